@@ -1,0 +1,40 @@
+# `make demo` and `make test` set everything up first. uv is used where it is installed, pip otherwise.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(shell command -v uv 2>/dev/null)
+
+help:  ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+# Installs again whenever pyproject.toml changes.
+.venv/ready: pyproject.toml
+ifdef UV
+	test -x $(BIN)/python || uv venv --quiet --python $(PYTHON) .venv
+	uv pip install --quiet --python $(BIN)/python --editable . --group dev
+else
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+endif
+	@touch $@
+
+demo: .venv/ready  ## audit the bundled dataset
+	$(BIN)/metal judge datasets/demo --judge majority --judge random --judge lexical --out runs/demo-judges --force
+	$(BIN)/metal audit datasets/demo runs/demo-judges --out runs/demo --force
+
+check: .venv/ready  ## lint and types
+	$(BIN)/ruff check metal tests
+	$(BIN)/ruff format --check metal tests
+	$(BIN)/mypy
+
+test: check  ## lint, types and the whole test suite
+	$(BIN)/python -m pytest -n 2
+
+bench: .venv/ready  ## speed, as ratios against named peers
+	$(BIN)/python -m tests.bench.bootstrap
+
+clean:  ## remove the environment and caches
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

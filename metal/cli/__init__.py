@@ -1,0 +1,77 @@
+"""The command line: one file a verb; it parses, wires and prints.
+
+Verb files import only light modules at the top and the rest inside the function, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+
+import click
+
+from metal import __version__
+from metal.cli.audit import audit
+from metal.cli.check import check
+from metal.cli.compare import compare
+from metal.cli.export import export
+from metal.cli.import_ import import_
+from metal.cli.judge import judge
+from metal.errors import MetalError
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Each verb explains itself: metal VERB --help",
+)
+@click.version_option(__version__, prog_name="metal")
+def metal() -> None:
+    """METAL audits LLM judges per language: how far each can be trusted, for which criterion.
+
+    \b
+    First steps:
+      metal import pariksha PATH --out datasets/pariksha   other people's ratings in
+      metal audit datasets/pariksha                        judges against people
+    """
+
+
+for verb in (import_, check, audit, compare, judge, export):
+    metal.add_command(verb)
+
+
+def main() -> None:
+    """Run `metal`. Exit code 0: done; 2: something the user can put right; 1: a defect; 130: interrupted."""
+    try:
+        metal.main(prog_name="metal", standalone_mode=False)
+    except click.exceptions.Abort:
+        _stop("interrupted", 130)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f" (see `{context.command_path} --help`)" if context else ""
+        _stop(error.format_message() + hint, 2)
+    except MetalError as error:
+        _stop(str(error), 2)
+    except KeyboardInterrupt:
+        _stop("interrupted", 130)
+    except BrokenPipeError:
+        # The reader went away (`| head`): not an error, and nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        _stop(f"unexpected {type(error).__name__}: {error}; the traceback is in {_log()}", 1)
+
+
+def _stop(message: str, code: int) -> None:
+    one_line = " ".join(message.split())
+    print(f"metal: {one_line}", file=sys.stderr)
+    sys.exit(code)
+
+
+def _log() -> str:
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", prefix="metal-error-", suffix=".log", delete=False
+    ) as file:
+        traceback.print_exc(file=file)
+    return file.name

@@ -1,0 +1,3 @@
+import click
+@click.command("import")
+def import_() -> None: ...

@@ -1,0 +1,403 @@
+"""A dataset folder: read whole and checked, or refused; written whole, or not at all.
+
+    dataset.toml     name, licence, citation, languages, criteria with their scales, counts
+    sources.jsonl    source, language, text, title, references
+    outputs.jsonl    output, source, generator, language, text, note
+    raters.jsonl     rater, kind, group, and whatever else is known of the rater
+    ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jsonl are read as well)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal import ratings
+from metal.errors import DataError, UnknownName, UsageError
+from metal.languages import check_language
+from metal.records import Criterion, Level, Output, Rater, Scale, Source
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a dataset says of itself."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    licence: str = ""
+    citation: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Sources, outputs, raters and the tidy ratings table, all checked against each other."""
+
+    card: Card
+    criteria: Mapping[str, Criterion]
+    sources: Mapping[str, Source]
+    outputs: Mapping[str, Output]
+    raters: Mapping[str, Rater]
+    ratings: pd.DataFrame
+    extra: Mapping[str, Any] = field(default_factory=dict)  # further keys of dataset.toml, kept as they are
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the outputs, in string order."""
+        return tuple(sorted({output.language for output in self.outputs.values()}))
+
+    @cached_property
+    def digest(self) -> str:
+        """Twelve hex digits that change when a rating or an output changes, whatever the order of the rows."""
+        facts = pd.util.hash_pandas_object(self.ratings.loc[:, list(ratings.FACTS)], index=False).to_numpy()
+        outputs = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])
+        known = pd.util.hash_pandas_object(outputs, index=False).to_numpy() if len(outputs) else np.array([])
+        whole = hashlib.sha256(np.sort(facts).tobytes() + np.sort(known).tobytes())
+        return whole.hexdigest()[:12]
+
+    @property
+    def identity(self) -> str:
+        """`NAME@3f9c`, as signatures carry it."""
+        return f"{self.card.name}@{self.digest[:4]}"
+
+
+def assemble(
+    card: Card,
+    criteria: Iterable[Criterion],
+    sources: Iterable[Source],
+    outputs: Iterable[Output],
+    raters: Iterable[Rater],
+    facts: pd.DataFrame,
+    *,
+    where: Path | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """A Dataset from its parts, after every check of DESIGN section 7.
+
+    where: the ratings file to name in messages. Raises DataError for the first fault found.
+    """
+    folder = where.parent if where else Path(card.name)
+    where = where or Path(card.name) / "ratings"
+    by_criterion = _unique(criteria, "name", folder / "dataset.toml")
+    by_source = _unique(sources, "source", folder / "sources.jsonl")
+    by_output = _unique(outputs, "output", folder / "outputs.jsonl")
+    by_rater = _unique(raters, "rater", folder / "raters.jsonl")
+    for row, source in enumerate(by_source.values(), 1):
+        check_language(source.language, f"{folder / 'sources.jsonl'} row {row}")
+    for row, output in enumerate(by_output.values(), 1):
+        check_language(output.language, f"{folder / 'outputs.jsonl'} row {row}")
+        if output.source not in by_source:
+            raise DataError(
+                f"{folder / 'outputs.jsonl'} row {row}",
+                f"output {output.output!r} is of source {output.source!r}, which does not exist",
+                "Outputs need a line in sources.jsonl",
+            )
+    table = ratings.join(facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=where)
+    return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
+
+
+def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row, record in enumerate(records, 1):
+        name = getattr(record, key)
+        if name in found:
+            raise DataError(f"{where} row {row}", f"{key} {name!r} stands there twice", "Keep one of them")
+        found[name] = record
+    return found
+
+
+# ---------------------------------------------------------------- read
+
+
+def load_dataset(folder: Path) -> Dataset:
+    """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such dataset folder (make one with `metal import`)")
+    card_path = folder / "dataset.toml"
+    if not card_path.is_file():
+        raise UsageError(f"{folder}: not a dataset folder, dataset.toml is missing (make one with `metal import`)")
+    described = read_toml(card_path)
+    card, criteria, extra = _read_card(described, card_path)
+    where = ratings.find_ratings(folder)
+    sources = (_source(record, where) for where, record in _records(folder / "sources.jsonl"))
+    outputs = (_output(record, where) for where, record in _records(folder / "outputs.jsonl"))
+    facts = ratings.read_facts(where)
+    return assemble(card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file; DataError with the place when it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise DataError(path, "not UTF-8", "Save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(path, f"not TOML ({error})", "See https://toml.io") from None
+
+
+def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criterion], dict[str, Any]]:
+    known = {"name", "title", "description", "licence", "citation"}
+    if not isinstance(described.get("name"), str) or not described["name"]:
+        raise DataError(path, "no name", 'Add a line such as name = "my-dataset"')
+    if not isinstance(described.get("criteria"), dict) or not described["criteria"]:
+        raise DataError(path, "no criteria", "Add a table [criteria.NAME] with its levels for each criterion")
+    card = Card(**{key: str(described[key]) for key in known if key in described})
+    criteria = [read_criterion(name, entry, path) for name, entry in described["criteria"].items()]
+    extra = {
+        key: value for key, value in described.items() if key not in known | {"criteria", "counts", "languages"}
+    }
+    return card, criteria, extra
+
+
+def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion:
+    """A criterion from its TOML table. Unknown keys are refused by name."""
+    known = ["abbreviation", "label", "question", "measure", "direction", "levels"]
+    for key in entry:
+        if key not in known:
+            raise UnknownName(f"{path}: criterion {name}: key", key, known)
+    try:
+        levels = tuple(Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", []))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(path, f"criterion {name}: levels", 'Each is { value = 0, label = "Bad" }') from None
+    try:
+        scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels)
+        return Criterion(
+            name,
+            scale,
+            entry.get("direction", "higher"),
+            str(entry.get("abbreviation", "")),
+            str(entry.get("label", "")),
+            str(entry.get("question", "")),
+        )
+    except DataError as error:
+        raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
+
+
+def read_raters(folder: Path) -> list[Rater]:
+    """raters.jsonl of a dataset or run folder."""
+    return [_rater(record, where) for where, record in _records(folder / "raters.jsonl")]
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if not path.is_file():
+        raise DataError(path, "the file is missing", "A dataset folder needs it; `metal import` writes all of them")
+    for row, record in ratings.read_jsonl(path):
+        yield f"{path} row {row + 1}", record
+
+
+def _fields(record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+    for name in required:
+        if not isinstance(record.get(name), str) or not record[name]:
+            raise DataError(where, f"no {name!r}", f"Each line has {', '.join(required)}")
+    for name in record:
+        if name not in required + optional:
+            raise UnknownName(f"{where}: key", name, required + optional)
+
+
+def _source(record: dict[str, Any], where: str) -> Source:
+    _fields(record, where, ("source", "language"), ("text", "title", "references"))
+    references = record.get("references") or []
+    if not isinstance(references, list) or not all(isinstance(text, str) for text in references):
+        raise DataError(where, "references is not a list of texts", 'Write "references": []')
+    return Source(
+        record["source"],
+        record["language"],
+        record.get("text") or "",
+        record.get("title") or "",
+        tuple(references),
+    )
+
+
+def _output(record: dict[str, Any], where: str) -> Output:
+    _fields(record, where, ("output", "source", "generator", "language"), ("text", "note"))
+    return Output(
+        record["output"],
+        record["source"],
+        record["generator"],
+        record["language"],
+        record.get("text") or "",
+        record.get("note") or "",
+    )
+
+
+def _rater(record: dict[str, Any], where: str) -> Rater:
+    for name in ("rater", "kind"):
+        if not isinstance(record.get(name), str) or not record[name]:
+            raise DataError(where, f"no {name!r}", "Each line has rater, kind and usually group")
+    about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
+    try:
+        return Rater(record["rater"], record["kind"], str(record.get("group") or ""), about)
+    except DataError as error:
+        raise DataError(where, f"{error.where}: {error.problem}", error.remedy) from None
+
+
+# ---------------------------------------------------------------- more ratings
+
+
+def with_ratings(dataset: Dataset, path: Path) -> Dataset:
+    """The dataset with the ratings of a run folder (or of another folder with raters.jsonl) added.
+
+    Raises DataError when a rater of that folder rates something the dataset's own table already holds.
+    """
+    if not path.is_dir():
+        raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet)")
+    where = ratings.find_ratings(path)
+    raters = dict(dataset.raters)
+    for rater in read_raters(path):
+        if rater.rater in raters and raters[rater.rater] != rater:
+            raise DataError(
+                path / "raters.jsonl",
+                f"rater {rater.rater!r} is another one in the dataset",
+                "Rename one of them",
+            )
+        raters[rater.rater] = rater
+    more = ratings.read_facts(where)
+    facts = concat_facts([dataset.ratings, more])
+    start = len(dataset.ratings)
+    # Check the added rows by themselves first, so that messages name their rows.
+    ratings.join(more, criteria=dataset.criteria, outputs=dataset.outputs, raters=raters, where=where)
+    again = np.flatnonzero(pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[start:])
+    if len(again):
+        line = more.iloc[int(again[0])]
+        raise DataError(
+            where,
+            f"{len(again)} ratings are in the dataset already, the first by {line['rater']!r} of {line['output']!r}",
+            "Give each run once",
+        )
+    table = ratings.join(facts, criteria=dataset.criteria, outputs=dataset.outputs, raters=raters, where=where)
+    return Dataset(
+        dataset.card, dataset.criteria, dataset.sources, dataset.outputs, raters, table, dataset.extra
+    )
+
+
+def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Facts of several tables one after the other, names recoded to common categories."""
+    columns: dict[str, Any] = {}
+    for name in ratings.FACTS:
+        parts = [table[name] for table in tables]
+        if isinstance(parts[0].dtype, pd.CategoricalDtype):
+            columns[name] = pd.api.types.union_categoricals(parts)
+        else:
+            columns[name] = pd.concat(parts, ignore_index=True)
+    return pd.DataFrame(columns)
+
+
+# ---------------------------------------------------------------- write
+
+
+def save_dataset(dataset: Dataset, folder: Path, *, force: bool = False) -> None:
+    """Write a dataset folder, whole or not at all; an existing one is replaced only with force."""
+    with new_folder(folder, force=force) as partial:
+        (partial / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
+        write_jsonl(partial / "sources.jsonl", (_source_record(source) for source in dataset.sources.values()))
+        write_jsonl(partial / "outputs.jsonl", (_output_record(output) for output in dataset.outputs.values()))
+        write_jsonl(partial / "raters.jsonl", (rater_record(rater) for rater in dataset.raters.values()))
+        ratings.write_facts(dataset.ratings, partial / "ratings.parquet")
+
+
+@contextmanager
+def new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
+    """A folder to fill that takes its place under `folder` only when the block ends well.
+
+    Raises UsageError when `folder` exists and force is not given, or is no folder of METAL's.
+    """
+    if folder.exists():
+        ours = any((folder / name).is_file() for name in ("dataset.toml", "run.toml"))
+        if not force:
+            raise UsageError(f"{folder} exists; give another --out, or --force to replace it")
+        if not folder.is_dir() or (any(folder.iterdir()) and not ours):
+            raise UsageError(f"{folder} is no dataset or run of METAL's; it is not replaced. Give another --out")
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    try:
+        yield partial
+        if folder.exists():
+            old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+            os.replace(folder, old)
+            os.replace(partial, folder)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.replace(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """One JSON object a line, UTF-8; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for record in records:
+            text = json.dumps(record, ensure_ascii=False)
+            file.write(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") + "\n")
+
+
+def _card_toml(dataset: Dataset) -> str:
+    import tomli_w
+
+    card = dataset.card
+    described: dict[str, Any] = {
+        key: value
+        for key, value in vars(card).items()
+        if value
+    }
+    described["languages"] = list(dataset.languages)
+    described |= dict(dataset.extra)
+    described["counts"] = {
+        "sources": len(dataset.sources),
+        "outputs": len(dataset.outputs),
+        "raters": len(dataset.raters),
+        "ratings": len(dataset.ratings),
+    }
+    described["criteria"] = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
+    return tomli_w.dumps(described)
+
+
+def criterion_record(criterion: Criterion) -> dict[str, Any]:
+    """A criterion as its TOML table; read_criterion reads it back."""
+    record: dict[str, Any] = {
+        key: getattr(criterion, key) for key in ("abbreviation", "label", "question") if getattr(criterion, key)
+    }
+    record["measure"] = criterion.scale.measure
+    record["direction"] = criterion.direction
+    if criterion.scale.levels:
+        record["levels"] = [
+            {"value": int(level.value) if level.value.is_integer() else level.value, "label": level.label}
+            for level in criterion.scale.levels
+        ]
+    return record
+
+
+def _source_record(source: Source) -> dict[str, Any]:
+    record: dict[str, Any] = {"source": source.source, "language": source.language, "text": source.text}
+    if source.title:
+        record["title"] = source.title
+    return record | {"references": list(source.references)}
+
+
+def _output_record(output: Output) -> dict[str, Any]:
+    record = {
+        "output": output.output,
+        "source": output.source,
+        "generator": output.generator,
+        "language": output.language,
+        "text": output.text,
+    }
+    return record | ({"note": output.note} if output.note else {})
+
+
+def rater_record(rater: Rater) -> dict[str, Any]:
+    """A rater as its line of raters.jsonl."""
+    return {"rater": rater.rater, "kind": rater.kind, "group": rater.group} | dict(rater.about)

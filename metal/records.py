@@ -1,0 +1,239 @@
+"""The nouns: frozen records that check themselves. Everything that computes is a function of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from metal.errors import DataError
+
+KINDS = ("human", "llm", "metric", "baseline")
+MEASURES = ("nominal", "ordinal", "interval")
+DIRECTIONS = ("higher", "lower")
+
+Kind = Literal["human", "llm", "metric", "baseline"]
+Measure = Literal["nominal", "ordinal", "interval"]
+Direction = Literal["higher", "lower"]
+
+
+def _named(what: str, name: str) -> None:
+    if not isinstance(name, str) or not name.strip():
+        raise DataError(what, "the name is empty", "give it a name")
+
+
+@dataclass(frozen=True)
+class Level:
+    """One answer of a criterion: the number in the table and the word people see."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The answers a criterion allows, worst to best as listed by its author.
+
+    levels is empty for a continuous score (measure "interval"), which class-based figures leave out.
+    """
+
+    measure: Measure
+    levels: tuple[Level, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.measure not in MEASURES:
+            raise DataError("scale", f"measure {self.measure!r}", f"use one of {', '.join(MEASURES)}")
+        if not self.levels and self.measure != "interval":
+            raise DataError("scale", f"a {self.measure} scale without levels", "list its levels")
+        if len(self.levels) == 1:
+            raise DataError("scale", "only one level", "a scale needs two or more")
+        values = [level.value for level in self.levels]
+        if len(set(values)) != len(values) or not all(math.isfinite(value) for value in values):
+            raise DataError("scale", f"level values {values}", "they must be finite and different")
+        labels = [level.label for level in self.levels]
+        if len(set(labels)) != len(labels):
+            raise DataError("scale", f"level labels {labels}", "they must be different")
+        if self.measure != "nominal" and values != sorted(values):
+            raise DataError("scale", f"level values {values} do not rise", "list them in rising order")
+
+    @cached_property
+    def values(self) -> tuple[float, ...]:
+        """The level values in order; a level's position is its class code in the statistics."""
+        return tuple(level.value for level in self.levels)
+
+    def describe(self) -> str:
+        """For messages: `0 Bad, 1 Medium, 2 Good`."""
+        if not self.levels:
+            return "any number"
+        return ", ".join(f"{level.value:g} {level.label}" for level in self.levels)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What was asked of an output. direction says whether a higher score is better or worse."""
+
+    name: str
+    scale: Scale
+    direction: Direction = "higher"
+    abbreviation: str = ""
+    label: str = ""
+    question: str = ""
+
+    def __post_init__(self) -> None:
+        _named("criterion", self.name)
+        if self.direction not in DIRECTIONS:
+            raise DataError(
+                f"criterion {self.name}", f"direction {self.direction!r}", "say 'higher' or 'lower' (is better)"
+            )
+
+    @property
+    def short(self) -> str:
+        """The name for narrow tables."""
+        return self.abbreviation or self.name
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input: passage, prompt, image, source segment."""
+
+    source: str
+    language: str
+    text: str = ""
+    title: str = ""
+    references: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _named("source", self.source)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a generator made of a source. `note` is what the generator said of it."""
+
+    output: str
+    source: str
+    generator: str
+    language: str
+    text: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        _named("output", self.output)
+        _named(f"output {self.output}: source", self.source)
+        _named(f"output {self.output}: generator", self.generator)
+
+
+@dataclass(frozen=True)
+class Rater:
+    """Whatever scores outputs: a person, an LLM judge, a metric, a baseline.
+
+    about: further facts kept as they are (model, prompt, family, settings, signature).
+    """
+
+    rater: str
+    kind: Kind
+    group: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _named("rater", self.rater)
+        if self.kind not in KINDS:
+            raise DataError(f"rater {self.rater}", f"kind {self.kind!r}", f"use one of {', '.join(KINDS)}")
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model asked with a prompt under fixed settings; its name identifies its ratings."""
+
+    model: str
+    prompt: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """`model/prompt`, as it stands in the ratings table."""
+        return f"{self.model}/{self.prompt}" if self.prompt else self.model
+
+    def rater(self, group: str = "") -> Rater:
+        """This judge as a row of raters.jsonl."""
+        about: dict[str, Any] = {"model": self.model}
+        if self.prompt:
+            about["prompt"] = self.prompt
+        if self.settings:
+            about["settings"] = dict(self.settings)
+        return Rater(self.name, "llm", group or self.model, about)
+
+
+@dataclass(frozen=True)
+class Rating:
+    """One answer to one criterion about one output. No answer is a rating with a reason, never a number."""
+
+    output: str
+    criterion: str
+    rater: str
+    score: float | None
+    reason: str = ""
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        missing = self.score is None or math.isnan(self.score)
+        if missing and not self.reason:
+            raise DataError(
+                f"rating of {self.output} by {self.rater}", "neither a score nor a reason", "say why there is no answer"
+            )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its doubts.
+
+    value, low, high: None where undefined, and then `reason` says why. n: items it rests on.
+    dropped: items left out, by reason. method: how the interval was made. caveats: what to know.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    method: str = ""
+    caveats: tuple[str, ...] = ()
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.value is None and not self.reason:
+            raise DataError("estimate", "no value and no reason", "say why it is undefined")
+        if self.value is not None and math.isnan(self.value):
+            raise DataError("estimate", "NaN is not a value", "build it with Estimate.undefined(reason)")
+
+    @classmethod
+    def undefined(cls, reason: str, n: int = 0, dropped: Mapping[str, int] | None = None) -> Estimate:
+        """A figure that has no value here, with the reason."""
+        return cls(None, n=n, dropped=dropped or {}, reason=reason)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """run.toml: everything needed to repeat a run."""
+
+    command: str
+    metal: str
+    datasets: tuple[Mapping[str, Any], ...]
+    settings: Mapping[str, Any]
+    libraries: Mapping[str, str]
+    raters: tuple[str, ...] = ()
+    signature: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, in the order run.toml is written."""
+        return {
+            "command": self.command,
+            "metal": self.metal,
+            "signature": self.signature,
+            "raters": list(self.raters),
+            "settings": dict(self.settings),
+            "libraries": dict(self.libraries),
+            "datasets": [dict(dataset) for dataset in self.datasets],
+        }
