@@ -1,10 +1,10 @@
 """A dataset folder: read whole and checked, or refused; written whole, or not at all.
 
-    dataset.toml     name, licence, citation, languages, criteria with their scales, counts
-    sources.jsonl    source, language, text, title, references
-    outputs.jsonl    output, source, generator, language, text, note
-    raters.jsonl     rater, kind, group, and whatever else is known of the rater
-    ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jsonl are read as well)
+dataset.toml     name, licence, citation, languages, criteria with their scales, counts
+sources.jsonl    source, language, text, title, references
+outputs.jsonl    output, source, generator, language, text, note
+raters.jsonl     rater, kind, group, and whatever else is known of the rater
+ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jsonl are read as well)
 """
 
 from __future__ import annotations
@@ -155,9 +155,7 @@ def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criter
         raise DataError(path, "no criteria", "Add a table [criteria.NAME] with its levels for each criterion")
     card = Card(**{key: str(described[key]) for key in known if key in described})
     criteria = [read_criterion(name, entry, path) for name, entry in described["criteria"].items()]
-    extra = {
-        key: value for key, value in described.items() if key not in known | {"criteria", "counts", "languages"}
-    }
+    extra = {key: value for key, value in described.items() if key not in known | {"criteria", "counts", "languages"}}
     return card, criteria, extra
 
 
@@ -277,9 +275,7 @@ def with_ratings(dataset: Dataset, path: Path) -> Dataset:
             "Give each run once",
         )
     table = ratings.join(facts, criteria=dataset.criteria, outputs=dataset.outputs, raters=raters, where=where)
-    return Dataset(
-        dataset.card, dataset.criteria, dataset.sources, dataset.outputs, raters, table, dataset.extra
-    )
+    return Dataset(dataset.card, dataset.criteria, dataset.sources, dataset.outputs, raters, table, dataset.extra)
 
 
 def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
@@ -348,11 +344,7 @@ def _card_toml(dataset: Dataset) -> str:
     import tomli_w
 
     card = dataset.card
-    described: dict[str, Any] = {
-        key: value
-        for key, value in vars(card).items()
-        if value
-    }
+    described: dict[str, Any] = {key: value for key, value in vars(card).items() if value}
     described["languages"] = list(dataset.languages)
     described |= dict(dataset.extra)
     described["counts"] = {

@@ -98,7 +98,9 @@ def find_ratings(folder: Path) -> Path:
         raise DataError(folder, "no ratings file", "It should hold ratings.parquet, ratings.csv or ratings.jsonl")
     if len(found) > 1:
         raise DataError(
-            folder, f"two ratings files: {', '.join(path.name for path in found)}", "Keep one; they may differ"
+            folder,
+            f"two ratings files: {', '.join(path.name for path in found)}",
+            "Keep one; they may differ",
         )
     return found[0]
 
@@ -221,7 +223,9 @@ def _number(text: object, where: str) -> float:
         return float(str(text))
     except ValueError:
         raise DataError(
-            where, f"score {text!r} is not a number", "Give level values; an unanswered rating has an empty score"
+            where,
+            f"score {text!r} is not a number",
+            "Give level values; an unanswered rating has an empty score",
         ) from None
 
 
@@ -283,7 +287,7 @@ def write_facts(facts: pd.DataFrame, path: Path) -> None:
     elif path.suffix == ".csv":
         frame.to_csv(partial, index=False, lineterminator="\n")
     else:
-        frame.astype({name: str for name in ("output", "criterion", "rater", "reason")}).to_json(
+        frame.astype(dict.fromkeys(("output", "criterion", "rater", "reason"), str)).to_json(
             partial, orient="records", lines=True, force_ascii=False
         )
     os.replace(partial, path)
@@ -333,7 +337,7 @@ def join(
     return table.loc[:, list(COLUMNS)]
 
 
-def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> pd.Categorical:
+def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
     """A categorical column from one value a category of another column."""
     small = pd.Categorical(values)
     return pd.Categorical.from_codes(small.codes[codes] if len(values) else codes, dtype=small.dtype)
@@ -374,7 +378,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
             row = int(rows[np.flatnonzero(wrong)[0]])
             raise DataError(
                 _row(where, row),
-                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}); {int(wrong.sum())} such rows",
+                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {int(wrong.sum())} rows)",
                 "Declare the levels in dataset.toml, or shift the scores (`metal import table --shift -1`)",
             )
 
@@ -429,15 +433,25 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
 
     Raters stand in string order, outputs in order of their names, so that the order of the file does not matter.
     """
-    outputs, item = np.unique(rows["output"].astype(object).to_numpy(dtype=str), return_inverse=True)
-    raters, column = np.unique(rows["rater"].astype(object).to_numpy(dtype=str), return_inverse=True)
+    outputs, item = _names(rows["output"])
+    raters, column = _names(rows["rater"])
+    _, source = _names(rows["source"])
     score = rows["score"].to_numpy()
     values = np.asarray(criterion.scale.values)
     order = np.argsort(values)
     position = order[np.clip(np.searchsorted(values[order], score), 0, len(values) - 1)]
     codes = np.full((len(outputs), len(raters)), NOT_ASKED, dtype=np.int16)
     codes[item, column] = np.where(np.isnan(score), UNANSWERED, position)
-    first = np.zeros(len(outputs), dtype=np.int64)
-    first[item] = np.arange(len(rows))
-    _, sources = np.unique(rows["source"].astype(object).to_numpy(dtype=str)[first], return_inverse=True)
-    return CodeMatrix(codes, sources.astype(np.int64), tuple(outputs.tolist()), tuple(raters.tolist()))
+    source_of = np.zeros(len(outputs), dtype=np.int64)
+    source_of[item] = source
+    return CodeMatrix(codes, source_of, tuple(outputs), tuple(raters))
+
+
+def _names(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
+    """The names in a categorical column, in string order, and the place of each row's name among them."""
+    used, place = np.unique(column.cat.codes.to_numpy(), return_inverse=True)
+    names = [str(column.cat.categories[code]) for code in used]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.empty(len(names), dtype=np.int64)
+    rank[order] = np.arange(len(names))
+    return [names[at] for at in order], rank[place]

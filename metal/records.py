@@ -85,7 +85,9 @@ class Criterion:
         _named("criterion", self.name)
         if self.direction not in DIRECTIONS:
             raise DataError(
-                f"criterion {self.name}", f"direction {self.direction!r}", "say 'higher' or 'lower' (is better)"
+                f"criterion {self.name}",
+                f"direction {self.direction!r}",
+                "say 'higher' or 'lower' (is better)",
             )
 
     @property
@@ -181,7 +183,9 @@ class Rating:
         missing = self.score is None or math.isnan(self.score)
         if missing and not self.reason:
             raise DataError(
-                f"rating of {self.output} by {self.rater}", "neither a score nor a reason", "say why there is no answer"
+                f"rating of {self.output} by {self.rater}",
+                "neither a score nor a reason",
+                "say why there is no answer",
             )
 
 

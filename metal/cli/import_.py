@@ -1,3 +1,5 @@
 import click
+
+
 @click.command("import")
 def import_() -> None: ...

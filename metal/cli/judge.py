@@ -1,3 +1,5 @@
 import click
+
+
 @click.command()
 def judge() -> None: ...

@@ -1,0 +1,127 @@
+"""The whole audit: a dataset and settings in, tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from metal.audit.cells import Cell, cells
+from metal.audit.differences import adjust, difference_rows
+from metal.audit.distribution import distribution_rows
+from metal.audit.judging import JudgeFigures, judge_figures, judge_row
+from metal.audit.layouts import table_3, table_6
+from metal.audit.lint import lint
+from metal.audit.people import people_row
+from metal.audit.settings import AuditSettings
+from metal.audit.signature import signature
+from metal.audit.verdict import verdicts
+from metal.dataset import Dataset
+from metal.errors import UsageError
+from metal.records import Estimate
+from metal.stats.bootstrap import SourceBootstrap
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found. tables: name -> rows, each row with its signature; warnings: data problems."""
+
+    data: str
+    settings: AuditSettings
+    judges: tuple[str, ...]
+    people: int
+    tables: dict[str, pd.DataFrame]
+    warnings: tuple[str, ...]
+    signature: str
+
+
+def audit(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None] | None = None) -> Audit:
+    """Audit every judge of the dataset against its people, in every language and criterion.
+
+    progress: called with cells done and cells in all. Raises UsageError when no cell has two people.
+    """
+    found = [cell for cell in cells(dataset, settings) if cell.usual_panel]
+    if not found:
+        raise UsageError(
+            f"dataset {dataset.card.name}: no criterion with levels was rated by people"
+            + (f" of group {settings.reference!r}" if settings.reference else "")
+        )
+    bootstrap = SourceBootstrap(settings.resamples, settings.seed)
+    people: list[dict[str, Any]] = []
+    figures: list[JudgeFigures] = []
+    differences: list[dict[str, Any]] = []
+    distribution: list[dict[str, Any]] = []
+    for done, cell in enumerate(found):
+        if progress:
+            progress(done, len(found))
+        people.append(people_row(cell, bootstrap))
+        figures += [judge_figures(cell, judge, bootstrap) for judge in cell.judges]
+        differences += difference_rows(cell, bootstrap)
+        distribution += distribution_rows(cell)
+    adjust(differences)
+    if progress:
+        progress(len(found), len(found))
+    rows = {
+        "people": people,
+        "judges": [judge_row(one) for one in figures],
+        "verdicts": [vars(verdict) for verdict in verdicts(figures, _fleiss(people))],
+        "differences": differences,
+        "class_distribution": distribution,
+    }
+    return _audit(dataset, settings, found, rows)
+
+
+def _audit(
+    dataset: Dataset, settings: AuditSettings, found: list[Cell], rows: dict[str, list[dict[str, Any]]]
+) -> Audit:
+    data = dataset.identity
+    tables = {name: _signed(name, records, data, settings) for name, records in rows.items()}
+    tables["table_3"] = table_3(tables["judges"], tables["people"], dataset)
+    tables["table_6"] = table_6(tables["people"], dataset, paper_compat=settings.paper_compat)
+    for name in ("table_3", "table_6"):
+        tables[name]["signature"] = signature(data, settings, stat=name)
+    judges = list(dict.fromkeys(judge for cell in found for judge in cell.judges))
+    return Audit(
+        data=data,
+        settings=settings,
+        judges=tuple(judges),
+        people=len({person for cell in found for person in cell.people}),
+        tables=tables,
+        warnings=tuple(warning.message for warning in lint(dataset)),
+        signature=signature(data, settings),
+    )
+
+
+def _signed(name: str, records: list[dict[str, Any]], data: str, settings: AuditSettings) -> pd.DataFrame:
+    """The records as a table, each with the signature of its figures."""
+    for record in records:
+        record["signature"] = signature(
+            data,
+            settings,
+            stat=name,
+            judge=record.get("judge", record.get("rater")) or _pair(record),
+            lang=record["language"],
+            crit=record["criterion"],
+            case=record.get("case"),
+            n=record.get("items", record.get("answered")),
+            dropped=str(record.get("dropped", "")).replace(", ", "+").replace(" ", "="),
+        )
+    return pd.DataFrame(records)
+
+
+def _pair(record: dict[str, Any]) -> str:
+    return f"{record['first']} - {record['second']}" if "first" in record else ""
+
+
+def _fleiss(people: list[dict[str, Any]]) -> dict[tuple[str, str], Estimate]:
+    """Fleiss' kappa of each cell, as the verdicts look at it."""
+    result = {}
+    for row in people:
+        low = row["fleiss_kappa_low"]
+        known = low == low  # NaN where there is no interval
+        result[row["language"], row["criterion"]] = (
+            Estimate(row["fleiss_kappa"], low, row["fleiss_kappa_high"]) if known else Estimate.undefined("no interval")
+        )
+    return result

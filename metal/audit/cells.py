@@ -1,0 +1,174 @@
+"""A cell of the audit: everything people and judges said on one criterion in one language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from metal.audit.settings import AuditSettings
+from metal.dataset import Dataset
+from metal.errors import UnknownName, UsageError
+from metal.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
+from metal.records import Criterion
+from metal.stats.aggregate import NOBODY, TIE, aggregate, agreement_case
+from metal.stats.patterns import Codes, Numbers
+
+PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an item needs
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One language x criterion. Arrays have one row an output rated by anybody."""
+
+    language: str
+    criterion: Criterion
+    matrix: CodeMatrix
+    people: tuple[str, ...]
+    judges: tuple[str, ...]
+    groups: Mapping[str, str]  # the group of each person
+    settings: AuditSettings
+
+    @property
+    def levels(self) -> int:
+        """How many classes the scale has."""
+        return len(self.criterion.scale.levels)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the scale has a middle and distances."""
+        return self.criterion.scale.measure != "nominal"
+
+    @cached_property
+    def values(self) -> Numbers:
+        """(levels,) what each class stands for."""
+        return np.asarray(self.criterion.scale.values, dtype=np.float64)
+
+    @cached_property
+    def by_people(self) -> Codes:
+        """(items, people) class codes."""
+        return np.asarray(np.maximum(self.matrix.of(self.people), UNANSWERED))
+
+    def by_judge(self, judge: str) -> Codes:
+        """(items,) class codes of one judge."""
+        return self.matrix.of([judge])[:, 0]
+
+    @cached_property
+    def ratings_per_item(self) -> Codes:
+        """(items,) how many people gave an answer."""
+        return np.asarray((self.by_people >= 0).sum(axis=1))
+
+    @cached_property
+    def usual_panel(self) -> int:
+        """The most common number of people an item has; the larger on a tie; 0 without people."""
+        rated = self.ratings_per_item[self.ratings_per_item > 0]
+        if not len(rated):
+            return 0
+        frequency = np.bincount(rated)
+        return int(np.flatnonzero(frequency == frequency.max())[-1])
+
+    @cached_property
+    def min_raters(self) -> int:
+        """The number of people an item needs to count in this cell."""
+        return self.settings.min_raters or max(2, min(PANEL, self.usual_panel))
+
+    @cached_property
+    def complete(self) -> Codes:
+        """(items,) whether enough people answered."""
+        return np.asarray(self.ratings_per_item >= self.min_raters)
+
+    @cached_property
+    def truth(self) -> Codes:
+        """(items,) the people's aggregate class; TIE or NOBODY where there is none, also for incomplete items."""
+        settled = aggregate(self.by_people, self.values, self.settings.aggregate, ordered=self.ordered)
+        return np.where(self.complete, settled, NOBODY)
+
+    @cached_property
+    def case(self) -> Codes:
+        """(items,) agreement case of complete items, -1 for others."""
+        return np.where(self.complete, agreement_case(self.by_people, self.levels), -1)
+
+    def judged(self, judge: str) -> Codes:
+        """Indices of the items the judge was asked about and that have an aggregate class."""
+        return np.flatnonzero((self.truth >= 0) & (self.by_judge(judge) != NOT_ASKED))
+
+    def dropped(self, judge: str | None = None) -> dict[str, int]:
+        """Items people rated that do not count, by reason; for a judge also those it was not asked about."""
+        rated = self.ratings_per_item > 0
+        counts = {"incomplete": int((rated & ~self.complete).sum()), "tied": int((self.truth == TIE).sum())}
+        if judge is not None:
+            asked = self.by_judge(judge) != NOT_ASKED
+            counts["not asked"] = int(((self.truth >= 0) & ~asked).sum())
+        return {reason: count for reason, count in counts.items() if count}
+
+
+def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[Cell]:
+    """The cells of a dataset, criteria in their declared order, then languages in string order.
+
+    Criteria without levels (continuous scores) have no classes and no cell.
+    Raises UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is left.
+    """
+    _check_names(dataset, settings)
+    people, judges = people_of(dataset, settings), judges_of(dataset, settings)
+    groups = {name: dataset.raters[name].group for name in people}
+    table = dataset.ratings
+    table = table[table["rater"].isin([*people, *judges])]
+    grouped = dict(list(table.groupby(["criterion", "language"], observed=True)))
+    for name, criterion in dataset.criteria.items():
+        if not criterion.scale.levels or (settings.criteria and name not in settings.criteria):
+            continue
+        for language in settings.languages or dataset.languages:
+            rows = grouped.get((name, language))
+            if rows is not None:
+                matrix = code_matrix(rows, criterion)
+                yield Cell(
+                    language,
+                    criterion,
+                    matrix,
+                    tuple(name for name in people if name in matrix.raters),
+                    tuple(name for name in judges if name in matrix.raters),
+                    groups,
+                    settings,
+                )
+
+
+def people_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
+    """The people to compare with, in string order."""
+    humans = [rater for rater in dataset.raters.values() if rater.kind == "human"]
+    if settings.reference:
+        groups = sorted({rater.group for rater in humans if rater.group})
+        if settings.reference not in groups:
+            raise UnknownName("group of people", settings.reference, groups)
+        humans = [rater for rater in humans if rater.group == settings.reference]
+    if not humans:
+        raise UsageError(
+            f"dataset {dataset.card.name} has no human raters; an audit compares judges with people "
+            "(check `kind` in raters.jsonl)"
+        )
+    return tuple(sorted(rater.rater for rater in humans))
+
+
+def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
+    """The judges to audit: LLM judges first, then metrics, then baselines, each in string order."""
+    order = {"llm": 0, "metric": 1, "baseline": 2}
+    found = [rater for rater in dataset.raters.values() if rater.kind in order]
+    if settings.judges:
+        found = [rater for rater in found if rater.rater in settings.judges]
+    return tuple(r.rater for r in sorted(found, key=lambda rater: (order[rater.kind], rater.rater)))
+
+
+def _check_names(dataset: Dataset, settings: AuditSettings) -> None:
+    judges = [rater.rater for rater in dataset.raters.values() if rater.kind != "human"]
+    for name in settings.judges:
+        if name not in judges:
+            raise UnknownName("judge", name, sorted(judges))
+    for name in settings.criteria:
+        if name not in dataset.criteria:
+            raise UnknownName("criterion", name, dataset.criteria)
+        if not dataset.criteria[name].scale.levels:
+            raise UsageError(f"criterion {name} has no levels; an audit compares classes, not continuous scores")
+    for name in settings.languages:
+        if name not in dataset.languages:
+            raise UnknownName("language", name, dataset.languages)

@@ -1,0 +1,58 @@
+"""Judges against each other on the same items: paired differences of weighted F1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from metal.audit.cells import Cell
+from metal.audit.figures import Resampled, columns
+from metal.ratings import UNANSWERED
+from metal.stats.bootstrap import SourceBootstrap, share_at_most
+from metal.stats.classification import weighted_f1
+from metal.stats.multiplicity import holm
+from metal.stats.patterns import Numbers, confusion
+
+
+def difference_rows(cell: Cell, bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
+    """First minus second judge of each pair, over the items both were asked about and answered."""
+    for first, second in combinations(cell.judges, 2):
+        items = np.intersect1d(cell.judged(first), cell.judged(second))
+        codes = np.column_stack([cell.truth[items], cell.by_judge(first)[items], cell.by_judge(second)[items]])
+        answered = (codes > UNANSWERED).all(axis=1)
+        yield {
+            "language": cell.language,
+            "criterion": cell.criterion.name,
+            "first": first,
+            "second": second,
+            "items": int(answered.sum()),
+        } | _difference(cell, codes[answered], cell.matrix.sources[items][answered], bootstrap)
+
+
+def _difference(cell: Cell, codes: Any, sources: Any, bootstrap: SourceBootstrap) -> dict[str, Any]:
+    drawn = Resampled(codes, sources, bootstrap)
+    truth, first, second = drawn.rows.T if drawn.n else (codes[:, 0], codes[:, 1], codes[:, 2])
+
+    def difference(weights: Any) -> Numbers:
+        ahead = weighted_f1(confusion(weights, truth, first, cell.levels))
+        return ahead - weighted_f1(confusion(weights, truth, second, cell.levels))
+
+    estimate = drawn.estimate(difference, "no common items")
+    p = float("nan")
+    if drawn.n_sources > 1:
+        resampled = difference(drawn.resamples)
+        p = min(1.0, 2 * min(share_at_most(resampled), share_at_most(-resampled)))
+    return columns("difference", estimate) | {"p": p, "undefined": estimate.reason}
+
+
+def adjust(rows: list[dict[str, Any]]) -> None:
+    """Add p_adjusted: Holm over the languages of a pair and criterion ("is there any difference?")."""
+    families: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        families.setdefault((row["criterion"], row["first"], row["second"]), []).append(row)
+    for members in families.values():
+        for row, p in zip(members, holm([member["p"] for member in members]), strict=True):
+            row["p_adjusted"] = float(p)

@@ -1,0 +1,87 @@
+"""A statistic as an Estimate: its value from the observed counts, its interval from resampled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from metal.records import Estimate
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.patterns import Codes, Numbers, Patterns, find_patterns
+
+Statistic = Callable[[Any], Numbers]  # weights (..., patterns) -> (...)
+
+
+class Resampled:
+    """The rating patterns of some items, with their bootstrap resamples drawn once and on demand."""
+
+    def __init__(self, codes: Codes, sources: Codes, bootstrap: SourceBootstrap) -> None:
+        self.patterns: Patterns = find_patterns(codes)
+        self.n = len(codes)
+        self.n_sources = len(np.unique(sources))
+        self._sources = sources
+        self._bootstrap = bootstrap
+        self._counts: Numbers | None = None
+
+    @property
+    def rows(self) -> Codes:
+        """(patterns, columns) the distinct rows."""
+        return self.patterns.rows
+
+    @property
+    def observed(self) -> Codes:
+        """(patterns,) how often each occurs."""
+        return self.patterns.counts
+
+    @property
+    def resamples(self) -> Numbers:
+        """(resamples, patterns) how often each occurs in each resample."""
+        if self._counts is None:
+            self._counts = self._bootstrap.pattern_counts(self.patterns, self._sources)
+        return self._counts
+
+    def estimate(self, statistic: Statistic, undefined: str, dropped: Mapping[str, int] | None = None) -> Estimate:
+        """The statistic with its 95% interval; undefined: the reason to give when it is NaN."""
+        if not self.n:
+            return Estimate.undefined("no items", 0, dropped)
+        value = float(statistic(self.observed))
+        if np.isnan(value):
+            return Estimate.undefined(undefined, self.n, dropped)
+        method = f"percentile bootstrap over {self.n_sources} sources"
+        if self.n_sources < 2:
+            return Estimate(value, n=self.n, dropped=dropped or {}, caveats=("one source: no interval",))
+        interval = percentile_interval(statistic(self.resamples))
+        if interval is None:
+            caveat = "undefined in most resamples: no interval"
+            return Estimate(value, n=self.n, dropped=dropped or {}, method=method, caveats=(caveat,))
+        return Estimate(value, *interval, n=self.n, dropped=dropped or {}, method=method)
+
+
+def columns(name: str, estimate: Estimate, *, interval: bool = True) -> dict[str, float]:
+    """The estimate as table columns: name, name_low, name_high; NaN where undefined."""
+    record = {name: _number(estimate.value)}
+    if interval:
+        record[f"{name}_low"] = _number(estimate.low)
+        record[f"{name}_high"] = _number(estimate.high)
+    return record
+
+
+def undefined_note(estimates: Mapping[str, Estimate]) -> str:
+    """`kappa: one class; ...` for the figures that have no value or no interval."""
+    notes = []
+    for name, estimate in estimates.items():
+        if estimate.value is None:
+            notes.append(f"{name}: {estimate.reason}")
+        notes.extend(f"{name}: {caveat}" for caveat in estimate.caveats)
+    return "; ".join(notes)
+
+
+def dropped_note(dropped: Mapping[str, int]) -> str:
+    """`incomplete 12, tied 3`; empty when nothing was left out."""
+    return ", ".join(f"{reason} {count}" for reason, count in dropped.items())
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value

@@ -1,0 +1,216 @@
+"""Judges against people: METAL's Table 3, with what F1 alone hides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metal.audit.cells import Cell
+from metal.audit.figures import Resampled, columns, dropped_note, undefined_note
+from metal.errors import Undefined
+from metal.ratings import UNANSWERED
+from metal.records import Estimate
+from metal.stats import ceiling, panel
+from metal.stats.alternative_annotator import (
+    EPSILON,
+    AlternativeAnnotatorTest,
+    alternative_annotator_test,
+)
+from metal.stats.bootstrap import SourceBootstrap, share_at_most
+from metal.stats.classification import (
+    cohen_kappa,
+    constant_confusion,
+    macro_f1,
+    percent_agreement,
+    weighted_f1,
+)
+from metal.stats.patterns import Codes, Numbers, class_counts, confusion, find_patterns
+
+DEFAULT_EPSILON = "skilled"
+ONE_CLASS = "one class on both sides"
+
+
+@dataclass(frozen=True)
+class JudgeFigures:
+    """Everything a verdict looks at: one judge in one cell.
+
+    lead: weighted F1 minus that of the majority class, on the same items; lead_p: one-sided bootstrap
+    p-value that it is above 0. to_people: weighted F1 minus the leave-one-out human ceiling.
+    test: the alternative annotator test, None with test_reason where it could not be run.
+    """
+
+    language: str
+    criterion: str
+    judge: str
+    asked: int
+    answered: int
+    sources: int
+    f1: Estimate
+    strict_f1: Estimate
+    macro_f1: Estimate
+    agreement: Estimate
+    kappa: Estimate
+    kappa_quadratic: Estimate
+    alpha: Estimate
+    gwet_ac1: Estimate
+    majority_f1: Estimate
+    lead: Estimate
+    lead_p: float
+    to_people: Estimate
+    test: AlternativeAnnotatorTest | None
+    test_reason: str
+    answers: tuple[int, ...]
+    dropped: dict[str, int]
+
+    @property
+    def coverage(self) -> float:
+        """Answered share of what was asked; NaN when nothing was asked."""
+        return self.answered / self.asked if self.asked else float("nan")
+
+
+def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFigures:
+    """All figures of one judge in a cell."""
+    items = cell.judged(judge)
+    answers = np.maximum(cell.by_judge(judge)[items], UNANSWERED)
+    truth, sources = cell.truth[items], cell.matrix.sources[items]
+    dropped = cell.dropped(judge)
+    drawn = Resampled(np.column_stack([truth, answers]), sources, bootstrap)
+    of_truth, of_answer = (drawn.rows[:, 0], drawn.rows[:, 1]) if len(items) else (truth, answers)
+    levels = cell.levels
+    strict_answer = np.where(of_answer < 0, levels, of_answer)  # unanswered is a class that is never right
+    majority = int(np.bincount(truth, minlength=levels).argmax()) if len(items) else 0
+
+    def matrix(weights: Any) -> Numbers:
+        return confusion(weights, of_truth, of_answer, levels)
+
+    def lead(weights: Any) -> Numbers:
+        return weighted_f1(matrix(weights)) - weighted_f1(constant_confusion(matrix(weights), majority))
+
+    def chance_corrected(weights: str) -> Estimate:
+        return drawn.estimate(lambda w: cohen_kappa(matrix(w), weights), ONE_CLASS)
+
+    nothing = "no answer" if len(items) else "no items"
+    test, test_reason = _test(cell, judge)
+    return JudgeFigures(
+        language=cell.language,
+        criterion=cell.criterion.name,
+        judge=judge,
+        asked=len(items),
+        answered=int((answers >= 0).sum()),
+        sources=drawn.n_sources,
+        f1=drawn.estimate(lambda w: weighted_f1(matrix(w)), nothing, dropped),
+        strict_f1=drawn.estimate(
+            lambda w: weighted_f1(confusion(w, of_truth, strict_answer, levels + 1)), nothing, dropped
+        ),
+        macro_f1=drawn.estimate(lambda w: macro_f1(matrix(w)), nothing, dropped),
+        agreement=drawn.estimate(lambda w: percent_agreement(matrix(w)), nothing, dropped),
+        kappa=chance_corrected("none"),
+        kappa_quadratic=(
+            chance_corrected("quadratic") if cell.ordered else Estimate.undefined("nominal scale", len(items))
+        ),
+        alpha=_alpha(cell, truth, answers),
+        gwet_ac1=drawn.estimate(lambda w: panel.gwet_ac(w, class_counts(drawn.rows, levels)), nothing),
+        majority_f1=drawn.estimate(lambda w: weighted_f1(constant_confusion(matrix(w), majority)), nothing, dropped),
+        lead=drawn.estimate(lead, nothing, dropped),
+        lead_p=share_at_most(lead(drawn.resamples)) if drawn.n_sources > 1 else float("nan"),
+        to_people=_to_people(cell, items, answers, truth, bootstrap),
+        test=test,
+        test_reason=test_reason,
+        answers=tuple(np.bincount(answers[answers >= 0], minlength=levels).tolist()),
+        dropped=dropped,
+    )
+
+
+def _to_people(cell: Cell, items: Codes, answers: Codes, truth: Codes, bootstrap: SourceBootstrap) -> Estimate:
+    """Judge's F1 minus the leave-one-out human ceiling, paired on the same items."""
+    codes = np.column_stack([truth, answers, cell.by_people[items]])
+    drawn = Resampled(codes, cell.matrix.sources[items], bootstrap)
+    of_truth, of_answer, people = drawn.rows[:, 0], drawn.rows[:, 1], drawn.rows[:, 2:]
+
+    def difference(weights: Any) -> Numbers:
+        judge = weighted_f1(confusion(weights, of_truth, of_answer, cell.levels))
+        return judge - ceiling.leave_one_out(weights, people, cell.levels)
+
+    return drawn.estimate(difference, "no human ceiling")
+
+
+def _alpha(cell: Cell, truth: Codes, answers: Codes) -> Estimate:
+    """Krippendorff's alpha of the judge with the aggregate, at the scale's measure."""
+    answered = np.flatnonzero(answers >= 0)
+    patterns = find_patterns(np.column_stack([truth[answered], answers[answered]]))
+    counts = class_counts(patterns.rows, cell.levels)
+    try:
+        value = panel.krippendorff_alpha(patterns.counts, counts, cell.values, cell.criterion.scale.measure)
+    except Undefined as error:
+        return Estimate.undefined(str(error), len(answered))
+    return Estimate(value, n=len(answered))
+
+
+def epsilon_for(cell: Cell) -> float:
+    """The price of a person: as asked, else by the group of the people (experts 0.2, crowd 0.1, others 0.15)."""
+    if cell.settings.epsilon is not None:
+        return cell.settings.epsilon
+    common = Counter(cell.groups[person] for person in cell.people).most_common(1)
+    return EPSILON.get(common[0][0] if common else "", EPSILON[DEFAULT_EPSILON])
+
+
+def _test(cell: Cell, judge: str) -> tuple[AlternativeAnnotatorTest | None, str]:
+    people = np.where(cell.by_people >= 0, cell.values[cell.by_people], np.nan)
+    codes = cell.by_judge(judge)
+    answers = np.where(codes >= 0, cell.values[codes], np.nan)
+    try:
+        return (
+            alternative_annotator_test(
+                people,
+                answers,
+                epsilon=epsilon_for(cell),
+                closeness="distance" if cell.ordered else "agreement",
+                small=cell.settings.small,
+            ),
+            "",
+        )
+    except Undefined as error:
+        return None, str(error)
+
+
+def judge_row(figures: JudgeFigures) -> dict[str, Any]:
+    """One row of the judges table."""
+    estimates = {
+        "weighted_f1": figures.f1,
+        "strict_f1": figures.strict_f1,
+        "kappa": figures.kappa,
+        "kappa_quadratic": figures.kappa_quadratic,
+        "percent_agreement": figures.agreement,
+        "macro_f1": figures.macro_f1,
+        "gwet_ac1": figures.gwet_ac1,
+        "alpha": figures.alpha,
+        "majority_f1": figures.majority_f1,
+        "lead_over_majority": figures.lead,
+        "difference_to_people": figures.to_people,
+    }
+    row: dict[str, Any] = {
+        "language": figures.language,
+        "criterion": figures.criterion,
+        "judge": figures.judge,
+        "asked": figures.asked,
+        "answered": figures.answered,
+        "coverage": figures.coverage,
+        "sources": figures.sources,
+        "dropped": dropped_note(figures.dropped),
+    }
+    for name, estimate in estimates.items():
+        row |= columns(name, estimate, interval=name != "alpha")
+    test = figures.test
+    row |= {
+        "lead_p": figures.lead_p,
+        "alt_test_winning_rate": test.winning_rate if test else float("nan"),
+        "alt_test_advantage": test.advantage if test else float("nan"),
+        "alt_test_epsilon": test.epsilon if test else float("nan"),
+        "alt_test_passed": "" if test is None else "yes" if test.passed else "no",
+        "undefined": undefined_note(estimates) + (f"; alt_test: {figures.test_reason}" if figures.test_reason else ""),
+    }
+    row["undefined"] = row["undefined"].removeprefix("; ")
+    return row

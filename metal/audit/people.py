@@ -1,0 +1,94 @@
+"""How far people agree among themselves: METAL's Table 6, with the three human ceilings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metal.audit.cells import Cell
+from metal.audit.figures import Resampled, columns, dropped_note, undefined_note
+from metal.errors import Undefined
+from metal.records import Estimate
+from metal.stats import ceiling, panel
+from metal.stats.aggregate import ALL, NONE, SOME, aggregate
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.patterns import class_counts, find_patterns
+
+ONE_CLASS = "one class"
+NO_PAIR = "no two people share items"
+
+
+def people_row(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Any]:
+    """One row of the people table for a cell."""
+    complete = np.flatnonzero(cell.complete)
+    dropped = cell.dropped()
+    figures = _figures(cell, bootstrap, dropped)
+    case = cell.case[complete]
+    row: dict[str, Any] = {
+        "language": cell.language,
+        "criterion": cell.criterion.name,
+        "people": len(cell.people),
+        "items": len(complete),
+        "sources": len(np.unique(cell.matrix.sources[complete])),
+        "min_raters": cell.min_raters,
+        "dropped": dropped_note(dropped),
+    }
+    for name, estimate in figures.items():
+        row |= columns(name, estimate, interval=name not in ("alpha", "percent_agreement"))
+        if name == "fleiss_kappa":
+            row["fleiss_items"] = estimate.n
+    row |= {
+        "all_agree": int((case == ALL).sum()),
+        "some_agree": int((case == SOME).sum()),
+        "none_agree": int((case == NONE).sum()),
+        "undefined": undefined_note(figures),
+    }
+    return row
+
+
+def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) -> dict[str, Estimate]:
+    levels = cell.levels
+    complete = np.flatnonzero(cell.complete)
+    drawn = Resampled(cell.by_people[complete], cell.matrix.sources[complete], bootstrap)
+    rows = drawn.rows
+    truth = aggregate(rows, cell.values, cell.settings.aggregate, ordered=cell.ordered)
+    counts = class_counts(rows, levels)
+    return {
+        "fleiss_kappa": _fleiss(cell, bootstrap),
+        "pairwise_f1": drawn.estimate(lambda w: ceiling.pairwise(w, rows, levels), NO_PAIR, dropped),
+        "leave_one_out_f1": drawn.estimate(
+            lambda w: ceiling.leave_one_out(w, rows, levels), "no majority of two or more others", dropped
+        ),
+        "against_all_f1": drawn.estimate(lambda w: ceiling.against_all(w, rows, truth, levels), NO_PAIR, dropped),
+        "percent_agreement": drawn.estimate(lambda w: panel.pooled_agreement(w, counts), NO_PAIR, dropped),
+        "gwet_ac1": drawn.estimate(lambda w: panel.gwet_ac(w, counts), NO_PAIR, dropped),
+        "alpha": _alpha(cell),
+    }
+
+
+def _fleiss(cell: Cell, bootstrap: SourceBootstrap) -> Estimate:
+    """Fleiss' kappa on the items with the usual number of ratings; the rest are counted as dropped."""
+    full = np.flatnonzero(cell.ratings_per_item == max(cell.usual_panel, 2))
+    others = int((cell.ratings_per_item > 0).sum()) - len(full)
+    dropped = {"other number of ratings": others} if others else {}
+    if not len(full):
+        return Estimate.undefined("no item with two ratings", 0, dropped)
+    drawn = Resampled(cell.by_people[full], cell.matrix.sources[full], bootstrap)
+    counts = class_counts(drawn.rows, cell.levels)
+    estimate = drawn.estimate(lambda w: panel.fleiss_kappa(w, counts), ONE_CLASS, dropped)
+    if cell.settings.paper_compat and estimate.value is None and estimate.reason == ONE_CLASS:
+        return Estimate(0.0, n=len(full), dropped=dropped, caveats=("one class, printed as 0 like METAL's Table 6",))
+    return estimate
+
+
+def _alpha(cell: Cell) -> Estimate:
+    """Krippendorff's alpha, at the scale's measure, on every item with two ratings or more."""
+    patterns = find_patterns(cell.by_people)
+    counts = class_counts(patterns.rows, cell.levels)
+    paired = int((cell.ratings_per_item >= 2).sum())
+    try:
+        value = panel.krippendorff_alpha(patterns.counts, counts, cell.values, cell.criterion.scale.measure)
+    except Undefined as error:
+        return Estimate.undefined(str(error), paired)
+    return Estimate(value, n=paired, method=f"Krippendorff's alpha, {cell.criterion.scale.measure}")

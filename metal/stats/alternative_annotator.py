@@ -1,0 +1,151 @@
+"""The alternative annotator test: may a judge stand in for one of the people?
+
+Each person is left out in turn and compared with the judge by closeness to the remaining people, item by
+item. Source: Calderon, Reichart and Dror (ACL 2025), section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from metal.errors import Undefined
+from metal.stats.multiplicity import benjamini_yekutieli
+from metal.stats.patterns import Codes, Numbers
+
+# How much worse than a person a judge may be, as the price of a person (section 3.3 of the paper).
+EPSILON = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
+MIN_ITEMS = 30
+Q = 0.05
+WILCOXON_MIN_ITEMS = 6  # below, no outcome of the signed-rank test is significant
+
+Closeness = Literal["agreement", "distance"]
+
+
+@dataclass(frozen=True)
+class PersonTest:
+    """The judge against one left-out person.
+
+    items: common items. judge_wins, person_wins: share of items on which each is at least as close to the
+    others. p: that the person's lead reaches epsilon; None with the reason where the test could not be run.
+    """
+
+    person: int
+    items: int
+    judge_wins: float | None
+    person_wins: float | None
+    p: float | None
+    rejected: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class AlternativeAnnotatorTest:
+    """winning_rate: share of tested people whose lead is shown to stay below epsilon; passed at 0.5 or more.
+
+    advantage: mean share of the judge's wins over the people with enough items.
+    """
+
+    winning_rate: float
+    advantage: float
+    epsilon: float
+    passed: bool
+    people: tuple[PersonTest, ...]
+
+
+def alternative_annotator_test(
+    people: Numbers,
+    judge: Numbers,
+    *,
+    epsilon: float,
+    closeness: Closeness = "agreement",
+    small: Literal["leave out", "wilcoxon"] = "leave out",
+) -> AlternativeAnnotatorTest:
+    """Test whether the judge does at least as well as the people do.
+
+    people: (items, people) values, NaN where one did not rate; judge: (items,) values, NaN where it gave none.
+    closeness: "agreement" (mean equality with the others; nominal labels) or "distance" (minus the root mean
+    squared difference; ordinal and interval). small: what happens to people with fewer than 30 items.
+    Raises Undefined when fewer than two people share items with the judge, or nobody could be tested.
+    """
+    people = np.asarray(people, dtype=np.float64)
+    judge = np.asarray(judge, dtype=np.float64)
+    rated = ~np.isnan(people)
+    usable = ~np.isnan(judge) & (rated.sum(axis=1) >= 2)
+    if not usable.any():
+        raise Undefined("no item rated by the judge and two or more people")
+    people, judge, rated = people[usable], judge[usable], rated[usable]
+    results = [_person(people, judge, rated, j, epsilon, closeness, small) for j in range(people.shape[1])]
+    return _conclude(results, epsilon)
+
+
+def _person(
+    people: Numbers,
+    judge: Numbers,
+    rated: Codes,
+    person: int,
+    epsilon: float,
+    closeness: Closeness,
+    small: str,
+) -> PersonTest:
+    items = rated[:, person]
+    count = int(items.sum())
+    floor = WILCOXON_MIN_ITEMS if small == "wilcoxon" else MIN_ITEMS
+    if count < floor:
+        return PersonTest(person, count, None, None, None, False, f"fewer than {floor} items")
+    remaining = np.delete(people[items], person, axis=1)
+    known = np.delete(rated[items], person, axis=1)
+    far_judge = _distance(judge[items], remaining, known, closeness)
+    far_person = _distance(people[items, person], remaining, known, closeness)
+    judge_wins = (far_judge <= far_person).astype(np.float64)
+    person_wins = (far_person <= far_judge).astype(np.float64)
+    lead = person_wins - judge_wins
+    shares = float(judge_wins.mean()), float(person_wins.mean())
+    if (lead == lead[0]).all():
+        return PersonTest(person, count, *shares, None, False, "all differences equal, p undefined")
+    wilcoxon = count < MIN_ITEMS
+    p = _wilcoxon_p(lead - epsilon) if wilcoxon else _t_test_p(lead - epsilon)
+    return PersonTest(person, count, *shares, p, False, "Wilcoxon" if wilcoxon else "")
+
+
+def _distance(answer: Numbers, remaining: Numbers, known: Codes, closeness: Closeness) -> Numbers:
+    """How far an answer is from the remaining people, summed: the number of them is the same for both sides.
+
+    Comparing sums of disagreements or of squared differences orders exactly as the mean or its root does,
+    and is free of rounding on whole numbers.
+    """
+    gap = answer[:, None] - np.where(known, remaining, 0.0)
+    cost = (gap != 0).astype(np.float64) if closeness == "agreement" else gap**2
+    return np.asarray(np.where(known, cost, 0.0).sum(axis=1))
+
+
+def _t_test_p(shifted: Numbers) -> float:
+    """One-sided one-sample t test that the mean is below 0."""
+    from scipy.special import stdtr
+
+    error = shifted.std(ddof=1) / np.sqrt(len(shifted))
+    return float(stdtr(len(shifted) - 1, shifted.mean() / error))
+
+
+def _wilcoxon_p(shifted: Numbers) -> float:
+    from scipy.stats import wilcoxon
+
+    return float(wilcoxon(shifted, alternative="less").pvalue)
+
+
+def _conclude(results: Sequence[PersonTest], epsilon: float) -> AlternativeAnnotatorTest:
+    advantages = [result.judge_wins for result in results if result.judge_wins is not None]
+    adjusted = benjamini_yekutieli([np.nan if result.p is None else result.p for result in results])
+    tested = int((~np.isnan(adjusted)).sum())
+    if not advantages or not tested:
+        why = sorted({result.reason for result in results if result.reason})
+        raise Undefined("nobody could be tested: " + "; ".join(why))
+    people = tuple(
+        PersonTest(r.person, r.items, r.judge_wins, r.person_wins, r.p, bool(p <= Q), r.reason)
+        for r, p in zip(results, adjusted, strict=True)
+    )
+    rate = sum(person.rejected for person in people) / tested
+    return AlternativeAnnotatorTest(rate, float(np.mean(advantages)), epsilon, rate >= 0.5, people)

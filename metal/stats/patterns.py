@@ -1,0 +1,106 @@
+"""Distinct rating patterns: the rows that are enough to know, with how often each occurs.
+
+Three raters on three levels make at most 64 different rows however many items there are, so a bootstrap
+resample is a few counts instead of a new table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+Codes = np.ndarray[Any, np.dtype[Any]]
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+Counts = np.ndarray[Any, np.dtype[Any]]
+
+_DENSE_KEYS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """rows: (patterns, columns) distinct rows of codes. which: (items,) the pattern of each item."""
+
+    rows: Codes
+    which: Codes
+
+    @cached_property
+    def counts(self) -> Codes:
+        """(patterns,) how many items have each pattern."""
+        return np.bincount(self.which, minlength=len(self.rows))
+
+
+def find_patterns(codes: Codes) -> Patterns:
+    """The distinct rows of `codes` (items, columns), whole numbers of any sign.
+
+    >>> find_patterns(np.array([[0, 1], [2, 2], [0, 1]])).counts.tolist()
+    [2, 1]
+    """
+    codes = np.asarray(codes)
+    if codes.shape[0] == 0:
+        return Patterns(codes.astype(np.int64), np.zeros(0, dtype=np.int64))
+    low = codes.min(axis=0)
+    widths = [int(width) for width in codes.max(axis=0).astype(np.int64) - low + 1]
+    if float(np.prod(np.array(widths, dtype=float))) >= 2.0**62:
+        rows, which = np.unique(codes, axis=0, return_inverse=True)
+        return Patterns(rows, which.reshape(-1))
+    key = np.zeros(len(codes), dtype=np.int64)
+    for column, width in enumerate(widths):
+        key *= width
+        key += codes[:, column].astype(np.int64) - int(low[column])
+    first, which = _distinct(key)
+    return Patterns(codes[first], which)
+
+
+def _distinct(key: Codes) -> tuple[Codes, Codes]:
+    """First item of each distinct key, and each item's place among the distinct keys (in rising order)."""
+    size = int(key.max()) + 1
+    if size > _DENSE_KEYS:
+        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        return first, which
+    first_of = np.full(size, -1, dtype=np.int64)
+    first_of[key[::-1]] = np.arange(len(key) - 1, -1, -1)
+    present = np.flatnonzero(first_of >= 0)
+    place = np.zeros(size, dtype=np.int64)
+    place[present] = np.arange(len(present))
+    return first_of[present], place[key]
+
+
+def class_counts(rows: Codes, levels: int) -> Codes:
+    """(patterns, levels): how many raters gave each class; negative codes count nowhere."""
+    rows = np.asarray(rows)
+    return np.stack([(rows == level).sum(axis=1) for level in range(levels)], axis=1)
+
+
+def one_hot(codes: Codes, levels: int) -> Numbers:
+    """(patterns, levels) indicators; a negative code gives a row of zeros."""
+    return np.asarray(np.asarray(codes)[:, None] == np.arange(levels)[None, :], dtype=np.float64)
+
+
+def confusion(weights: Counts, truth: Codes, answer: Codes, levels: int) -> Numbers:
+    """(..., levels, levels): how often class t was answered a. Patterns without either are left out.
+
+    weights: (..., patterns); truth, answer: (patterns,) codes.
+    >>> confusion(np.array([3, 1]), np.array([0, 1]), np.array([0, 0]), 2).tolist()
+    [[3.0, 0.0], [1.0, 0.0]]
+    """
+    cells = one_hot(truth, levels)[:, :, None] * one_hot(answer, levels)[:, None, :]
+    weights = np.asarray(weights, dtype=np.float64)
+    flat = weights @ cells.reshape(len(cells), levels * levels)
+    return np.asarray(flat.reshape(*weights.shape[:-1], levels, levels))
+
+
+def ratio(top: Any, bottom: Any) -> Numbers:
+    """top / bottom, NaN where bottom is 0: an undefined share is not a number."""
+    top, bottom = np.broadcast_arrays(np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64))
+    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom != 0))
+
+
+def mean_of_defined(values: Sequence[Numbers]) -> Numbers:
+    """The mean over a list of equally shaped results of those that are defined; NaN where none is."""
+    stacked = np.stack(values)
+    defined = ~np.isnan(stacked)
+    return ratio(np.where(defined, stacked, 0.0).sum(axis=0), defined.sum(axis=0))

@@ -1,0 +1,73 @@
+"""What tests share: the published data, and small datasets made on the spot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from metal.dataset import Card, Dataset, assemble
+from metal.ratings import facts_from
+from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+
+TASK_QUALITY = Criterion(
+    "task_quality",
+    Scale("ordinal", (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good"))),
+    abbreviation="TQ",
+)
+HALLUCINATIONS = Criterion(
+    "hallucinations", Scale("nominal", (Level(0, "Absent"), Level(1, "Present"))), direction="lower", abbreviation="H"
+)
+
+
+@pytest.fixture(scope="session")
+def reference() -> Path:
+    """The folder of published data: METAL_REFERENCE. In CI it must be there."""
+    named = os.environ.get("METAL_REFERENCE")
+    folder = Path(named) if named else None
+    if folder and folder.is_dir():
+        return folder
+    message = f"published data not found: METAL_REFERENCE is {named or 'not set'}"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)
+
+
+MakeDataset = Callable[..., Dataset]
+
+
+@pytest.fixture
+def make_dataset() -> MakeDataset:
+    """make_dataset({"en": {"A1": [0, 1, 2], "judge": [0, None, 2]}}): one source and output an item.
+
+    Raters called A... are people, the rest are LLM judges; None is a refusal.
+    """
+
+    def make(
+        scores: dict[str, dict[str, list[int | None]]],
+        criterion: Criterion = TASK_QUALITY,
+        outputs_per_source: int = 1,
+        name: str = "made",
+    ) -> Dataset:
+        sources: dict[str, Source] = {}
+        outputs, ratings, raters = [], [], {}
+        for language, by_rater in scores.items():
+            for item in range(max(len(row) for row in by_rater.values())):
+                source = f"{language}-{item // outputs_per_source}"
+                sources[source] = Source(source, language, f"text {item}")
+                generator = f"g{item % outputs_per_source}"
+                outputs.append(Output(f"{source}/{generator}", source, generator, language, f"summary {item}"))
+            mine = [output.output for output in outputs if output.language == language]
+            for rater, row in by_rater.items():
+                person = rater.startswith("A")
+                raters[rater] = Rater(rater, "human" if person else "llm", "native" if person else rater)
+                ratings += [
+                    Rating(output, criterion.name, rater, score, "" if score is not None else "refused")
+                    for output, score in zip(mine, row, strict=True)
+                ]
+        card = Card(name)
+        return assemble(card, [criterion], sources.values(), outputs, raters.values(), facts_from(ratings))
+
+    return make

@@ -1,0 +1,108 @@
+"""The bootstrap: same as resampling rows, right coverage, and wider where outputs share a source."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval, share_at_most
+from metal.stats.classification import weighted_f1
+from metal.stats.patterns import confusion, find_patterns
+
+
+def resampled_f1(codes: np.ndarray, sources: np.ndarray, bootstrap: SourceBootstrap) -> np.ndarray:
+    patterns = find_patterns(codes)
+    counts = bootstrap.pattern_counts(patterns, sources)
+    return weighted_f1(confusion(counts, patterns.rows[:, 0], patterns.rows[:, 1], 3))
+
+
+def noisy_judge(rng: np.random.Generator, items: int) -> np.ndarray:
+    truth = rng.choice(3, items, p=[0.2, 0.3, 0.5])
+    return np.column_stack([truth, np.where(rng.random(items) < 0.7, truth, rng.integers(0, 3, items))])
+
+
+def test_endpoints_agree_with_plain_item_bootstrap() -> None:
+    rng = np.random.default_rng(3)
+    codes = noisy_judge(rng, 300)
+    ours = percentile_interval(resampled_f1(codes, np.arange(300), SourceBootstrap(8000, 1)))
+    assert ours is not None
+    plain = []
+    for _ in range(4000):
+        rows = codes[rng.integers(0, 300, 300)]
+        plain.append(weighted_f1(confusion(np.ones(300), rows[:, 0], rows[:, 1], 3)))
+    # Monte Carlo error of a 2.5% quantile of 4,000 draws with sd 0.025: about 0.0013
+    assert ours == pytest.approx(np.quantile(plain, [0.025, 0.975]).tolist(), abs=0.005)
+
+
+def test_same_seed_same_figure_and_data_not_order_decides() -> None:
+    codes = noisy_judge(np.random.default_rng(0), 200)
+    first = resampled_f1(codes, np.arange(200), SourceBootstrap(500, 7))
+    assert np.array_equal(first, resampled_f1(codes[::-1], np.arange(200), SourceBootstrap(500, 7)))
+    assert not np.array_equal(first, resampled_f1(codes, np.arange(200), SourceBootstrap(500, 8)))
+
+
+def test_ninety_five_percent_intervals_cover_about_that_often() -> None:
+    rng = np.random.default_rng(11)
+    huge = noisy_judge(rng, 2_000_000)
+    patterns = find_patterns(huge)
+    true = weighted_f1(confusion(patterns.counts, patterns.rows[:, 0], patterns.rows[:, 1], 3))
+    hits = 0
+    for world in range(400):
+        interval = percentile_interval(
+            resampled_f1(noisy_judge(rng, 150), np.arange(150), SourceBootstrap(400, world))
+        )
+        assert interval is not None
+        hits += interval[0] <= true <= interval[1]
+    assert 0.91 <= hits / 400 <= 0.98  # 0.95 +- 3.5 standard errors, less what percentile intervals lose
+
+
+def test_ignoring_sources_is_visibly_too_narrow() -> None:
+    """Ten outputs a source that share their fate: 20 sources carry the information of 20 items, not 200."""
+    rng = np.random.default_rng(5)
+    true, clustered, naive = 0.7, 0, 0
+    for world in range(200):
+        right = rng.random(20) < true
+        codes = np.column_stack([np.ones(200, dtype=int), np.repeat(right, 10).astype(int)])
+        sources = np.repeat(np.arange(20), 10)
+        patterns = find_patterns(codes)
+
+        def share(sources: np.ndarray, patterns=patterns, world=world) -> tuple[float, float]:
+            counts = SourceBootstrap(400, world).pattern_counts(patterns, sources)
+            hit = patterns.rows[:, 1] == 1
+            interval = percentile_interval(counts[:, hit].sum(axis=1) / counts.sum(axis=1))
+            assert interval is not None
+            return interval
+
+        low, high = share(sources)
+        clustered += low <= true <= high
+        low, high = share(np.arange(200))
+        naive += low <= true <= high
+    assert clustered / 200 > 0.88
+    assert naive / 200 < 0.60
+
+
+def test_both_ways_of_drawing_agree() -> None:
+    """Sources of one output drawn as patterns, or drawn as sources, have the same distribution."""
+    codes = noisy_judge(np.random.default_rng(2), 120)
+    as_patterns = resampled_f1(codes, np.arange(120), SourceBootstrap(6000, 0))
+    # An extra item in one source sends the same data down the other way.
+    doubled = np.vstack([codes, codes[:1]])
+    as_sources = resampled_f1(doubled, np.append(np.arange(120), 0), SourceBootstrap(6000, 0))
+    assert as_patterns.std() == pytest.approx(as_sources.std(), rel=0.06)
+
+
+def test_undefined_resamples() -> None:
+    assert percentile_interval(np.array([np.nan] * 60 + [0.5] * 40)) is None
+    assert percentile_interval(np.array([np.nan] * 20 + [0.5] * 80)) == (0.5, 0.5)
+    assert np.isnan(share_at_most(np.full(10, np.nan)))
+    assert share_at_most(np.array([-1.0, 1.0, 1.0])) == 0.5
+
+
+def test_weights_stay_within_memory_for_many_sources() -> None:
+    bootstrap = SourceBootstrap(300, 0)
+    sources = np.repeat(np.arange(200_000), 2)
+    codes = np.column_stack([np.arange(400_000) % 3, np.arange(400_000) % 2])
+    counts = bootstrap.pattern_counts(find_patterns(codes), sources)
+    assert counts.shape == (300, 6)
+    assert (counts.sum(axis=1) == 400_000).all()
+    assert not bootstrap._kept  # too large to keep
