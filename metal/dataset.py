@@ -303,18 +303,21 @@ def save_dataset(dataset: Dataset, folder: Path, *, force: bool = False) -> None
         ratings.write_facts(dataset.ratings, partial / "ratings.parquet")
 
 
+def check_new(folder: Path, *, force: bool = False) -> None:
+    """Raises UsageError when `folder` exists and force is not given, or is no folder of METAL's."""
+    if not folder.exists():
+        return
+    ours = any((folder / name).is_file() for name in ("dataset.toml", "run.toml"))
+    if not force:
+        raise UsageError(f"{folder} exists; give another --out, or --force to replace it")
+    if not folder.is_dir() or (any(folder.iterdir()) and not ours):
+        raise UsageError(f"{folder} is no dataset or run of METAL's; it is not replaced. Give another --out")
+
+
 @contextmanager
 def new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
-    """A folder to fill that takes its place under `folder` only when the block ends well.
-
-    Raises UsageError when `folder` exists and force is not given, or is no folder of METAL's.
-    """
-    if folder.exists():
-        ours = any((folder / name).is_file() for name in ("dataset.toml", "run.toml"))
-        if not force:
-            raise UsageError(f"{folder} exists; give another --out, or --force to replace it")
-        if not folder.is_dir() or (any(folder.iterdir()) and not ours):
-            raise UsageError(f"{folder} is no dataset or run of METAL's; it is not replaced. Give another --out")
+    """A folder to fill that takes its place under `folder` only when the block ends well (see check_new)."""
+    check_new(folder, force=force)
     partial = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(partial, ignore_errors=True)

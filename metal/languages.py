@@ -1,7 +1,8 @@
-"""Language codes: checked, named and found by name, all through langcodes (CLDR data)."""
+"""Language codes: checked by langcodes, named and found by name through babel (CLDR data)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import langcodes
@@ -19,6 +20,9 @@ FOLDER_NAMES = {
     "kirundi": "rn",
     "oromo": "om",
 }
+
+# English names in use beside the one CLDR prefers.
+OTHER_NAMES = {"bengali": "bn", "burmese": "my", "farsi": "fa", "sinhalese": "si", "kyrgyz": "ky", "mandarin": "zh"}
 
 
 @lru_cache(maxsize=1024)
@@ -54,18 +58,31 @@ def find_language(name: str) -> str | None:
         return FOLDER_NAMES[folded]
     if is_language(name.strip()) and len(folded) <= 3:
         return name.strip()
-    try:
-        return str(langcodes.find(folded.replace("_", " ")))
-    except LookupError:
-        return name.strip() if is_language(name.strip()) else None
+    named = _codes_by_name().get(folded.replace("_", " "))
+    if named:
+        return named
+    return name.strip() if is_language(name.strip()) else None
+
+
+@lru_cache(maxsize=1)
+def _english() -> Mapping[str, str]:
+    """Code -> English name."""
+    from babel import Locale
+
+    return {code.replace("_", "-"): name for code, name in Locale("en").languages.items()}
+
+
+@lru_cache(maxsize=1)
+def _codes_by_name() -> Mapping[str, str]:
+    return {name.lower(): code for code, name in reversed(list(_english().items()))} | OTHER_NAMES
 
 
 @lru_cache(maxsize=1024)
 def language_name(code: str) -> str:
     """The English name (`Swahili`), of a pair both (`Chinese to English`); the code itself where unknown."""
+    if code in _english():
+        return _english()[code]
     if langcodes.tag_is_valid(code):
-        return str(langcodes.Language.get(code).display_name())
+        return _english().get(langcodes.Language.get(code).language or "", code)
     pair = _pair(code)
-    if pair:
-        return " to ".join(str(langcodes.Language.get(part).display_name()) for part in pair)
-    return code
+    return " to ".join(map(language_name, pair)) if pair else code

@@ -10,6 +10,7 @@ import numpy as np
 
 from metal.audit.cells import Cell
 from metal.audit.figures import Resampled, columns, dropped_note, undefined_note
+from metal.audit.people import MIN_RATED
 from metal.errors import Undefined
 from metal.ratings import UNANSWERED
 from metal.records import Estimate
@@ -130,9 +131,11 @@ def _to_people(cell: Cell, items: Codes, answers: Codes, truth: Codes, bootstrap
     drawn = Resampled(codes, cell.matrix.sources[items], bootstrap)
     of_truth, of_answer, people = drawn.rows[:, 0], drawn.rows[:, 1], drawn.rows[:, 2:]
 
+    raters = ceiling.raters_with(drawn.observed, people, MIN_RATED)
+
     def difference(weights: Any) -> Numbers:
         judge = weighted_f1(confusion(weights, of_truth, of_answer, cell.levels))
-        return judge - ceiling.leave_one_out(weights, people, cell.levels)
+        return judge - ceiling.leave_one_out(weights, people, cell.levels, raters)
 
     return drawn.estimate(difference, "no human ceiling")
 

@@ -17,6 +17,7 @@ from metal.stats.patterns import class_counts, find_patterns
 
 ONE_CLASS = "one class"
 NO_PAIR = "no two people share items"
+MIN_RATED = 10  # the ceilings leave out people with fewer ratings, whose F1 would be noise with full weight
 
 
 def people_row(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Any]:
@@ -52,15 +53,19 @@ def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) ->
     complete = np.flatnonzero(cell.complete)
     drawn = Resampled(cell.by_people[complete], cell.matrix.sources[complete], bootstrap)
     rows = drawn.rows
+    raters = ceiling.raters_with(drawn.observed, rows, MIN_RATED)
+    pairs = ceiling.pairs_of(raters)
     truth = aggregate(rows, cell.values, cell.settings.aggregate, ordered=cell.ordered)
     counts = class_counts(rows, levels)
     return {
         "fleiss_kappa": _fleiss(cell, bootstrap),
-        "pairwise_f1": drawn.estimate(lambda w: ceiling.pairwise(w, rows, levels), NO_PAIR, dropped),
+        "pairwise_f1": drawn.estimate(lambda w: ceiling.pairwise(w, rows, levels, pairs), NO_PAIR, dropped),
         "leave_one_out_f1": drawn.estimate(
-            lambda w: ceiling.leave_one_out(w, rows, levels), "no majority of two or more others", dropped
+            lambda w: ceiling.leave_one_out(w, rows, levels, raters), "no majority of two or more others", dropped
         ),
-        "against_all_f1": drawn.estimate(lambda w: ceiling.against_all(w, rows, truth, levels), NO_PAIR, dropped),
+        "against_all_f1": drawn.estimate(
+            lambda w: ceiling.against_all(w, rows, truth, levels, raters), NO_PAIR, dropped
+        ),
         "percent_agreement": drawn.estimate(lambda w: panel.pooled_agreement(w, counts), NO_PAIR, dropped),
         "gwet_ac1": drawn.estimate(lambda w: panel.gwet_ac(w, counts), NO_PAIR, dropped),
         "alpha": _alpha(cell),

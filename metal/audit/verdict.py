@@ -4,7 +4,7 @@ The rules look at intervals and at the alternative annotator test, never at a po
 
 1. *too few ratings to say*: fewer than MIN_ITEMS items or MIN_SOURCES sources, a judge that never answered,
    figures that are undefined (people or judge used one class only), or a lead over the majority class whose
-   95% interval holds 0 and is wider than UNDECIDED_WIDTH.
+   95% interval holds 0 and USEFUL_LEAD both.
 2. *not better than the majority class*: the interval of the lead in weighted F1 over always answering the
    people's most frequent class holds 0 or lies below it; or the lead is not significant after Benjamini-
    Yekutieli correction over the languages of this judge and criterion; or the interval of Cohen's kappa
@@ -21,13 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metal.audit.judging import JudgeFigures
+from metal.audit.layouts import UNDEFINED
 from metal.records import Estimate
 from metal.stats.multiplicity import benjamini_yekutieli
 
 MIN_ITEMS = 30
 MIN_SOURCES = 10
 MIN_COVERAGE = 0.95
-UNDECIDED_WIDTH = 0.2
+USEFUL_LEAD = 0.1
 ALPHA = 0.05
 
 USABLE = "usable"
@@ -103,7 +104,7 @@ def _too_few(one: JudgeFigures) -> str:
         return f"kappa is undefined: {one.kappa.reason}"
     if one.lead.low is None or one.lead.high is None or one.kappa.low is None:
         return "no interval: " + "; ".join((one.lead.caveats + one.kappa.caveats)[:1] or ("undefined",))
-    if one.lead.low <= 0 < one.lead.high and one.lead.high - one.lead.low > UNDECIDED_WIDTH:
+    if one.lead.low <= 0 and one.lead.high >= USEFUL_LEAD:
         return f"the lead over the majority class, {_interval(one.lead)}, is too uncertain"
     return ""
 
@@ -139,4 +140,11 @@ def _doubts(one: JudgeFigures, people: Estimate) -> list[str]:
 
 
 def _interval(estimate: Estimate) -> str:
-    return f"{estimate.value:+.2f} [{estimate.low:+.2f}, {estimate.high:+.2f}]"
+    return f"{_signed(estimate.value)} [{_signed(estimate.low)}, {_signed(estimate.high)}]"
+
+
+def _signed(value: float | None) -> str:
+    """Two digits with a sign; a value that rounds to zero has none."""
+    if value is None:
+        return UNDEFINED
+    return "0.00" if abs(value) < 0.005 else f"{value:+.2f}"

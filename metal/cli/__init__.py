@@ -70,8 +70,6 @@ def _stop(message: str, code: int) -> None:
 
 
 def _log() -> str:
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", prefix="metal-error-", suffix=".log", delete=False
-    ) as file:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="metal-error-", suffix=".log", delete=False) as file:
         traceback.print_exc(file=file)
     return file.name

@@ -1,5 +1,114 @@
+"""`metal audit`: how far judges can be trusted, per language and criterion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
 import click
+
+from metal.cli import options
 
 
 @click.command()
-def audit() -> None: ...
+@options.dataset
+@options.more_ratings
+@click.option("--out", type=click.Path(path_type=Path), help="Run folder to write. [default: runs/DATASET]")
+@options.names("--judges", "-j", what="Judges to audit; default all in the data.")
+@options.names("--criteria", "-c", what="Criteria; default all that have levels.")
+@options.names("--languages", "-l", what="Languages; default all.")
+@click.option("--reference", default="", metavar="GROUP", help="Compare with this group of people only, e.g. expert.")
+@click.option(
+    "--aggregate",
+    default="majority-or-mean",
+    show_default=True,
+    type=click.Choice(["majority-or-mean", "majority-or-middle", "majority"]),
+    help="How the people's ratings of an item become one label where there is no majority.",
+)
+@click.option(
+    "--min-raters",
+    default=0,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="People an item needs to count. [default: the usual panel, at most 3]",
+)
+@click.option(
+    "--epsilon",
+    type=click.FloatRange(0, 1, max_open=True),
+    help="How much worse than a person a judge may be in the alternative annotator test. "
+    "[default: 0.2 where the people are of group expert, 0.1 crowd, else 0.15]",
+)
+@click.option("--wilcoxon", is_flag=True, help="Test people with fewer than 30 items too, by Wilcoxon's test.")
+@click.option("--paper-compat", is_flag=True, help="Print kappa of one class as 0.0, as METAL's Table 6 does.")
+@options.bootstrap
+@options.seed
+@options.as_json
+@options.force
+def audit(
+    dataset: Path,
+    ratings: tuple[Path, ...],
+    out: Path | None,
+    judges: tuple[str, ...],
+    criteria: tuple[str, ...],
+    languages: tuple[str, ...],
+    reference: str,
+    aggregate: str,
+    min_raters: int,
+    epsilon: float | None,
+    wilcoxon: bool,
+    paper_compat: bool,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+    force: bool,
+) -> None:
+    """Compare the judges in DATASET with its people, language by language.
+
+    Prints, for each criterion, weighted F1 of every judge with its 95% interval and Cohen's kappa, between
+    what people reach and what always answering the most frequent class reaches; then a verdict for each
+    judge, language and criterion. RATINGS are run folders (from `metal judge`) whose ratings are added.
+
+    Everything is also written to the run folder: run.toml, and tables/ as CSV, JSON and Parquet (people,
+    judges, verdicts, differences, class_distribution, table_3 and table_6 in METAL's layouts).
+
+    \b
+    Examples:
+      metal audit datasets/pariksha
+      metal audit datasets/pariksha -c task_quality -l hi,ta --json | jq .verdicts
+      metal audit datasets/demo runs/baselines --out runs/demo
+    """
+    from metal.audit.audit import audit as run
+    from metal.audit.settings import AuditSettings
+    from metal.cli import audit_text, show
+    from metal.cli.run_folder import manifest, records, write_tables
+    from metal.dataset import check_new
+
+    out = out or Path("runs") / dataset.resolve().name
+    check_new(out, force=force)
+    settings = AuditSettings(
+        judges=judges,
+        criteria=criteria,
+        languages=languages,
+        reference=reference,
+        aggregate=aggregate,
+        min_raters=min_raters,
+        epsilon=epsilon,
+        small="wilcoxon" if wilcoxon else "leave out",
+        resamples=resamples,
+        seed=seed,
+        paper_compat=paper_compat,
+    )
+    loaded = options.load(dataset, ratings)
+    with show.progress("auditing") as advance:
+        found = run(loaded, settings, progress=advance)
+    about = manifest("audit", loaded, [dataset, *ratings], settings.to_dict(), found.judges, found.signature)
+    write_tables(out, found.tables, about, found.warnings, force=force)
+    if as_json:
+        import json
+
+        whole: dict[str, Any] = {"signature": found.signature, "run": str(out), "warnings": list(found.warnings)}
+        whole |= {name: records(table) for name, table in found.tables.items()}
+        click.echo(json.dumps(whole, indent=1, ensure_ascii=False))
+        return
+    audit_text.show_audit(found, loaded)
+    show.say(f"Written to {out}: run.toml and tables/ (CSV, JSON, Parquet)")

@@ -30,9 +30,7 @@ FORMATS = (
     Format("hf", "hugging_face", "a Hugging Face dataset, local path or hub name (extra: hf)"),
     Format("metal-release", "metal_release", "METAL's published JSON with human and LLM scores"),
     Format("pariksha", "pariksha", "PARIKSHA release folder: workers' and GPT-4's ratings, answers"),
-    Format(
-        "alttest", "alttest", "alternative-annotator-test folder: {rater: {item: label}} of people and LLMs"
-    ),
+    Format("alttest", "alttest", "alternative-annotator-test folder: {rater: {item: label}} of people and LLMs"),
     Format("thumb", "thumb", "THumB 1.0 JSONL: expert and crowd ratings of CNNDM summaries"),
     Format("basse", "basse", "BASSE folder: Spanish summaries, annotators and LLM judges with feedback"),
 )
@@ -44,6 +42,4 @@ def read(name: str, path: Path, options: Mapping[str, Any]) -> Draft:
         if entry.name == name:
             draft: Draft = import_module(f"metal.formats.{entry.module}").read(path, options)
             return draft
-    raise UnknownName(
-        "format", name, [entry.name for entry in FORMATS], "`metal import --list` explains each"
-    )
+    raise UnknownName("format", name, [entry.name for entry in FORMATS], "`metal import --list` explains each")

@@ -1,7 +1,9 @@
 """Three human ceilings, as weighted F1, because "how well do people do" is not one number.
 
-rows: (patterns, raters) class codes; weights: (..., patterns). Results have shape (...); raters or pairs
-without a common item are left out of the mean, NaN when none is left.
+rows: (patterns, raters) class codes; weights: (..., patterns). Results have shape (...). A mean over raters
+or pairs takes those that are passed in (`raters`, `pairs`; by default all) and have common items, NaN when
+none is left. One who shares three items with somebody would weigh as much as one who shares three hundred:
+see `raters_with`.
 """
 
 from __future__ import annotations
@@ -15,27 +17,39 @@ from metal.stats.classification import weighted_f1
 from metal.stats.patterns import Codes, Counts, Numbers, confusion, mean_of_defined
 
 
+def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
+    """The raters with at least `items` ratings; all of them where nobody has so many."""
+    given = weights @ (rows >= 0)
+    enough = np.flatnonzero(given >= items)
+    return [int(rater) for rater in (enough if len(enough) > 1 else range(rows.shape[1]))]
+
+
+def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
+    """METAL's pairs (aggregate.rater_pairs) among these raters."""
+    return [(raters[first], raters[second]) for first, second in rater_pairs(len(raters))]
+
+
 def pairwise(weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[int, int]] | None = None) -> Numbers:
     """Person against person: the mean over pairs, the first of a pair taken as truth (METAL section 5.1)."""
-    chosen = rater_pairs(rows.shape[1]) if pairs is None else pairs
-    if not chosen:
-        return np.full(np.shape(weights)[:-1], np.nan)
-    return mean_of_defined(
-        [weighted_f1(confusion(weights, rows[:, first], rows[:, second], levels)) for first, second in chosen]
+    chosen = pairs_of(range(rows.shape[1])) if pairs is None else pairs
+    return _mean(
+        weights, [weighted_f1(confusion(weights, rows[:, first], rows[:, second], levels)) for first, second in chosen]
     )
 
 
-def leave_one_out(weights: Counts, rows: Codes, levels: int) -> Numbers:
+def leave_one_out(weights: Counts, rows: Codes, levels: int, raters: Sequence[int] | None = None) -> Numbers:
     """Each person against the majority of the *others*: the fair ceiling for a judge.
 
     At least two others must have rated; items on which they have no majority are left out, because a
     mean of two different answers is nobody's answer.
     """
-    results = [
-        weighted_f1(confusion(weights, majority_of_others(rows, rater, levels), rows[:, rater], levels))
-        for rater in range(rows.shape[1])
-    ]
-    return mean_of_defined(results) if results else np.full(np.shape(weights)[:-1], np.nan)
+    return _mean(
+        weights,
+        [
+            weighted_f1(confusion(weights, majority_of_others(rows, rater, levels), rows[:, rater], levels))
+            for rater in _chosen(rows, raters)
+        ],
+    )
 
 
 def majority_of_others(rows: Codes, rater: int, levels: int) -> Codes:
@@ -45,10 +59,22 @@ def majority_of_others(rows: Codes, rater: int, levels: int) -> Codes:
     return np.where((remaining >= 0).sum(axis=1) < 2, -1, settled)
 
 
-def against_all(weights: Counts, rows: Codes, truth: Codes, levels: int) -> Numbers:
+def against_all(
+    weights: Counts, rows: Codes, truth: Codes, levels: int, raters: Sequence[int] | None = None
+) -> Numbers:
     """Each person against an aggregate that contains their own answer: optimistic.
 
     truth: (patterns,) the aggregate's class codes.
     """
-    results = [weighted_f1(confusion(weights, truth, rows[:, rater], levels)) for rater in range(rows.shape[1])]
+    return _mean(
+        weights,
+        [weighted_f1(confusion(weights, truth, rows[:, rater], levels)) for rater in _chosen(rows, raters)],
+    )
+
+
+def _chosen(rows: Codes, raters: Sequence[int] | None) -> Sequence[int]:
+    return range(rows.shape[1]) if raters is None else raters
+
+
+def _mean(weights: Counts, results: list[Numbers]) -> Numbers:
     return mean_of_defined(results) if results else np.full(np.shape(weights)[:-1], np.nan)

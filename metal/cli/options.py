@@ -1,0 +1,48 @@
+"""Options that several verbs share, so that they look and behave alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from metal.dataset import Dataset
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def names(*flags: str, what: str) -> Callable[[F], F]:
+    """An option that takes names, several at once with commas, or given several times."""
+    return click.option(*flags, multiple=True, metavar="NAME[,NAME]", callback=_split, help=what)
+
+
+def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+seed = click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all randomness.")
+bootstrap = click.option(
+    "--bootstrap",
+    "resamples",
+    default=2000,
+    show_default=True,
+    type=click.IntRange(min=100),
+    help="Bootstrap resamples for the 95% intervals; whole sources are drawn.",
+)
+force = click.option("--force", is_flag=True, help="Replace the folder given with --out.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+dataset = click.argument("dataset", type=click.Path(path_type=Path))
+more_ratings = click.argument("ratings", nargs=-1, type=click.Path(path_type=Path))
+
+
+def load(folder: Path, runs: tuple[Path, ...] = ()) -> Dataset:
+    """The dataset with the ratings of the run folders added."""
+    from metal.dataset import load_dataset, with_ratings
+
+    loaded = load_dataset(folder)
+    for run in runs:
+        loaded = with_ratings(loaded, run)
+    return loaded

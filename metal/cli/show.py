@@ -1,0 +1,115 @@
+"""What people see in a terminal: plain when piped, 80 columns unless the terminal is wider, hostile text tamed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+WIDTH = 80
+NAME_WIDTH = 30
+
+
+@lru_cache(maxsize=1)
+def console() -> Console:
+    """The console of standard output, 80 columns where it is no terminal."""
+    if not sys.stdout.isatty():
+        return Console(width=WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
+    width = max(40, min(shutil.get_terminal_size().columns, 120))
+    return Console(width=width, highlight=False, markup=False, emoji=False)
+
+
+def clean(text: object) -> str:
+    """Text from files without control and bidirectional characters, which could rewrite the screen."""
+    return "".join(
+        char if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else "\N{REPLACEMENT CHARACTER}"
+        for char in str(text)
+    )
+
+
+def say(text: str, *, bold: bool = False, dim: bool = False) -> None:
+    """A paragraph, wrapped at words."""
+    out = console()
+    out.print(Text(clean(text), style="bold" if bold else "dim" if dim else ""), soft_wrap=not out.is_terminal)
+
+
+def warn(messages: Iterable[str]) -> None:
+    """Data problems that did not stop the run."""
+    listed = list(messages)
+    if not listed:
+        return
+    console().print()
+    for message in listed:
+        console().print(Padding(Text(f"warning: {clean(message)}", style="yellow"), (0, 0, 0, 0)))
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "", keep: int = 1) -> None:
+    """A table that fits: too many columns go into several tables that repeat the first `keep` columns."""
+    out = console()
+    out.print()
+    out.print(Text(clean(title), style="bold"))
+    for group in column_groups(columns, rows, out.width, keep):
+        shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for place in group:
+            first = place < keep
+            shown.add_column(
+                Text(clean(columns[place])),
+                justify="left" if first else "right",
+                no_wrap=not first,
+                max_width=NAME_WIDTH if first else None,
+                overflow="fold" if first else "ellipsis",
+            )
+        for row in rows:
+            shown.add_row(*(Text(clean(row[place])) for place in group))
+        out.print(shown)
+    if note:
+        out.print(Text(clean(note), style="dim"))
+
+
+def column_groups(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int = 1
+) -> Iterator[list[int]]:
+    """Positions of the columns that fit together into `width`, the first `keep` in every group."""
+    widths = [
+        max(
+            cell_len(line)
+            for text in (columns[place], *(row[place] for row in rows))
+            for line in [*text.split("\n"), ""]
+        )
+        for place in range(len(columns))
+    ]
+    kept = list(range(keep))
+    start = sum(min(widths[place], NAME_WIDTH) + 2 for place in kept)
+    group, used = [*kept], start
+    for place in range(keep, len(columns)):
+        needed = widths[place] + 2
+        if len(group) > keep and used + needed > width + 2:
+            yield group
+            group, used = [*kept], start
+        group.append(place)
+        used += needed
+    yield group
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error where that is a terminal; the block is handed `advance(done, total)`."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    parts = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

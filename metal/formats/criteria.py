@@ -1,0 +1,21 @@
+"""METAL's five criteria (section 3.2), as prompts/criteria/ declares them."""
+
+from __future__ import annotations
+
+from metal.bundled import bundled
+from metal.dataset import read_criterion, read_toml
+from metal.records import Criterion
+
+METAL_CRITERIA = (
+    "linguistic_acceptability",
+    "output_content_quality",
+    "task_quality",
+    "problematic_content",
+    "hallucinations",
+)
+
+
+def metal_criterion(name: str) -> Criterion:
+    """One of METAL_CRITERIA."""
+    path = bundled("prompts") / "criteria" / f"{name}.toml"
+    return read_criterion(name, read_toml(path), path)
