@@ -10,12 +10,8 @@ ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jso
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import shutil
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,8 +20,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal import ratings
+from metal import ratings, ratings_files
 from metal.errors import DataError, UnknownName, UsageError
+from metal.folders import new_folder, write_jsonl
 from metal.languages import check_language
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
 
@@ -130,10 +127,10 @@ def load_dataset(folder: Path) -> Dataset:
         raise UsageError(f"{folder}: not a dataset folder, dataset.toml is missing (make one with `metal import`)")
     described = read_toml(card_path)
     card, criteria, extra = _read_card(described, card_path)
-    where = ratings.find_ratings(folder)
+    where = ratings_files.find_ratings(folder)
     sources = (_source(record, where) for where, record in _records(folder / "sources.jsonl"))
     outputs = (_output(record, where) for where, record in _records(folder / "outputs.jsonl"))
-    facts = ratings.read_facts(where)
+    facts = ratings_files.read_facts(where)
     return assemble(card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra)
 
 
@@ -191,7 +188,7 @@ def read_raters(folder: Path) -> list[Rater]:
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not path.is_file():
         raise DataError(path, "the file is missing", "A dataset folder needs it; `metal import` writes all of them")
-    for row, record in ratings.read_jsonl(path):
+    for row, record in ratings_files.read_jsonl(path):
         yield f"{path} row {row + 1}", record
 
 
@@ -251,7 +248,7 @@ def with_ratings(dataset: Dataset, path: Path) -> Dataset:
     """
     if not path.is_dir():
         raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet)")
-    where = ratings.find_ratings(path)
+    where = ratings_files.find_ratings(path)
     raters = dict(dataset.raters)
     for rater in read_raters(path):
         if rater.rater in raters and raters[rater.rater] != rater:
@@ -261,7 +258,7 @@ def with_ratings(dataset: Dataset, path: Path) -> Dataset:
                 "Rename one of them",
             )
         raters[rater.rater] = rater
-    more = ratings.read_facts(where)
+    more = ratings_files.read_facts(where)
     facts = concat_facts([dataset.ratings, more])
     start = len(dataset.ratings)
     # Check the added rows by themselves first, so that messages name their rows.
@@ -300,47 +297,7 @@ def save_dataset(dataset: Dataset, folder: Path, *, force: bool = False) -> None
         write_jsonl(partial / "sources.jsonl", (_source_record(source) for source in dataset.sources.values()))
         write_jsonl(partial / "outputs.jsonl", (_output_record(output) for output in dataset.outputs.values()))
         write_jsonl(partial / "raters.jsonl", (rater_record(rater) for rater in dataset.raters.values()))
-        ratings.write_facts(dataset.ratings, partial / "ratings.parquet")
-
-
-def check_new(folder: Path, *, force: bool = False) -> None:
-    """Raises UsageError when `folder` exists and force is not given, or is no folder of METAL's."""
-    if not folder.exists():
-        return
-    ours = any((folder / name).is_file() for name in ("dataset.toml", "run.toml"))
-    if not force:
-        raise UsageError(f"{folder} exists; give another --out, or --force to replace it")
-    if not folder.is_dir() or (any(folder.iterdir()) and not ours):
-        raise UsageError(f"{folder} is no dataset or run of METAL's; it is not replaced. Give another --out")
-
-
-@contextmanager
-def new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
-    """A folder to fill that takes its place under `folder` only when the block ends well (see check_new)."""
-    check_new(folder, force=force)
-    partial = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    try:
-        yield partial
-        if folder.exists():
-            old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-            os.replace(folder, old)
-            os.replace(partial, folder)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            os.replace(partial, folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
-def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object a line, UTF-8; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for record in records:
-            text = json.dumps(record, ensure_ascii=False)
-            file.write(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") + "\n")
+        ratings_files.write_facts(dataset.ratings, partial / "ratings.parquet")
 
 
 def _card_toml(dataset: Dataset) -> str:
@@ -369,7 +326,7 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
     record["direction"] = criterion.direction
     if criterion.scale.levels:
         record["levels"] = [
-            {"value": int(level.value) if level.value.is_integer() else level.value, "label": level.label}
+            {"value": int(level.value) if float(level.value).is_integer() else level.value, "label": level.label}
             for level in criterion.scale.levels
         ]
     return record

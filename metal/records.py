@@ -67,7 +67,10 @@ class Scale:
         """For messages: `0 Bad, 1 Medium, 2 Good`."""
         if not self.levels:
             return "any number"
-        return ", ".join(f"{level.value:g} {level.label}" for level in self.levels)
+        return ", ".join(
+            level.label if level.label == f"{level.value:g}" else f"{level.value:g} {level.label}"
+            for level in self.levels
+        )
 
 
 @dataclass(frozen=True)

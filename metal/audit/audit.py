@@ -89,7 +89,7 @@ def _audit(
         judges=tuple(judges),
         people=len({person for cell in found for person in cell.people}),
         tables=tables,
-        warnings=tuple(warning.message for warning in lint(dataset)),
+        warnings=tuple(finding.message for finding in lint(dataset)),
         signature=signature(data, settings),
     )
 

@@ -81,7 +81,7 @@ def audit(
     from metal.audit.settings import AuditSettings
     from metal.cli import audit_text, show
     from metal.cli.run_folder import manifest, records, write_tables
-    from metal.dataset import check_new
+    from metal.folders import check_new
 
     out = out or Path("runs") / dataset.resolve().name
     check_new(out, force=force)

@@ -13,8 +13,9 @@ import tomli_w
 
 from metal import __version__
 from metal.csv_cells import guard
-from metal.dataset import Dataset, new_folder, rater_record, write_jsonl
-from metal.ratings import write_facts
+from metal.dataset import Dataset, rater_record
+from metal.folders import new_folder, write_jsonl
+from metal.ratings_files import write_facts
 from metal.records import Manifest, Rater
 
 LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "krippendorff")

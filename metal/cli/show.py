@@ -12,7 +12,6 @@ from functools import lru_cache
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -50,7 +49,7 @@ def warn(messages: Iterable[str]) -> None:
         return
     console().print()
     for message in listed:
-        console().print(Padding(Text(f"warning: {clean(message)}", style="yellow"), (0, 0, 0, 0)))
+        console().print(Text(f"warning: {clean(message)}", style="yellow"), soft_wrap=not console().is_terminal)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "", keep: int = 1) -> None:

@@ -26,13 +26,13 @@ class Format:
 
 
 FORMATS = (
-    Format("table", "table", "CSV, TSV, JSONL, Parquet or XLSX; one rating a row, or one column a rater"),
+    Format("table", "table", "CSV, TSV, JSONL, Parquet, XLSX; a rating a row or a column a rater"),
     Format("hf", "hugging_face", "a Hugging Face dataset, local path or hub name (extra: hf)"),
     Format("metal-release", "metal_release", "METAL's published JSON with human and LLM scores"),
-    Format("pariksha", "pariksha", "PARIKSHA release folder: workers' and GPT-4's ratings, answers"),
-    Format("alttest", "alttest", "alternative-annotator-test folder: {rater: {item: label}} of people and LLMs"),
+    Format("pariksha", "pariksha", "PARIKSHA release folder: ratings by workers and GPT-4"),
+    Format("alttest", "alttest", "alternative annotator test folder: labels of people and LLMs"),
     Format("thumb", "thumb", "THumB 1.0 JSONL: expert and crowd ratings of CNNDM summaries"),
-    Format("basse", "basse", "BASSE folder: Spanish summaries, annotators and LLM judges with feedback"),
+    Format("basse", "basse", "BASSE folder: summaries, annotators and LLM judges"),
 )
 
 

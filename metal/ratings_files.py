@@ -1,0 +1,229 @@
+"""Ratings files: the six facts as .parquet, .csv or .jsonl; and JSON Lines in general."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from metal.errors import DataError, UsageError, nearest
+from metal.ratings import FACTS, row_of, tidy_facts
+
+FORMATS = (".parquet", ".csv", ".jsonl")
+REQUIRED_FACTS = ("output", "criterion", "rater", "score")
+
+_NAMES = pa.dictionary(pa.int32(), pa.string())
+_TYPES = {
+    "output": _NAMES,
+    "criterion": _NAMES,
+    "rater": _NAMES,
+    "score": pa.float64(),
+    "reason": _NAMES,
+    "comment": pa.string(),
+}
+_NO_NUMBER = ["", "NaN", "nan", "NA", "null", "None"]
+
+
+def find_ratings(folder: Path) -> Path:
+    """The ratings file of a dataset or run folder: ratings.parquet, .csv or .jsonl."""
+    found = [folder / f"ratings{ending}" for ending in FORMATS if (folder / f"ratings{ending}").is_file()]
+    if not found:
+        raise DataError(folder, "no ratings file", "It should hold ratings.parquet, ratings.csv or ratings.jsonl")
+    if len(found) > 1:
+        raise DataError(
+            folder,
+            f"two ratings files: {', '.join(path.name for path in found)}",
+            "Keep one; they may differ",
+        )
+    return found[0]
+
+
+def read_facts(path: Path) -> pd.DataFrame:
+    """The facts in a ratings file (.parquet, .csv, .jsonl).
+
+    Raises DataError for unknown or missing columns, text that is not UTF-8, and scores that are no numbers.
+    """
+    readers = {".parquet": _read_parquet, ".csv": _read_csv, ".jsonl": _read_jsonl}
+    if path.suffix not in readers:
+        raise UsageError(f"{path}: ratings are read from {', '.join(FORMATS)}, not from {path.suffix or 'this'!r}")
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    table = readers[path.suffix](path)
+    for name in ("output", "criterion", "rater"):
+        if table[name].null_count:
+            row = int(np.flatnonzero(table[name].is_null().to_numpy(zero_copy_only=False))[0])
+            raise DataError(row_of(path, row), f"{name} is empty", "Every rating names its output, criterion and rater")
+    return tidy_facts(table.to_pandas())
+
+
+def _check_columns(path: Path, columns: Sequence[str]) -> None:
+    unknown = [name for name in columns if name not in FACTS]
+    if unknown:
+        raise DataError(
+            path,
+            f"unknown column {unknown[0]!r}: {nearest(unknown[0], list(FACTS))}",
+            "Other layouts are read by `metal import table`",
+        )
+    missing = [name for name in REQUIRED_FACTS if name not in columns]
+    if missing:
+        raise DataError(
+            path,
+            f"no column {missing[0]!r} (columns found: {', '.join(columns)})",
+            "Other layouts are read by `metal import table`",
+        )
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    try:
+        columns = pq.read_schema(path).names
+    except pa.ArrowInvalid:
+        raise DataError(path, "not a Parquet file", "Write it again, or give the ratings as .csv or .jsonl") from None
+    _check_columns(path, columns)
+    names = [name for name in ("output", "criterion", "rater", "reason") if name in columns]
+    table = pq.read_table(path, read_dictionary=names)
+    return _cast(path, table)
+
+
+def _read_csv(path: Path) -> pa.Table:
+    from pyarrow import csv as arrow_csv
+
+    with path.open("rb") as file:
+        header_line = file.readline()
+    try:
+        header = next(csv.reader(io.StringIO(header_line.decode("utf-8-sig"))), [])
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, 0, error) from None
+    if not header:
+        raise DataError(path, "the file is empty", f"The first row names the columns: {','.join(FACTS)}")
+    _check_columns(path, header)
+    options = arrow_csv.ConvertOptions(
+        column_types={name: _TYPES[name] for name in header},
+        null_values=_NO_NUMBER,
+        strings_can_be_null=False,
+        quoted_strings_can_be_null=True,
+    )
+    try:
+        return arrow_csv.read_csv(
+            path, parse_options=arrow_csv.ParseOptions(newlines_in_values=True), convert_options=options
+        )
+    except pa.ArrowInvalid as error:
+        _explain_csv(path, header, error)
+
+
+def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
+    """Find the row that pyarrow could not read, and say what is wrong with it."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        line = path.read_bytes()[: failure.start].count(b"\n")
+        raise _not_utf8(path, line, failure) from None
+    position = header.index("score")
+    for number, fields in enumerate(csv.reader(io.StringIO(text, newline=""))):
+        if not number or not fields:
+            continue
+        if len(fields) != len(header):
+            raise DataError(
+                row_of(path, number - 1),
+                f"{len(fields)} fields where the header names {len(header)}",
+                "Quote fields that hold commas or line breaks",
+            )
+        if fields[position] not in _NO_NUMBER:
+            _number(fields[position], row_of(path, number - 1))
+    raise DataError(path, f"not readable as CSV ({error})", "Write it again, or use Parquet")
+
+
+def _read_jsonl(path: Path) -> pa.Table:
+    columns: dict[str, list[Any]] = {name: [] for name in FACTS}
+    for row, record in read_jsonl(path):
+        if row == 0 or not record.keys() <= columns.keys() or not record.keys() >= set(REQUIRED_FACTS):
+            _check_columns(path, list(record))
+        score = record["score"]
+        if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+            score = _number(score, row_of(path, row))
+        columns["score"].append(score)
+        for name in ("output", "criterion", "rater"):
+            value = record[name]
+            columns[name].append(None if value in (None, "") else str(value))
+        for name in ("reason", "comment"):
+            columns[name].append(str(record.get(name) or ""))
+    return pa.table({name: pa.array(values, _TYPES[name]) for name, values in columns.items()})
+
+
+def _number(text: object, where: str) -> float:
+    try:
+        return float(str(text))
+    except ValueError:
+        raise DataError(
+            where,
+            f"score {text!r} is not a number",
+            "Give level values; an unanswered rating has an empty score",
+        ) from None
+
+
+def _cast(path: Path, table: pa.Table) -> pa.Table:
+    try:
+        return table.cast(pa.schema([(name, _TYPES[name]) for name in table.column_names]))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise DataError(path, f"columns of the wrong type ({error})", "score is a number, the rest is text") from None
+
+
+def _not_utf8(path: Path, row: int, error: UnicodeDecodeError) -> DataError:
+    return DataError(
+        f"{path} line {row + 1}",
+        f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
+        "Save it as UTF-8; from Excel choose 'CSV UTF-8'",
+    )
+
+
+def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Rows (from 0) and objects of a JSON Lines file; blank lines are passed over.
+
+    Raises DataError for what is not UTF-8, not JSON or not an object, naming the line.
+    """
+    with path.open("rb") as file:
+        row = 0
+        for number, line in enumerate(file):
+            try:
+                text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
+            except UnicodeDecodeError as error:
+                raise _not_utf8(path, number, error) from None
+            if not text:
+                continue
+            try:
+                record = json.loads(text)
+            except json.JSONDecodeError as error:
+                raise DataError(
+                    f"{path} line {number + 1}", f"not JSON ({error.msg})", "One JSON object a line"
+                ) from None
+            if not isinstance(record, dict):
+                raise DataError(f"{path} line {number + 1}", "not a JSON object", 'One object a line: {"output": ...}')
+            yield row, record
+            row += 1
+
+
+def write_facts(facts: pd.DataFrame, path: Path) -> None:
+    """Write the six facts as .parquet, .csv or .jsonl, whole or not at all."""
+    frame = facts.loc[:, list(FACTS)]
+    partial = path.with_name(path.name + ".part")
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        table = pa.Table.from_pandas(frame, preserve_index=False).cast(pa.schema(list(_TYPES.items())))
+        pq.write_table(table.replace_schema_metadata(None), partial, compression="zstd")
+    elif path.suffix == ".csv":
+        frame.to_csv(partial, index=False, lineterminator="\n")
+    else:
+        frame.astype(dict.fromkeys(("output", "criterion", "rater", "reason"), str)).to_json(
+            partial, orient="records", lines=True, force_ascii=False
+        )
+    os.replace(partial, path)
