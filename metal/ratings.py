@@ -129,6 +129,10 @@ def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
     return pd.Categorical.from_codes(small.codes[codes] if len(values) else codes, dtype=small.dtype)
 
 
+def _rows(count: int) -> str:
+    return f"{count:,} such row{'s' if count > 1 else ''}"
+
+
 def _check_known(facts: pd.DataFrame, column: str, known: Mapping[str, Any], where: Path, remedy: str) -> None:
     categories = facts[column].cat.categories
     unknown = np.array([name not in known for name in categories], dtype=bool)
@@ -140,7 +144,7 @@ def _check_known(facts: pd.DataFrame, column: str, known: Mapping[str, Any], whe
     name = str(facts[column].iloc[hits[0]])
     raise DataError(
         row_of(where, int(hits[0])),
-        f"{column} {name!r} does not exist ({len(hits)} such rows); {nearest(name, list(known))}",
+        f"{column} {name!r} does not exist ({_rows(len(hits))}); {nearest(name, list(known))}",
         remedy,
     )
 
@@ -152,7 +156,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
     if len(silent):
         raise DataError(
             row_of(where, int(silent[0])),
-            f"no score and no reason ({len(silent)} such rows)",
+            f"no score and no reason ({_rows(len(silent))})",
             "Say why in the column 'reason' (refused, unparsable, skipped, ...)",
         )
     codes = facts["criterion"].cat.codes.to_numpy()
@@ -164,7 +168,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
             row = int(rows[np.flatnonzero(wrong)[0]])
             raise DataError(
                 row_of(where, row),
-                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {int(wrong.sum())} rows)",
+                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {_rows(int(wrong.sum()))})",
                 "Declare the levels in dataset.toml, or shift the scores (`metal import table --shift -1`)",
             )
 
@@ -180,7 +184,7 @@ def _check_once(facts: pd.DataFrame, where: Path) -> None:
     raise DataError(
         row_of(where, second),
         f"rater {line['rater']!r} rates output {line['output']!r} on {line['criterion']} a second time "
-        f"(first in row {row_number(where, first)}; {int(again.sum())} such rows)",
+        f"(first in row {row_number(where, first)}; {_rows(int(again.sum()))})",
         "Keep one of them",
     )
 

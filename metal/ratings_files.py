@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -57,11 +56,13 @@ def read_facts(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     table = readers[path.suffix](path)
+    facts = tidy_facts(table.to_pandas())
     for name in ("output", "criterion", "rater"):
-        if table[name].null_count:
-            row = int(np.flatnonzero(table[name].is_null().to_numpy(zero_copy_only=False))[0])
+        empty = (facts[name].isna() | (facts[name] == "")).to_numpy()
+        if empty.any():
+            row = int(empty.argmax())
             raise DataError(row_of(path, row), f"{name} is empty", "Every rating names its output, criterion and rater")
-    return tidy_facts(table.to_pandas())
+    return facts
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from metal.audit.settings import AuditSettings
 from metal.dataset import Dataset
 from metal.ratings import code_matrix
 from metal.stats import ceiling, panel
-from metal.stats.aggregate import ALL, NONE, SOME, agreement_case, aggregate
+from metal.stats.aggregate import ALL, NONE, SOME, aggregate, agreement_case
 from metal.stats.alternative_annotator import alternative_annotator_test
 from metal.stats.classification import cohen_kappa, macro_f1, percent_agreement, weighted_f1
 from metal.stats.patterns import class_counts, confusion, find_patterns
@@ -178,9 +178,7 @@ def labels(reference: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def coded(by_rater: dict[str, Any], items: list[str], code: dict[str, float]) -> np.ndarray:
-    return np.array(
-        [[code[str(row[item])] if item in row else np.nan for row in by_rater.values()] for item in items]
-    )
+    return np.array([[code[str(row[item])] if item in row else np.nan for row in by_rater.values()] for item in items])
 
 
 @pytest.mark.parametrize("name", ALTTEST)
@@ -230,9 +228,7 @@ def test_agreement_of_annotators(reference: Path, name: str) -> None:
     counts = class_counts(every.rows, levels)
     sizes = (ratings >= 0).sum(axis=1)
     full = find_patterns(np.sort(ratings[sizes == sizes.max()], axis=1))
-    pairs = [
-        pair for pair in combinations(range(len(raters)), 2) if (ratings[:, pair] >= 0).all(axis=1).sum() >= 2
-    ]
+    pairs = [pair for pair in combinations(range(len(raters)), 2) if (ratings[:, pair] >= 0).all(axis=1).sum() >= 2]
     tables = [two(ratings[:, a], ratings[:, b], levels) for a, b in pairs]
     kappas = np.array([cohen_kappa(table) for table in tables])
     values = np.array([float(label) for label in used]) if _numeric(used) else np.arange(levels, dtype=float)

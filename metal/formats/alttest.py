@@ -151,6 +151,8 @@ def _scales(
         ordered = sorted(labels) if numeric else sorted(labels, key=str)
         codes[name] = {label: float(label) if numeric else float(code) for code, label in enumerate(ordered)}
         levels = tuple(Level(codes[name][label], f"{label}") for label in ordered)
+        if len(levels) == 1:  # everybody always said the same; a scale has at least two answers
+            levels = (*levels, Level(levels[0].value + 1, "(other)"))
         criteria.append(Criterion(name, Scale("ordinal" if numeric else "nominal", levels)))
     return criteria, codes
 

@@ -74,7 +74,7 @@ def _readers() -> Mapping[str, Any]:
     return {
         ".csv": lambda path: pd.read_csv(path, **text),
         ".tsv": lambda path: pd.read_csv(path, sep="\t", **text),
-        ".jsonl": lambda path: pd.read_json(path, lines=True, dtype=False, convert_dates=False),
+        ".jsonl": lambda path: pd.read_json(path, lines=True, dtype=False),
         ".parquet": pd.read_parquet,
         ".xlsx": lambda path: pd.read_excel(path, **{key: text[key] for key in ("keep_default_na", "na_values")}),
     }
@@ -276,6 +276,8 @@ def _coded(
         )
     labels = sorted(words.unique())
     place = {label: float(code) for code, label in enumerate(labels)}
+    if len(labels) == 1:  # everybody always said the same; a scale has at least two answers
+        labels, place = [*labels, "(other)"], place | {"(other)": 1.0}
     return tuple(Level(place[label], label) for label in labels), words.map(place).to_numpy(dtype=float)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metal.stats.aggregate import ALL, NOBODY, NONE, SOME, TIE, agreement_case, aggregate, rater_pairs
+from metal.stats.aggregate import ALL, NOBODY, NONE, SOME, TIE, aggregate, agreement_case, rater_pairs
 
 THREE = np.arange(3.0)
 

@@ -48,9 +48,7 @@ def test_ninety_five_percent_intervals_cover_about_that_often() -> None:
     true = weighted_f1(confusion(patterns.counts, patterns.rows[:, 0], patterns.rows[:, 1], 3))
     hits = 0
     for world in range(400):
-        interval = percentile_interval(
-            resampled_f1(noisy_judge(rng, 150), np.arange(150), SourceBootstrap(400, world))
-        )
+        interval = percentile_interval(resampled_f1(noisy_judge(rng, 150), np.arange(150), SourceBootstrap(400, world)))
         assert interval is not None
         hits += interval[0] <= true <= interval[1]
     assert 0.91 <= hits / 400 <= 0.98  # 0.95 +- 3.5 standard errors, less what percentile intervals lose

@@ -63,9 +63,7 @@ def test_kappa_as_scikit_learn(pairs: list[tuple[int, int]], weights: str) -> No
     ours = cohen_kappa(matrix(truth, answer), weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = cohen_kappa_score(
-            truth, answer, labels=[0, 1, 2, 3], weights=None if weights == "none" else weights
-        )
+        theirs = cohen_kappa_score(truth, answer, labels=[0, 1, 2, 3], weights=None if weights == "none" else weights)
     assert ours == pytest.approx(theirs, nan_ok=True)
 
 

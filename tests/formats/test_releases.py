@@ -1,0 +1,247 @@
+"""Released data in their own formats: small files of each shape, and the real ones where they are at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal import formats
+from metal.dataset import Dataset
+from metal.errors import MetalError
+
+
+def load(name: str, path: Path, **options: Any) -> tuple[Dataset, str]:
+    draft = formats.read(name, path, options)
+    return draft.assemble(path), "\n".join(draft.notes)
+
+
+def pariksha(folder: Path, tsv: str) -> Path:
+    ratings = folder / "karya_eval" / "round1" / "individual"
+    ratings.mkdir(parents=True)
+    (ratings / "hindi_ratings_output_indi.tsv").write_text(tsv)
+    answers = folder / "outputs" / "round1" / "formatted"
+    answers.mkdir(parents=True)
+    entry: dict[str, Any] = {"prompt_id": "p1", "prompt": "क्या?", "language": "hindi", "prompt_type": "x"}
+    answered = entry | {"m1": {"response": "हाँ", "timestamp": 1}, "m9": {"response": "unrated"}}
+    (answers / "output_hindi.json").write_text(json.dumps([answered]))
+    judged = folder / "gpt_eval" / "outputs" / "round1" / "individual" / "task_quality"
+    judged.mkdir(parents=True)
+    (judged / "individual_hindi.json").write_text(
+        json.dumps([entry | {"m1": {"score": 2, "justification": "ok"}, "m2": {"score": "none", "justification": "?"}}])
+    )
+    return folder
+
+
+HEAD = "model\tprompt_id\tworker_id\tling_rating\ttask_rating\thallucination_rating\ttask_rating_reasoning\n"
+
+
+def test_pariksha(tmp_path: Path) -> None:
+    dataset, notes = load(
+        "pariksha", pariksha(tmp_path, HEAD + "m1\tp1\t7\t2\t1\tTrue\tsaid\nm1\tp1\t8\t2\t\tFalse\tnone\n")
+    )
+    table = dataset.ratings.set_index(["criterion", "rater", "output"])
+    assert table.loc[("hallucinations", "7", "hi/p1/m1"), "score"] == 1
+    assert table.loc[("task_quality", "7", "hi/p1/m1"), "comment"] == "said"
+    assert table.loc[("task_quality", "8", "hi/p1/m1"), "reason"] == "no answer"
+    assert table.loc[("task_quality", "8", "hi/p1/m1"), "comment"] == ""
+    assert table.loc[("task_quality", "gpt-4-32k/detailed", "hi/p1/m1"), "score"] == 2
+    assert "unparsable" in table.loc[("task_quality", "gpt-4-32k/detailed", "hi/p1/m2"), "reason"]
+    assert dataset.outputs["hi/p1/m1"].text == "हाँ"
+    assert "1 answers that nobody rated" in notes
+    assert "no ratings of hallucinations" in notes
+
+
+@pytest.mark.parametrize(
+    ("tsv", "said"),
+    [
+        (HEAD.replace("model", "modell"), "no column 'model'"),
+        (HEAD + "m1\tp1\t7\tgood\t1\tTrue\tx\n", "row 2: ling_rating 'good'"),
+        (HEAD + "m1\tp1\t7\t5\t1\tTrue\tx\n", "score 5 is not on the scale"),
+    ],
+)
+def test_pariksha_faults(tmp_path: Path, tsv: str, said: str) -> None:
+    with pytest.raises(MetalError, match=said):
+        load("pariksha", pariksha(tmp_path, tsv))
+
+
+def alttest(folder: Path, name: str, people: Any, llms: Any) -> Path:
+    folder = folder / name
+    folder.mkdir()
+    (folder / "human_annotations.json").write_text(json.dumps(people))
+    (folder / "llm_annotations.json").write_text(json.dumps(llms))
+    return folder
+
+
+def test_alttest(tmp_path: Path) -> None:
+    people = {
+        "e0": {"dm-test-abc__M1__coherence": 3, "dm-test-abc__M1__fluency": 5},
+        "e1": {"dm-test-abc__M1__coherence": 4},
+    }
+    dataset, notes = load("alttest", alttest(tmp_path, "summeval", people, {"llm": {"dm-test-abc__M1__coherence": 1}}))
+    assert list(dataset.outputs) == ["abc/M1"]
+    assert dataset.criteria["coherence"].scale.values == (1, 3, 4)
+    assert dataset.raters["e0"].group == "expert"
+    assert dataset.raters["llm"].kind == "llm"
+    assert "LLMs say 1 1 times" in notes
+    dataset, _ = load("alttest", alttest(tmp_path, "anything", {"w": {"i": "yes", "j": "no"}}, {"llm": {"i": "no"}}))
+    assert [level.label for level in dataset.criteria["label"].scale.levels] == ["no", "yes"]
+    with pytest.raises(MetalError, match="anything, summeval"):
+        load("alttest", tmp_path)
+    with pytest.raises(MetalError, match="not of the form"):
+        load("alttest", alttest(tmp_path, "mtbench", {"w": {"i": "x"}}, {}))
+
+
+def test_thumb(tmp_path: Path) -> None:
+    rating = {"coherence": 5, "consistency": 4, "fluency": 3, "relevance": 2}
+    rows = [
+        {"SYS": "A", "seg_id": "s", "hyp": "h", "expert_annotations": [rating], "turker_annotations": [rating] * 2},
+        {"SYS": "B", "seg_id": "s", "hyp": "k", "expert_annotations": [rating], "turker_annotations": float("nan")},
+    ]
+    (tmp_path / "cnndm_THumB-1.0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "cnndm_references.jsonl").write_text('{"seg_id": "s", "refs": ["one", "two"]}\n')
+    dataset, notes = load("thumb", tmp_path)
+    assert dataset.sources["s"].references == ("one", "two")
+    assert {name: rater.group for name, rater in dataset.raters.items()} == {
+        "E1": "expert",
+        "C1": "crowd",
+        "C2": "crowd",
+    }
+    assert "B: no crowd ratings for 1" in notes
+    (tmp_path / "cnndm_THumB-1.0.jsonl").write_text('{"SYS": "A"}\n')
+    with pytest.raises(MetalError, match="row 1: no 'seg_id'"):
+        load("thumb", tmp_path)
+
+
+def basse(folder: Path, scores: list[str], documents: int = 2) -> Path:
+    (folder / "data" / "es").mkdir(parents=True)
+    summary = {"summ": "s", "anns": {"Coherence": [4.0, 5.0]}}
+    rows = [{"idx": f"d{n}", "original_document": "t", "model_summaries": {"m": summary}} for n in range(documents)]
+    (folder / "data" / "es" / "BASSE.es.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "data" / "es" / "BASSE.es.round_0.jsonl").write_text("{}\n")
+    (folder / "pred" / "judges" / "es" / "j").mkdir(parents=True)
+    lines = "".join(f"m,why,{score}\n" for score in scores)
+    (folder / "pred" / "judges" / "es" / "j" / "Coherence.csv").write_text("model,feedback,score\n" + lines)
+    return folder
+
+
+def test_basse(tmp_path: Path) -> None:
+    dataset, notes = load("basse", basse(tmp_path, ["3", ""]))
+    judged = dataset.ratings[dataset.ratings["rater"] == "j"].set_index("output")
+    assert judged.loc["d0/m", "score"] == 3  # rows follow the documents
+    assert judged.loc["d1/m", "reason"] == "unparsable"
+    assert "round_0" in notes
+    assert "j: 1 ratings without a score" in notes
+
+
+def test_basse_rows_must_fit_the_documents(tmp_path: Path) -> None:
+    with pytest.raises(MetalError, match="3 rows of 'm' for 2 documents"):
+        load("basse", basse(tmp_path, ["3", "4", "5"]))
+
+
+def metal_entry(**change: Any) -> dict[str, Any]:
+    judged = {"task_quality": {"comments": {"gpt-4": "fine"}, "scores": {"gpt-4": 2, "PaLM2": None}}}
+    return {
+        "XLSum_ID": "x1",
+        "Index": 0,
+        "Type": "Bad",
+        "Language": "Hindi",
+        "Generated_Summary": "सार",
+        "Human_Scores": {"task_quality": {"A1": 0, "A2": "1", "A3": 7}, "hallucinations": {"A1": 1, "A2": 0, "A3": 0}},
+        "Human_Comments": {"A1": "no", "A2": None, "A3": ""},
+        "LLM_Scores_Simple": judged,
+        "LLM_Scores_Detailed": judged,
+    } | change
+
+
+def test_metal_release(tmp_path: Path) -> None:
+    path = tmp_path / "metal.json"
+    path.write_text(json.dumps({"key1": metal_entry(), "key2": metal_entry(Type="Good")}))
+    dataset, notes = load("metal-release", path)
+    assert {output.generator for output in dataset.outputs.values()} == {"gpt-4-bad", "gpt-4-good"}
+    assert set(dataset.raters) == {
+        "A1",
+        "A2",
+        "A3",
+        *(f"{m}/{p}" for m in ("gpt-4", "PaLM2") for p in ("simple", "detailed")),
+    }
+    first = dataset.ratings[dataset.ratings["output"] == "key1"].set_index(["criterion", "rater"])
+    assert first.loc[("task_quality", "A2"), "score"] == 1
+    assert first.loc[("task_quality", "A3"), "reason"] == "off scale: 7"
+    assert first.loc[("task_quality", "PaLM2/simple"), "reason"] == "no answer"
+    assert first.loc[("task_quality", "gpt-4/detailed"), "comment"] == "fine"
+    assert list(dataset.criteria) == ["task_quality", "hallucinations"]
+    assert "passages are not part" in notes
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("[]", "not a JSON object"),
+        ("{", "not JSON"),
+        ('{"k": {"Type": "Good"}}', "no 'XLSum_ID'"),
+        (json.dumps({"k": metal_entry(Language="Klingonese")}), "'Klingonese' is not known"),
+    ],
+)
+def test_metal_release_faults(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "metal.json").write_text(content)
+    with pytest.raises(MetalError, match=said):
+        load("metal-release", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["pariksha", "thumb", "basse", "metal-release"])
+def test_a_folder_that_is_something_else(tmp_path: Path, name: str) -> None:
+    with pytest.raises(MetalError, match=str(tmp_path)):
+        load(name, tmp_path)
+
+
+def test_unknown_format(tmp_path: Path) -> None:
+    with pytest.raises(MetalError, match=r"'parikshaa' is not known; did you mean 'pariksha'"):
+        load("parikshaa", tmp_path)
+
+
+@pytest.mark.reference
+def test_the_real_pariksha(reference: Path) -> None:
+    dataset, notes = load("pariksha", reference / "pariksha")
+    people = dataset.ratings[dataset.ratings["kind"] == "human"]
+    # rows of the five TSV files, on three criteria
+    assert people.groupby("language", observed=True).size().to_dict() == {
+        code: 3 * rows for code, rows in {"bn": 630, "hi": 1132, "kn": 707, "ml": 581, "ta": 640}.items()
+    }
+    assert people[people["language"] == "ml"]["rater"].nunique() == 4
+    assert (dataset.ratings["kind"] == "llm").sum() == 4620
+    assert all(output.text for output in dataset.outputs.values())
+    assert (people[people["language"] == "hi"]["comment"] != "").mean() > 0.5
+    assert "pairwise battles" in notes
+
+
+@pytest.mark.reference
+def test_the_real_basse(reference: Path) -> None:
+    dataset, notes = load("basse", reference / "basse")
+    assert len(dataset.sources) == 45
+    assert dataset.ratings["score"].isna().sum() >= 297
+    assert "gpt-4o-mini: 297 ratings without a score" in notes
+    # published system-level Spearman of judges with the annotators' mean: holds only if rows were matched right
+    published = json.loads((reference / "oracle" / "basse_es_correlations.json").read_text())
+    assert published
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("name", "outputs", "people"),
+    [("wax", 246, 8), ("lgbteen", 88, 4), ("mtbench", 120, 3), ("summeval", 1600, 3), ("lesion", 100, 6)],
+)
+def test_the_real_alttest(reference: Path, name: str, outputs: int, people: int) -> None:
+    dataset, _ = load("alttest", reference / "alttest" / name)
+    assert len(dataset.outputs) == outputs
+    assert sum(rater.kind == "human" for rater in dataset.raters.values()) == people
+
+
+@pytest.mark.reference
+def test_the_real_thumb(reference: Path) -> None:
+    dataset, notes = load("thumb", reference / "thumb")
+    assert len(dataset.outputs) == 1800
+    assert "Human-H: no crowd ratings for 100 summaries" in notes
+    assert "5 crowd workers and 3 experts" in notes

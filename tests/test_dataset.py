@@ -1,0 +1,275 @@
+"""A dataset folder: round trips, and one clear message for each fault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metal.dataset import load_dataset, save_dataset, with_ratings
+from metal.errors import MetalError
+from metal.ratings_files import write_facts
+
+TOML = """
+name = "small"
+[criteria.task_quality]
+measure = "ordinal"
+levels = [{ value = 0, label = "Bad" }, { value = 1, label = "Medium" }, { value = 2, label = "Good" }]
+[criteria.length]
+measure = "interval"
+"""
+HEADER = "output,criterion,rater,score,reason,comment\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    (folder / "dataset.toml").write_text(TOML)
+    (folder / "sources.jsonl").write_text('{"source": "s1", "language": "hi", "text": "नदी"}\n')
+    (folder / "outputs.jsonl").write_text(
+        '{"output": "o1", "source": "s1", "generator": "g", "language": "hi", "text": "x"}\n'
+        '{"output": "o2", "source": "s1", "generator": "h", "language": "hi"}\n'
+    )
+    (folder / "raters.jsonl").write_text(
+        '{"rater": "A1", "kind": "human", "group": "native"}\n'
+        '{"rater": "gpt-4/simple", "kind": "llm", "model": "gpt-4", "prompt": "simple"}\n'
+    )
+    (folder / "ratings.csv").write_text(
+        HEADER + 'o1,task_quality,A1,2,,"good, really"\no2,task_quality,A1,,skipped,\no1,length,gpt-4/simple,0.25,,\n'
+    )
+    return folder
+
+
+def test_reads_and_writes_the_same(folder: Path, tmp_path: Path) -> None:
+    dataset = load_dataset(folder)
+    assert list(dataset.ratings["kind"]) == ["human", "human", "llm"]
+    assert dataset.ratings["comment"][0] == "good, really"
+    assert np.isnan(dataset.ratings["score"][1])
+    assert dataset.raters["gpt-4/simple"].about["prompt"] == "simple"
+    save_dataset(dataset, tmp_path / "again")
+    again = load_dataset(tmp_path / "again")
+    assert again.digest == dataset.digest
+    assert again.criteria == dataset.criteria
+    assert again.sources == dataset.sources
+    assert again.outputs == dataset.outputs
+    assert again.raters == dataset.raters
+    pd.testing.assert_frame_equal(
+        again.ratings.astype({"score": float}).astype(str), dataset.ratings.astype({"score": float}).astype(str)
+    )
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_three_formats_hold_the_same(folder: Path, ending: str) -> None:
+    dataset = load_dataset(folder)
+    (folder / "ratings.csv").unlink()
+    write_facts(dataset.ratings, folder / f"ratings{ending}")
+    assert load_dataset(folder).digest == dataset.digest
+
+
+def test_digest_does_not_depend_on_the_order_of_rows(folder: Path) -> None:
+    before = load_dataset(folder).digest
+    lines = (folder / "ratings.csv").read_text().splitlines()
+    (folder / "ratings.csv").write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
+    assert load_dataset(folder).digest == before
+    (folder / "ratings.csv").write_text("\n".join(lines).replace(",2,", ",1,") + "\n")
+    assert load_dataset(folder).digest != before
+
+
+def ratings(text: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / "ratings.csv").write_text(HEADER + text) and None
+
+
+def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new))
+
+    return change
+
+
+def appended(name: str, line: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_text((folder / name).read_text() + line) and None
+
+
+FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
+    "off the scale": (
+        ratings("o1,task_quality,A1,3,,\n"),
+        ["ratings.csv row 2", "score 3", "0 Bad, 1 Medium, 2 Good", "--shift -1"],
+    ),
+    "infinite": (ratings("o1,length,A1,inf,,\n"), ["row 2", "score inf"]),
+    "no score and no reason": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1,,,\n"), ["row 3", "reason"]),
+    "rated twice": (
+        ratings("o1,task_quality,A1,1,,\no2,task_quality,A1,1,,\no1,task_quality,A1,1,,\n"),
+        ["row 4", "'A1'", "'o1'", "a second time", "first in row 2"],
+    ),
+    "unknown output": (
+        ratings("o3,task_quality,A1,1,,\n"),
+        ["row 2", "output 'o3'", "did you mean 'o2' or 'o1'?", "outputs.jsonl"],
+    ),
+    "unknown criterion": (
+        ratings("o1,task_qualty,A1,1,,\n"),
+        ["row 2", "'task_qualty'", "did you mean 'task_quality'"],
+    ),
+    "unknown rater": (ratings("o1,task_quality,Q,1,,\n"), ["row 2", "rater 'Q'", "raters.jsonl"]),
+    "empty name": (ratings(",task_quality,A1,1,,\n"), ["row 2", "output is empty"]),
+    "unknown column": (replaced("ratings.csv", "rater", "ratr"), ["unknown column 'ratr'", "'rater'", "import table"]),
+    "missing column": (replaced("ratings.csv", ",score", ""), ["no column 'score'", "output, criterion, rater"]),
+    "no number": (ratings("o1,task_quality,A1,good,,\n"), ["row 2", "'good' is not a number"]),
+    "ragged row": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1\n"), ["row 3", "3 fields"]),
+    "empty ratings": (lambda folder: (folder / "ratings.csv").write_bytes(b"") and None, ["ratings.csv", "empty"]),
+    "not UTF-8": (
+        lambda folder: (
+            (folder / "ratings.csv").write_bytes(
+                (HEADER + "o1,task_quality,A1,1,,\no2,task_quality,A1,1,,caf\xe9\n").encode("latin-1")
+            )
+            and None
+        ),
+        ["line 3", "not UTF-8", "0xe9", "CSV UTF-8"],
+    ),
+    "not UTF-8 JSONL": (
+        lambda folder: (folder / "sources.jsonl").write_bytes(b'{"source": "\xff"}\n') and None,
+        ["sources.jsonl line 1", "not UTF-8"],
+    ),
+    "unknown language": (
+        replaced("outputs.jsonl", '"hi"', '"hindi"'),
+        ["outputs.jsonl row 1", "'hindi' is not a language code", "Write 'hi'"],
+    ),
+    "unknown source": (
+        replaced("outputs.jsonl", '"s1"', '"s9"'),
+        ["outputs.jsonl row 1", "source 's9'", "does not exist"],
+    ),
+    "output twice": (replaced("outputs.jsonl", '"o2"', '"o1"'), ["outputs.jsonl row 2", "'o1'", "twice"]),
+    "rater twice": (appended("raters.jsonl", '{"rater": "A1", "kind": "human"}\n'), ["raters.jsonl row 3", "twice"]),
+    "unknown kind": (replaced("raters.jsonl", "human", "person"), ["raters.jsonl row 1", "'person'", "human, llm"]),
+    "unknown key": (replaced("outputs.jsonl", "generator", "genrator"), ["outputs.jsonl row 1", "'generator'"]),
+    "not JSON": (appended("raters.jsonl", "{oops\n"), ["raters.jsonl line 3", "not JSON"]),
+    "not an object": (appended("raters.jsonl", "[1]\n"), ["raters.jsonl line 3", "not a JSON object"]),
+    "file missing": (lambda folder: (folder / "raters.jsonl").unlink(), ["raters.jsonl", "missing"]),
+    "no ratings": (lambda folder: (folder / "ratings.csv").unlink(), ["no ratings file"]),
+    "two ratings files": (appended("ratings.csv", ""), []),
+    "no dataset": (lambda folder: (folder / "dataset.toml").unlink(), ["dataset.toml is missing", "metal import"]),
+    "not TOML": (replaced("dataset.toml", "name =", "name"), ["dataset.toml", "not TOML"]),
+    "no name": (replaced("dataset.toml", 'name = "small"', ""), ["no name"]),
+    "no criteria": (lambda folder: (folder / "dataset.toml").write_text('name = "x"\n') and None, ["no criteria"]),
+    "unknown criterion key": (replaced("dataset.toml", 'measure = "ordinal"', 'mesure = "ordinal"'), ["'measure'"]),
+    "levels do not rise": (replaced("dataset.toml", "value = 0", "value = 9"), ["task_quality", "do not rise"]),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_has_one_clear_line(folder: Path, fault: str) -> None:
+    change, said = FAULTS[fault]
+    change(folder)
+    if fault == "two ratings files":
+        (folder / "ratings.jsonl").write_text("")
+        said = ["ratings.csv", "ratings.jsonl", "Keep one"]
+    with pytest.raises(MetalError) as error:
+        load_dataset(folder)
+    message = str(error.value)
+    assert "\n" not in message
+    for part in said:
+        assert part in message
+
+
+def test_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(MetalError, match="no such dataset folder"):
+        load_dataset(tmp_path / "nothing")
+
+
+def test_not_parquet(folder: Path) -> None:
+    (folder / "ratings.csv").rename(folder / "ratings.parquet")
+    with pytest.raises(MetalError, match="not a Parquet file"):
+        load_dataset(folder)
+
+
+def test_existing_folders_are_replaced_only_when_asked(folder: Path, tmp_path: Path) -> None:
+    dataset = load_dataset(folder)
+    with pytest.raises(MetalError, match="--force"):
+        save_dataset(dataset, folder)
+    save_dataset(dataset, folder, force=True)
+    foreign = tmp_path / "letters"
+    foreign.mkdir()
+    (foreign / "letter.txt").write_text("dear")
+    with pytest.raises(MetalError, match="not replaced"):
+        save_dataset(dataset, foreign, force=True)
+    assert (foreign / "letter.txt").read_text() == "dear"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_failed_write_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = load_dataset(folder)
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("metal.ratings_files.write_facts", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_dataset(dataset, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["small"]
+
+
+def test_hostile_text_survives_a_round_trip(folder: Path, tmp_path: Path) -> None:
+    text = 'tab\t "quote" </script> \u202e \u2028 =1+1 \x00 end'
+    record = {"output": "o1", "source": "s1", "generator": "g", "language": "hi", "text": text, "note": "\ud800"}
+    (folder / "outputs.jsonl").write_text(json.dumps(record) + "\n")
+    (folder / "ratings.csv").write_text(HEADER + "o1,task_quality,A1,1,,\n")
+    save_dataset(load_dataset(folder), tmp_path / "out")
+    output = load_dataset(tmp_path / "out").outputs["o1"]
+    assert output.text == text
+    assert "\ud800" not in output.note
+
+
+def run_folder(folder: Path, raters: str, facts: str) -> Path:
+    run = folder.parent / "run"
+    run.mkdir()
+    (run / "raters.jsonl").write_text(raters)
+    (run / "ratings.csv").write_text(HEADER + facts)
+    return run
+
+
+def test_more_ratings_from_a_run(folder: Path) -> None:
+    run = run_folder(
+        folder, '{"rater": "new", "kind": "llm"}\n', "o1,task_quality,new,0,,\no2,task_quality,new,,refused,\n"
+    )
+    dataset = with_ratings(load_dataset(folder), run)
+    assert len(dataset.ratings) == 5
+    assert set(dataset.raters) == {"A1", "gpt-4/simple", "new"}
+
+
+@pytest.mark.parametrize(
+    ("raters", "facts", "said"),
+    [
+        ('{"rater": "new", "kind": "llm"}\n', "o7,task_quality,new,0,,\n", "row 2: output 'o7'"),
+        ('{"rater": "A1", "kind": "llm"}\n', "o1,task_quality,A1,0,,\n", "another one"),
+        ("", "o1,task_quality,A1,0,,\n", "in the dataset already"),
+    ],
+)
+def test_runs_that_do_not_fit(folder: Path, raters: str, facts: str, said: str) -> None:
+    run = run_folder(folder, raters, facts)
+    with pytest.raises(MetalError, match=said):
+        with_ratings(load_dataset(folder), run)
+
+
+def test_a_million_ratings_are_columns_not_objects(tmp_path: Path) -> None:
+    """Reading works on whole columns: names are categories, so that memory holds each name once."""
+    from metal.ratings_files import read_facts
+
+    items = 200_000
+    frame = pd.DataFrame(
+        {
+            "output": np.repeat([f"o{i}" for i in range(items // 20)], 20),
+            "criterion": "task_quality",
+            "rater": np.tile([f"r{i}" for i in range(20)], items // 20),
+            "score": 1.0,
+        }
+    )
+    frame.to_parquet(tmp_path / "ratings.parquet")
+    facts = read_facts(tmp_path / "ratings.parquet")
+    assert {facts[name].dtype.name for name in ("output", "criterion", "rater", "reason")} == {"category"}
+    assert facts.memory_usage(deep=True).drop("comment").sum() / items < 40  # bytes a rating
