@@ -29,7 +29,7 @@ class DataError(MetalError):
         self.where = str(where)
         self.problem = problem
         self.remedy = remedy
-        super().__init__(f"{where}: {problem}" + (f". {remedy}" if remedy else ""))
+        super().__init__(f"{where}: {problem}" + _sentence(problem, remedy))
 
 
 class UnknownName(MetalError):
@@ -37,7 +37,8 @@ class UnknownName(MetalError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], remedy: str = "") -> None:
         choices = [str(choice) for choice in known]
-        super().__init__(f"{kind} {name!r} is not known; {nearest(name, choices)}" + (f". {remedy}" if remedy else ""))
+        problem = f"{kind} {name!r} is not known; {nearest(name, choices)}"
+        super().__init__(problem + _sentence(problem, remedy))
 
 
 class MissingExtra(MetalError):
@@ -52,6 +53,13 @@ class Undefined(MetalError):
 
     Never answered with a number in its place: it is carried on as an undefined estimate.
     """
+
+
+def _sentence(before: str, remedy: str) -> str:
+    """The remedy as a sentence of its own after `before`."""
+    if not remedy:
+        return ""
+    return f" {remedy}" if before.endswith(("?", ".")) else f". {remedy}"
 
 
 def nearest(name: str, known: list[str], show: int = 8) -> str:

@@ -127,7 +127,7 @@ def test_pariksha_human_ceilings(reference: Path, pariksha: Dataset, language: s
         for row in oracle(reference, "pariksha_human_baselines.json")
         if (row["lang"], row["crit"]) == (language, criterion)
     )
-    ratings, _, people = cell(pariksha, language, criterion)
+    ratings, _, _ = cell(pariksha, language, criterion)
     levels = len(pariksha.criteria[criterion].scale.levels)
     full = find_patterns(ratings[(ratings >= 0).sum(axis=1) == 3])
     truth = aggregate(full.rows, np.arange(levels, dtype=float))
