@@ -7,7 +7,13 @@ import pytest
 from metal.errors import DataError
 from metal.languages import check_language, find_language, is_language, language_name
 
-XLSUM = ["amharic", "arabic", "azerbaijani", "bengali", "burmese", "chinese_simplified", "chinese_traditional", "english", "french", "gujarati", "hausa", "hindi", "igbo", "indonesian", "japanese", "kirundi", "korean", "kyrgyz", "marathi", "nepali", "oromo", "pashto", "persian", "pidgin", "portuguese", "punjabi", "russian", "scottish_gaelic", "serbian_cyrillic", "serbian_latin", "sinhala", "somali", "spanish", "swahili", "tamil", "telugu", "thai", "tigrinya", "turkish", "ukrainian", "urdu", "uzbek", "vietnamese", "welsh", "yoruba"]
+XLSUM = """
+amharic arabic azerbaijani bengali burmese chinese_simplified chinese_traditional english french
+gujarati hausa hindi igbo indonesian japanese kirundi korean kyrgyz marathi nepali oromo pashto
+persian pidgin portuguese punjabi russian scottish_gaelic serbian_cyrillic serbian_latin sinhala
+somali spanish swahili tamil telugu thai tigrinya turkish ukrainian urdu uzbek vietnamese welsh
+yoruba
+""".split()  # noqa: SIM905
 
 
 def test_every_language_of_xlsum_is_found_by_its_folder_name() -> None:

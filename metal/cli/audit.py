@@ -111,4 +111,4 @@ def audit(
         click.echo(json.dumps(whole, indent=1, ensure_ascii=False))
         return
     audit_text.show_audit(found, loaded)
-    show.say(f"Written to {out}: run.toml and tables/ (CSV, JSON, Parquet)")
+    show.say(f"Written to {out}: run.toml and tables/ (CSV, JSON, Parquet)", wrap=False)

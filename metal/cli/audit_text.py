@@ -30,7 +30,7 @@ def show_audit(found: Audit, dataset: Dataset) -> None:
     else:
         _verdicts(found.tables["verdicts"], dataset)
     show.warn(found.warnings)
-    show.say(f"Signature: {found.signature}", dim=True)
+    show.say(f"Signature: {found.signature}", dim=True, wrap=False)
 
 
 def _languages(people: pd.DataFrame) -> str:

@@ -146,4 +146,4 @@ def _report(dataset: Dataset, notes: list[str], folder: Path) -> None:
     for note in notes:
         show.say(f"  note: {note}")
     show.warn(finding.message for finding in lint(dataset))
-    show.say(f"Next: metal audit {folder}")
+    show.say(f"Next: metal audit {folder}", wrap=False)

@@ -48,4 +48,4 @@ def judge(dataset: Path, judge: tuple[str, ...], out: Path, seed: int, force: bo
     missing = facts[facts["score"].isna()]
     for (rater, reason), count in Counter(zip(missing["rater"], missing["reason"], strict=True)).items():
         show.say(f"  {rater}: {count:,} without an answer ({reason})")
-    show.say(f"Next: metal audit {dataset} {out}")
+    show.say(f"Next: metal audit {dataset} {out}", wrap=False)

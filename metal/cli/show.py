@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,20 +37,22 @@ def clean(text: object) -> str:
     )
 
 
-def say(text: str, *, bold: bool = False, dim: bool = False) -> None:
-    """A paragraph, wrapped at words."""
+def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True) -> None:
+    """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths, signatures)."""
+    style = "bold" if bold else "dim" if dim else ""
     out = console()
-    out.print(Text(clean(text), style="bold" if bold else "dim" if dim else ""), soft_wrap=not out.is_terminal)
+    lines = textwrap.wrap(clean(text), out.width, subsequent_indent="  ") if wrap else [clean(text)]
+    for line in lines or [""]:
+        out.print(Text(line, style=style), soft_wrap=True)
 
 
 def warn(messages: Iterable[str]) -> None:
     """Data problems that did not stop the run."""
     listed = list(messages)
-    if not listed:
-        return
-    console().print()
+    if listed:
+        console().print()
     for message in listed:
-        console().print(Text(f"warning: {clean(message)}", style="yellow"), soft_wrap=not console().is_terminal)
+        say(f"warning: {message}")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "", keep: int = 1) -> None:
@@ -72,7 +75,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
             shown.add_row(*(Text(clean(row[place])) for place in group))
         out.print(shown)
     if note:
-        out.print(Text(clean(note), style="dim"))
+        say(note, dim=True)
 
 
 def column_groups(

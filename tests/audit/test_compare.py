@@ -1,0 +1,51 @@
+"""Generators side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from metal.audit.compare import CompareSettings, compare
+from metal.dataset import Dataset
+from metal.errors import MetalError
+
+MakeDataset = Callable[..., Dataset]
+
+# items alternate between generators g0 and g1 of one source: s0/g0, s0/g1, s1/g0, ...
+SCORES: dict[str, list[int | None]] = {
+    "A1": [2, 0, 2, 1, 1, 0],
+    "A2": [2, 0, 1, 1, 1, 0],
+    "judge": [2, 2, 2, None, 2, 1],
+}
+
+
+def test_means_over_shared_sources_only(make_dataset: MakeDataset) -> None:
+    table = compare(make_dataset({"ru": SCORES}, outputs_per_source=2), CompareSettings(resamples=200))
+    people = table[table["rater"] == "people"].set_index("generator")
+    assert people["mean"].to_dict() == pytest.approx({"g0": (2 + 1.5 + 1) / 3, "g1": (0 + 1 + 0) / 3})
+    judge = table[table["rater"] == "judge"].set_index("generator")
+    assert (judge["sources"] == 2).all()  # the second source lacks a score for g1
+    assert (judge["sources_left_out"] == 1).all()
+    assert judge["mean"].to_dict() == pytest.approx({"g0": 2.0, "g1": 1.5})
+    assert (people["mean_low"] <= people["mean"]).all()
+    assert (people["mean_high"] >= people["mean"]).all()
+
+
+def test_nothing_shared_is_undefined(make_dataset: MakeDataset) -> None:
+    scores: dict[str, list[int | None]] = {"A1": [1, None, None, 2], "judge": [1, 1, 1, 1]}
+    table = compare(make_dataset({"ru": scores}, outputs_per_source=2), CompareSettings(resamples=200))
+    people = table[table["rater"] == "people"]
+    assert np.isnan(people["mean"]).all()
+    assert set(people["undefined"]) == {"no source shared by all generators"}
+
+
+def test_refusals(make_dataset: MakeDataset) -> None:
+    dataset = make_dataset({"ru": SCORES}, outputs_per_source=2)
+    with pytest.raises(MetalError, match="generator 'g7' is not known"):
+        compare(dataset, CompareSettings(generators=("g7",)))
+    with pytest.raises(MetalError, match="needs two"):
+        compare(dataset, CompareSettings(generators=("g0",)))
+    with pytest.raises(MetalError, match="rater 'x'"):
+        compare(dataset, CompareSettings(raters=("x",)))

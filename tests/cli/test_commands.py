@@ -1,0 +1,272 @@
+"""The verbs as a user meets them: a process, its output, its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from metal.bundled import bundled
+from metal.dataset import load_dataset
+
+DEMO = bundled("datasets/demo")
+
+
+def metal(*arguments: object, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", "from metal.cli import main; main()", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "HF_HUB_OFFLINE": "1"},
+    )
+    assert done.returncode == expect, done.stdout + done.stderr
+    if expect == 2:
+        assert done.stderr.startswith("metal: ")
+        assert done.stderr.count("\n") == 1
+    return done
+
+
+def words(text: str) -> str:
+    """The text without its line breaks and indents."""
+    return " ".join(text.split())
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a judges' run and an audit of the demo."""
+    folder = tmp_path_factory.mktemp("runs")
+    metal("judge", DEMO, "--judge", "majority,random", "--judge", "lexical", "--out", "judges", cwd=folder)
+    metal("audit", DEMO, "judges", "--out", "audit", "--bootstrap", "200", cwd=folder)
+    return folder
+
+
+def test_demo_audit(runs: Path) -> None:
+    done = metal("audit", DEMO, "judges", "--out", "audit", "--bootstrap", "200", "--force", cwd=runs)
+    assert max(map(len, done.stdout.split("Signature")[0].splitlines())) <= 80
+    assert "\x1b[" not in done.stdout  # piped output is plain
+    for word in (
+        "Linguistic acceptability",
+        "majority class",
+        "Fleiss",
+        "Verdicts",
+        "too few ratings to say",
+        "Signature",
+    ):
+        assert word in done.stdout
+    names = {path.stem for path in (runs / "audit" / "tables").iterdir()}
+    assert names == {"people", "judges", "verdicts", "differences", "class_distribution", "table_3", "table_6"}
+
+
+def test_tables_agree_in_all_formats_and_repeat_byte_for_byte(runs: Path) -> None:
+    tables = runs / "audit" / "tables"
+    before = {path.name: path.read_bytes() for path in tables.iterdir()}
+    metal("audit", DEMO, "judges", "--out", "audit", "--bootstrap", "200", "--force", cwd=runs)
+    assert {path.name: path.read_bytes() for path in tables.iterdir()} == before
+    for name in ("judges", "people", "verdicts"):
+        parquet = pd.read_parquet(tables / f"{name}.parquet")
+        assert len(parquet) == len(pd.read_csv(tables / f"{name}.csv")) == len(json.loads(before[f"{name}.json"]))
+        assert parquet["signature"].str.startswith("metal:").all()
+
+
+def test_run_toml_repeats_the_run(runs: Path) -> None:
+    import tomllib
+
+    run = tomllib.loads((runs / "audit" / "run.toml").read_text())
+    assert run["settings"]["resamples"] == 200
+    assert run["settings"]["seed"] == 0
+    assert run["datasets"][0]["identity"].startswith("demo@")
+    assert run["libraries"]["numpy"]
+    assert run["signature"] == run["signature"].strip()
+
+
+def test_json_can_be_piped(runs: Path) -> None:
+    done = metal(
+        "audit",
+        DEMO,
+        "judges",
+        "--out",
+        "json",
+        "--bootstrap",
+        "100",
+        "-l",
+        "sw",
+        "-c",
+        "task_quality",
+        "--json",
+        cwd=runs,
+    )
+    found = json.loads(done.stdout)
+    assert {row["language"] for row in found["verdicts"]} == {"sw"}
+    assert found["judges"][0]["kappa_quadratic_low"] is None or isinstance(
+        found["judges"][0]["kappa_quadratic_low"], float
+    )
+
+
+def test_judges_run_is_reproducible_and_says_what_it_left_out(runs: Path) -> None:
+    done = metal("judge", DEMO, "--judge", "lexical", "--out", "again", cwd=runs)
+    assert "no lexical rule for this criterion" in done.stdout
+    assert (runs / "again" / "raters.jsonl").read_text().count("\n") == 1
+
+
+def test_compare_and_check(runs: Path) -> None:
+    done = metal("compare", DEMO, "judges", "-l", "ru,tr", "-r", "people,lexical", cwd=runs)
+    assert "demo-good" in done.stdout
+    assert "people (4)" in done.stdout
+    rows = json.loads(metal("compare", DEMO, "--json", cwd=runs).stdout)
+    assert rows[0]["signature"]
+    done = metal("check", DEMO, "judges", "--labels", cwd=runs)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "lexical: 80 of 400 ratings have no score" in done.stdout
+    assert json.loads(metal("check", DEMO, "--json", cwd=runs).stdout)["raters"][0]["rater"] == "A1"
+
+
+@pytest.mark.parametrize("target", ["csv", "jsonl", "parquet"])
+def test_export_and_import_again(runs: Path, target: str) -> None:
+    metal("export", DEMO, "--to", target, "--out", f"demo.{target}", "--force", cwd=runs)
+    done = metal("import", "table", f"demo.{target}", "--out", f"from-{target}", "--force", cwd=runs)
+    assert "1,200 ratings" in done.stdout
+    assert "Next: metal audit" in done.stdout
+    original, again = load_dataset(DEMO), load_dataset(runs / f"from-{target}")
+    keys = ["output", "criterion", "rater", "score", "reason"]
+    mine, theirs = (
+        dataset.ratings[keys].astype(str).sort_values(keys).reset_index(drop=True) for dataset in (original, again)
+    )
+    pd.testing.assert_frame_equal(mine, theirs)
+
+
+def test_hugging_face_round_trip(runs: Path) -> None:
+    metal("export", DEMO, "--to", "hf", "--out", "demo-hf", "--texts", cwd=runs)
+    done = metal("import", "hf", "demo-hf", "--out", "from-hf", cwd=runs)
+    assert "1,200 ratings" in done.stdout
+    assert load_dataset(runs / "from-hf").outputs["en-1/good"].text == load_dataset(DEMO).outputs["en-1/good"].text
+
+
+def test_hostile_names_do_not_reach_the_screen_or_the_spreadsheet(tmp_path: Path) -> None:
+    rows = [
+        {"item": f"i{n}", "language": "en", "annotator": rater, "rating": n % 3, "comment": "=HYPERLINK(1)"}
+        for n in range(12)
+        for rater in ("A1", "A2", "=cmd|x", "\x1b[31mred[/red]\u202e")
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    metal(
+        "import",
+        "table",
+        "t.jsonl",
+        "--kind",
+        "=cmd|x=llm",
+        "--kind",
+        "*red*=llm",
+        "--out",
+        "d",
+        cwd=tmp_path,
+        expect=2,
+    )
+    metal("import", "table", "t.jsonl", "--kind", "?cmd*=llm", "--kind", "*red*=llm", "--out", "d", cwd=tmp_path)
+    done = metal("audit", "d", "--out", "run", "--bootstrap", "100", cwd=tmp_path)
+    assert "\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout
+    table = (tmp_path / "run" / "tables" / "judges.csv").read_text()
+    assert "'=cmd|x" in table
+    metal("export", "d", "--to", "csv", "--out", "e.csv", cwd=tmp_path)
+    assert "'=HYPERLINK(1)" in (tmp_path / "e.csv").read_text()
+
+
+WRONG: list[tuple[list[str], str]] = [
+    (["audit", "nowhere"], "no such dataset folder"),
+    (["audit", str(DEMO), "nowhere"], "no such run folder"),
+    (["audit", str(DEMO), "--judges", "gpt"], "judge 'gpt' is not known"),
+    (["audit", str(DEMO), "--languages", "xx"], "language 'xx' is not known; known: ar"),
+    (["audit", str(DEMO), "--criteria", "task_qualty"], "did you mean 'task_quality'"),
+    (["audit", str(DEMO), "--bootstrap", "5"], "--bootstrap"),
+    (["audit", str(DEMO), "--epsilon", "2"], "--epsilon"),
+    (["judge", str(DEMO), "--judge", "gpt-4", "--out", "x"], "judge 'gpt-4' is not known"),
+    (["compare", str(DEMO), "-g", "nobody,demo-good"], "generator 'nobody'"),
+    (["check", "nowhere"], "no such dataset folder"),
+    (["import", "pariksha"], "give FORMAT and PATH"),
+    (["import", "csv", "x", "--out", "y"], "format 'csv' is not known"),
+    (["import", "table", "nofile.csv", "--out", "y"], "no such file"),
+    (["import", "table", "nofile.csv"], "--out for a new dataset or --into"),
+    (["import", "table", "nofile.csv", "--out", "y", "--kind", "A1"], "write NAME=VALUE"),
+    (["import", "table", "nofile.csv", "--out", "y", "--levels", "a=b"], "NUMBER=LABEL"),
+    (["import", "hf", "nobody/nothing", "--out", "y"], "huggingface.co cannot be reached"),
+    (["export", str(DEMO), "--to", "csv", "--out", "."], "exists"),
+    (["frobnicate"], "No such command"),
+    (["audit", "--frob"], "No such option"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), WRONG, ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else ""
+)
+def test_mistakes_are_answered_in_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
+    done = metal(*arguments, cwd=tmp_path, expect=2)
+    assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []  # nothing half-written
+
+
+def test_an_existing_run_is_not_overwritten(runs: Path) -> None:
+    done = metal("audit", DEMO, "--out", "audit", cwd=runs, expect=2)
+    assert "--force" in done.stderr
+
+
+def test_a_defect_leaves_a_log_and_exit_code_1(tmp_path: Path) -> None:
+    code = (
+        "import sys, metal.cli as cli\n"
+        "def broken(*a, **k): raise RuntimeError('boom')\n"
+        "sys.modules['metal.cli.check'].options.load = broken\n"
+        f"sys.argv = ['metal', 'check', {str(DEMO)!r}]\n"
+        "cli.main()"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "boom" in done.stderr
+    log = next(tmp_path.glob("metal-error-*.log"))
+    assert "Traceback" in log.read_text()
+    assert str(log) in done.stderr
+
+
+def test_a_closed_pipe_is_no_error(runs: Path) -> None:
+    command = f"{sys.executable} -c 'from metal.cli import main; main()' check {DEMO} --json | head -1"
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.stderr == ""
+
+
+@pytest.mark.reference
+def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
+    metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
+    done = metal("audit", "datasets/pariksha", cwd=tmp_path)
+    assert "hi TQ gpt-4-32k/detailed: usable. Better than the majority class" in words(done.stdout)
+    assert "hi LA gpt-4-32k/detailed: not better than the majority class" in words(done.stdout)
+    assert (tmp_path / "runs" / "pariksha" / "tables" / "judges.csv").is_file()
+
+
+@pytest.mark.reference
+def test_two_releases_meet_in_one_dataset(reference: Path, tmp_path: Path) -> None:
+    metal("import", "thumb", reference / "thumb", "--out", "cnndm", cwd=tmp_path)
+    systems = reference / "oracle" / "summeval_system_map.json"
+    done = metal(
+        "import",
+        "alttest",
+        reference / "alttest/summeval",
+        "--into",
+        "cnndm",
+        "--map-generators",
+        systems,
+        cwd=tmp_path,
+    )
+    assert "1600 outputs met on source and generator; 57600 ratings added" in words(done.stdout)
+    assert "E1 and e0 give the same score on all 1600 outputs" in words(done.stdout)
+    before = load_dataset(tmp_path / "cnndm").digest
+    done = metal("import", "alttest", reference / "alttest/wax", "--into", "cnndm", cwd=tmp_path, expect=2)
+    assert "no output meets" in done.stderr
+    assert load_dataset(tmp_path / "cnndm").digest == before
