@@ -10,7 +10,7 @@ import click
 from metal.cli import options
 
 
-@click.command()
+@click.command(short_help="Compare judges with people, per language.")
 @options.dataset
 @options.more_ratings
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder to write. [default: runs/DATASET]")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from metal.dataset import Dataset
 
 
-@click.command()
+@click.command(short_help="Show who rated what, and what is wrong.")
 @options.dataset
 @options.more_ratings
 @click.option("--labels", is_flag=True, help="Also show how often each rater gave each label.")

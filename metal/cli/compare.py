@@ -10,7 +10,7 @@ import click
 from metal.cli import options
 
 
-@click.command()
+@click.command(short_help="Put generators side by side.")
 @options.dataset
 @options.more_ratings
 @options.names("--generators", "-g", what="Generators to compare; default all.")

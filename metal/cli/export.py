@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from metal.dataset import Dataset
 
 
-@click.command()
+@click.command(short_help="Write the ratings for other programs.")
 @options.dataset
 @options.more_ratings
 @click.option("--to", "target", type=click.Choice(["csv", "jsonl", "parquet", "hf"]), required=True)

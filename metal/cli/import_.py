@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from metal.dataset import Dataset
 
 
-@click.command("import")
+@click.command("import", short_help="Read ratings from other formats.")
 @click.argument("format_name", metavar="FORMAT", required=False)
 @click.argument("path", type=click.Path(path_type=Path), required=False)
 @click.option("--list", "list_formats", is_flag=True, help="List the formats and exit.")

@@ -10,7 +10,7 @@ import click
 from metal.cli import options
 
 
-@click.command()
+@click.command(short_help="Let judges rate every output.")
 @options.dataset
 @options.names("--judge", "-j", what="Judge to run: majority, random, lexical. May be given several times.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write, e.g. runs/baselines.")

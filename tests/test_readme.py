@@ -1,0 +1,95 @@
+"""The README: its help blocks are the help, its commands run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def metal(command: str, folder: Path) -> str:
+    words = shlex.split(command)
+    assert words[0] == "metal"
+    done = subprocess.run(
+        [sys.executable, "-c", "from metal.cli import main; main()", *words[1:]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"},
+    )
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("block", blocks("console"), ids=lambda block: block.splitlines()[0][:40])
+def test_help_blocks(block: str, tmp_path: Path) -> None:
+    command, _, shown = block.partition("\n")
+    assert metal(command.removeprefix("$ "), tmp_path).strip() == shown.strip()
+
+
+def run_all(kind: str, folder: Path) -> list[str]:
+    commands = [line for block in blocks(kind) for line in block.splitlines() if line]
+    return [metal(command, folder) for command in commands]
+
+
+def test_commands_on_ones_own_data(tmp_path: Path) -> None:
+    header = "doc_id,system,language,criterion,annotator,rating\n"
+    people = [
+        f"d{d},{s},{code},quality,{who},{(d + k) % 3}"
+        for code in ("hi", "sw")
+        for d in range(40)
+        for s in ("a", "b")
+        for k, who in enumerate(("A1", "A2", "A3", "gpt-4"))
+    ]
+    # the same documents in two languages would be the same outputs: give each its own id
+    people = [row.replace("d", f"{row.split(',')[2]}-", 1) for row in people]
+    (tmp_path / "ratings.csv").write_text(header + "\n".join(people) + "\n")
+    added = [row.replace("gpt-4", "gpt-5") for row in people if "gpt-4" in row]
+    (tmp_path / "scores-of-gpt-5.csv").write_text(header + "\n".join(added) + "\n")
+    shown = "\n".join(run_all("bash", tmp_path))
+    assert "160 outputs met" in shown
+    assert (tmp_path / "runs" / "with-baselines" / "tables" / "verdicts.csv").is_file()
+    assert (tmp_path / "mine.csv").is_file()
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", ["pariksha", "thumb"])
+def test_commands_on_released_data(name: str, reference: Path, tmp_path: Path) -> None:
+    for folder in ("pariksha", "thumb", "alttest"):
+        (tmp_path / folder).symlink_to(reference / folder)
+    (tmp_path / "systems.json").symlink_to(reference / "oracle" / "summeval_system_map.json")
+    assert "Verdicts" in run_all(f"bash {name}", tmp_path)[-1]
+
+
+@pytest.mark.reference
+def test_the_numbers_of_why_f1_alone_misleads(reference: Path, tmp_path: Path) -> None:
+    import pandas as pd
+
+    (tmp_path / "pariksha").symlink_to(reference / "pariksha")
+    run_all("bash pariksha", tmp_path)
+    tables = tmp_path / "runs" / "pariksha" / "tables"
+    judges = pd.read_csv(tables / "judges.csv").set_index(["language", "criterion"])
+    people = pd.read_csv(tables / "people.csv").set_index(["language", "criterion"])
+    kannada, hindi = ("kn", "linguistic_acceptability"), ("hi", "task_quality")
+    assert judges.loc[kannada, ["weighted_f1", "majority_f1", "kappa"]].round(2).tolist() == [0.82, 0.82, 0.05]
+    assert round(people.loc[kannada, "pairwise_f1"], 2) == 0.80
+    assert judges.loc[hindi, ["weighted_f1", "majority_f1", "kappa"]].round(2).tolist() == [0.62, 0.38, 0.31]
+    assert judges.loc[hindi, "alt_test_winning_rate"] == 1
+    distribution = pd.read_csv(tables / "class_distribution.csv")
+    good = distribution.query(
+        "language == 'kn' and criterion == 'linguistic_acceptability' and rater == 'people' and case == 'all items'"
+    ).set_index("level")["count"]
+    assert round(good["2 Good"] / good.sum(), 1) == 0.9

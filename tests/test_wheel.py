@@ -1,0 +1,70 @@
+"""The wheel carries prompts and demo, and works in an empty environment, away from the checkout."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(*command: object, cwd: Path) -> str:
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT, cwd=folder)
+    return next(folder.glob("metal_eval-*.whl"))
+
+
+def install(wheel: Path, environment: Path) -> Path:
+    """An empty environment with nothing but the wheel and what it asks for; its python."""
+    python = environment / "bin" / "python"
+    uv = shutil.which("uv")
+    if uv:
+        run(uv, "venv", "--quiet", "--python", sys.executable, environment, cwd=environment.parent)
+        run(uv, "pip", "install", "--quiet", "--python", python, wheel, cwd=environment.parent)
+    else:
+        venv.create(environment, with_pip=True)
+        run(python, "-m", "pip", "install", "--quiet", wheel, cwd=environment.parent)
+    return python
+
+
+@pytest.mark.wheel
+def test_wheel_contents(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert "metal/_bundled/prompts/criteria/task_quality.toml" in names
+    assert "metal/_bundled/datasets/demo/dataset.toml" in names
+    assert "metal/py.typed" in names
+    assert not [name for name in names if name.startswith(("tests/", "datasets/", "prompts/"))]
+
+
+@pytest.mark.wheel
+def test_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    python = install(wheel, tmp_path / "environment")
+    metal = python.with_name("metal")
+    where = "from metal.bundled import bundled; print(bundled('datasets/demo'))"
+    demo = run(python, "-c", where, cwd=tmp_path).strip()
+    assert "_bundled" in demo
+    run(metal, "judge", demo, "--out", "judges", cwd=tmp_path)
+    shown = run(metal, "audit", demo, "judges", "--out", "run", "--bootstrap", "100", cwd=tmp_path)
+    assert "Verdicts" in shown
+    criteria = "from metal.formats.criteria import metal_criterion; print(metal_criterion('hallucinations').direction)"
+    assert run(python, "-c", criteria, cwd=tmp_path).strip() == "lower"
+
+
+def test_checkout_finds_its_own_folders() -> None:
+    from metal.bundled import bundled
+
+    assert bundled("prompts") == ROOT / "prompts"
+    assert bundled("datasets/demo") == ROOT / "datasets" / "demo"
