@@ -90,19 +90,22 @@ def main() -> None:
     print(f"{cells} cells, {RESAMPLES} resamples; loops timed on {SAMPLE} resamples of one cell and extrapolated")
     print(f"{'task':<10}{'items':>8}{'ours s':>10}{'loop s':>12}{'ratio':>9}{'target':>9}")
     for items in (1_000, 10_000):
-        worlds = [world(items, seed) for seed in range(cells)]
-        people, truth, judges = worlds[0]
-        ours(people, truth, judges, SourceBootstrap(RESAMPLES, 1))  # warm up
-        loop(people, truth, judges, 2)
-        mine = seconds(lambda worlds=worlds: [ours(*one, SourceBootstrap(RESAMPLES, 0)) for one in worlds])
-        theirs = seconds(lambda: loop(people, truth, judges, SAMPLE)) / SAMPLE * RESAMPLES * cells
-        report("bootstrap", items, mine, theirs)
-        mine = seconds(
-            lambda worlds=worlds: [ours_paired(one[1], one[2], SourceBootstrap(RESAMPLES, 0)) for one in worlds]
-        )
-        theirs = seconds(lambda: loop_paired(truth, judges, SAMPLE)) / SAMPLE * RESAMPLES * cells
-        report("paired", items, mine, theirs)
+        measure(items, cells)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+def measure(items: int, cells: int) -> None:
+    """Both tasks at one size."""
+    worlds = [world(items, seed) for seed in range(cells)]
+    people, truth, judges = worlds[0]
+    ours(people, truth, judges, SourceBootstrap(RESAMPLES, 1))  # warm up
+    loop(people, truth, judges, 2)
+    mine = seconds(lambda: [ours(*one, SourceBootstrap(RESAMPLES, 0)) for one in worlds])
+    theirs = seconds(lambda: loop(people, truth, judges, SAMPLE))
+    report("bootstrap", items, mine, theirs / SAMPLE * RESAMPLES * cells)
+    mine = seconds(lambda: [ours_paired(one[1], one[2], SourceBootstrap(RESAMPLES, 0)) for one in worlds])
+    theirs = seconds(lambda: loop_paired(truth, judges, SAMPLE))
+    report("paired", items, mine, theirs / SAMPLE * RESAMPLES * cells)
 
 
 def report(task: str, items: int, mine: float, theirs: float) -> None:
