@@ -10,7 +10,7 @@ import pandas as pd
 
 from metal.audit.cells import Cell, cells
 from metal.audit.differences import adjust, difference_rows
-from metal.audit.distribution import distribution_rows
+from metal.audit.distribution import distribution_rows, overall
 from metal.audit.judging import JudgeFigures, judge_figures, judge_row
 from metal.audit.layouts import table_3, table_6
 from metal.audit.lint import lint
@@ -78,9 +78,10 @@ def _audit(
 ) -> Audit:
     data = dataset.identity
     tables = {name: _signed(name, records, data, settings) for name, records in rows.items()}
+    tables["class_distribution_overall"] = overall(tables["class_distribution"])
     tables["table_3"] = table_3(tables["judges"], tables["people"], dataset)
     tables["table_6"] = table_6(tables["people"], dataset, paper_compat=settings.paper_compat)
-    for name in ("table_3", "table_6"):
+    for name in ("class_distribution_overall", "table_3", "table_6"):
         tables[name]["signature"] = signature(data, settings, stat=name)
     judges = list(dict.fromkeys(judge for cell in found for judge in cell.judges))
     return Audit(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from metal.audit.cells import Cell
 from metal.stats.aggregate import CASES, TIE
@@ -41,3 +42,9 @@ def distribution_rows(cell: Cell) -> Iterator[dict[str, Any]]:
                         "count": count,
                         "items": int(items.sum()),
                     }
+
+
+def overall(by_language: pd.DataFrame) -> pd.DataFrame:
+    """The counts summed over languages, as METAL's Figures 2 (all items) and 3 (by case) show them."""
+    keys = ["criterion", "case", "rater", "level"]
+    return by_language.groupby(keys, sort=False, as_index=False)[["count", "items"]].sum()

@@ -69,7 +69,7 @@ def audit(
     judge, language and criterion. RATINGS are run folders (from `metal judge`) whose ratings are added.
 
     Everything is also written to the run folder: run.toml, and tables/ as CSV, JSON and Parquet (people,
-    judges, verdicts, differences, class_distribution, table_3 and table_6 in METAL's layouts).
+    judges, verdicts, differences, class_distribution by language and overall, and METAL's table_3 and table_6).
 
     \b
     Examples:

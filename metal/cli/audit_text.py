@@ -8,6 +8,7 @@ import pandas as pd
 
 from metal.audit.audit import Audit
 from metal.audit.layouts import UNDEFINED, number
+from metal.audit.signature import short_signature
 from metal.audit.verdict import NOT_BETTER, TOO_FEW, USABLE, VERDICTS, WITH_CARE
 from metal.cli import show
 from metal.dataset import Dataset
@@ -25,6 +26,7 @@ def show_audit(found: Audit, dataset: Dataset) -> None:
     show.say(f"{dataset.card.name}: {found.people} people, {len(found.judges)} judges; {_languages(people)}", bold=True)
     for criterion in people["criterion"].unique():
         _criterion(dataset.criteria[criterion], people, judges)
+        show.say(short_signature(found.data, stat="wf1", crit=dataset.criteria[criterion].short), dim=True, wrap=False)
     if judges.empty:
         show.say("No judges in the data: only the people were compared. Add a run folder of `metal judge`.")
     else:

@@ -11,6 +11,7 @@ The source is the user's prompt, the generator the model that answered.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,6 +134,9 @@ def _workers(table: Path, language: str, found: _Found) -> pd.DataFrame:
         rows = rows[~again]
     pairs = zip(rows["prompt_id"], rows["model"], strict=True)
     outputs = [_meet(language, prompt, model, found) for prompt, model in pairs]
+    panels = Counter(Counter(outputs).values())
+    sizes = ", ".join(f"{count} answers with {size}" for size, count in sorted(panels.items()))
+    found.notes.append(f"{language}: {rows['worker_id'].nunique()} workers; {sizes} ratings")
     for worker in rows["worker_id"].unique():
         found.people.setdefault(worker, Rater(worker, "human", "native"))
     parts = []

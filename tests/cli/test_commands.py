@@ -62,7 +62,16 @@ def test_demo_audit(runs: Path) -> None:
     ):
         assert part in shown
     names = {path.stem for path in (runs / "audit" / "tables").iterdir()}
-    assert names == {"people", "judges", "verdicts", "differences", "class_distribution", "table_3", "table_6"}
+    assert names == {
+        "people",
+        "judges",
+        "verdicts",
+        "differences",
+        "class_distribution",
+        "class_distribution_overall",
+        "table_3",
+        "table_6",
+    }
 
 
 def test_tables_agree_in_all_formats_and_repeat_byte_for_byte(runs: Path) -> None:

@@ -216,6 +216,7 @@ def test_the_real_pariksha(reference: Path) -> None:
     assert all(output.text for output in dataset.outputs.values())
     assert (people[people["language"] == "hi"]["comment"] != "").mean() > 0.5
     assert "pairwise battles" in notes
+    assert "ml: 4 workers; 15 answers with 1, 28 answers with 2, 166 answers with 3, 3 answers with 4 ratings" in notes
 
 
 def people_means(rows: pd.DataFrame) -> pd.Series:

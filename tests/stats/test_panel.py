@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
 from metal.errors import Undefined
+from metal.stats.ceiling import pairwise
 from metal.stats.panel import (
     fleiss_kappa,
     gwet_ac,
@@ -27,6 +28,11 @@ panels = st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=2, max_size=40).
 def weighted(ratings: np.ndarray, levels: int = 4) -> tuple[np.ndarray, np.ndarray]:
     patterns = find_patterns(np.sort(ratings, axis=1))
     return patterns.counts, class_counts(patterns.rows, levels)
+
+
+def rows_of(ratings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    patterns = find_patterns(ratings)
+    return patterns.counts, patterns.rows
 
 
 def test_fleiss_by_hand() -> None:
@@ -62,6 +68,7 @@ def test_degenerate_panels() -> None:
     assert np.isnan(fleiss_kappa(*weighted(constant, 2)))
     with pytest.raises(Undefined, match="one class"):
         krippendorff_alpha(*weighted(constant, 2), np.arange(2.0), "nominal")
+    assert pairwise(*rows_of(constant), 2) == 1
     dissents = {1: (-0.003344, 0.0, 0.99329), 2: (-0.006711, -0.003356, 0.98649), 4: (-0.013514, -0.010135, 0.97261)}
     for count, (fleiss, alpha, ac1) in dissents.items():
         ratings = constant.copy()
@@ -69,6 +76,8 @@ def test_degenerate_panels() -> None:
         assert fleiss_kappa(*weighted(ratings, 2)) == pytest.approx(fleiss, abs=1e-6)
         assert krippendorff_alpha(*weighted(ratings, 2), np.arange(2.0), "nominal") == pytest.approx(alpha, abs=1e-6)
         assert gwet_ac(*weighted(ratings, 2)) == pytest.approx(ac1, abs=1e-5)
+        # beside a kappa of 0 stands an F1 of 0.99: METAL's Table 6 has such pairs
+        assert pairwise(*rows_of(ratings), 2) == pytest.approx(1 - count / 150, abs=1e-4)
     ratings = constant.copy()
     ratings[0, :2] = 1
     assert fleiss_kappa(*weighted(ratings, 2)) == pytest.approx(0.496644, abs=1e-6)
