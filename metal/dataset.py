@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal import ratings, ratings_files
+from metal import json_files, ratings, ratings_files
 from metal.errors import DataError, UnknownName, UsageError
-from metal.folders import new_folder, write_jsonl
+from metal.folders import new_folder
+from metal.json_files import write_jsonl
 from metal.languages import check_language
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
 
@@ -188,7 +189,7 @@ def read_raters(folder: Path) -> list[Rater]:
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not path.is_file():
         raise DataError(path, "the file is missing", "A dataset folder needs it; `metal import` writes all of them")
-    for row, record in ratings_files.read_jsonl(path):
+    for row, record in json_files.read_jsonl(path):
         yield f"{path} row {row + 1}", record
 
 

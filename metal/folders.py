@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from metal.errors import UsageError
 
@@ -43,11 +41,3 @@ def new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
             os.replace(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object a line, UTF-8; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for record in records:
-            text = json.dumps(record, ensure_ascii=False)
-            file.write(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") + "\n")

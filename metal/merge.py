@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from metal.dataset import Dataset, assemble, concat_facts
-from metal.errors import DataError, UsageError
+from metal.errors import DataError
+from metal.json_files import read_json
 from metal.ratings import FACTS, rating_keys
 from metal.records import Criterion, Output, Rater, Source
 
@@ -44,15 +44,11 @@ class MergeReport:
 
 def read_map(path: Path) -> dict[str, str]:
     """A JSON object {incoming id: id in the dataset}."""
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(path, f"not JSON ({error})", 'It should be {"incoming id": "id in the dataset"}') from None
+    read = read_json(path, '{"incoming id": "id in the dataset"}')
     if not isinstance(read, dict) or not all(isinstance(value, str) for value in read.values()):
         raise DataError(path, "not an object of names", 'It should be {"incoming id": "id in the dataset"}')
-    return read
+    renamed: dict[str, str] = read
+    return renamed
 
 
 def merge(

@@ -1,12 +1,11 @@
-"""Ratings files: the six facts as .parquet, .csv or .jsonl; and JSON Lines in general."""
+"""Ratings files: the six facts as .parquet, .csv or .jsonl."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metal.errors import DataError, UsageError, nearest
+from metal.json_files import not_utf8, read_jsonl
 from metal.ratings import FACTS, row_of, tidy_facts
 
 FORMATS = (".parquet", ".csv", ".jsonl")
@@ -103,7 +103,7 @@ def _read_csv(path: Path) -> pa.Table:
     try:
         header = next(csv.reader(io.StringIO(header_line.decode("utf-8-sig"))), [])
     except UnicodeDecodeError as error:
-        raise _not_utf8(path, 0, error) from None
+        raise not_utf8(path, 0, error) from None
     if not header:
         raise DataError(path, "the file is empty", f"The first row names the columns: {','.join(FACTS)}")
     _check_columns(path, header)
@@ -127,7 +127,7 @@ def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as failure:
         line = path.read_bytes()[: failure.start].count(b"\n")
-        raise _not_utf8(path, line, failure) from None
+        raise not_utf8(path, line, failure) from None
     position = header.index("score")
     for number, fields in enumerate(csv.reader(io.StringIO(text, newline=""))):
         if not number or not fields:
@@ -176,40 +176,6 @@ def _cast(path: Path, table: pa.Table) -> pa.Table:
         return table.cast(pa.schema([(name, _TYPES[name]) for name in table.column_names]))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise DataError(path, f"columns of the wrong type ({error})", "score is a number, the rest is text") from None
-
-
-def _not_utf8(path: Path, row: int, error: UnicodeDecodeError) -> DataError:
-    return DataError(
-        f"{path} line {row + 1}",
-        f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
-        "Save it as UTF-8; from Excel choose 'CSV UTF-8'",
-    )
-
-
-def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Rows (from 0) and objects of a JSON Lines file; blank lines are passed over.
-
-    Raises DataError for what is not UTF-8, not JSON or not an object, naming the line.
-    """
-    with path.open("rb") as file:
-        row = 0
-        for number, line in enumerate(file):
-            try:
-                text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
-            except UnicodeDecodeError as error:
-                raise _not_utf8(path, number, error) from None
-            if not text:
-                continue
-            try:
-                record = json.loads(text)
-            except json.JSONDecodeError as error:
-                raise DataError(
-                    f"{path} line {number + 1}", f"not JSON ({error.msg})", "One JSON object a line"
-                ) from None
-            if not isinstance(record, dict):
-                raise DataError(f"{path} line {number + 1}", "not a JSON object", 'One object a line: {"output": ...}')
-            yield row, record
-            row += 1
 
 
 def write_facts(facts: pd.DataFrame, path: Path) -> None:

@@ -14,7 +14,8 @@ import tomli_w
 from metal import __version__
 from metal.csv_cells import guard
 from metal.dataset import Dataset, rater_record
-from metal.folders import new_folder, write_jsonl
+from metal.folders import new_folder
+from metal.json_files import write_jsonl
 from metal.ratings_files import write_facts
 from metal.records import Manifest, Rater
 

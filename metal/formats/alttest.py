@@ -7,7 +7,6 @@ Items are `DOC__SYSTEM__CRITERION` and the like; SPLITS says how each published 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import pandas as pd
 from metal.dataset import Card
 from metal.errors import DataError, UsageError
 from metal.formats.draft import Draft
+from metal.json_files import read_json
 from metal.ratings import tidy_facts
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
 
@@ -54,7 +54,7 @@ def _lgbteen(item: str) -> Item:
 
 def _mtbench(item: str) -> Item:
     question, first, second, turn = item.split("__")
-    return Item(f"{question}/turn {turn}", f"{first} against {second}", "preference")
+    return Item(question, f"{first} against {second}, turn {turn}", "preference")
 
 
 def _wax(item: str) -> Item:
@@ -114,13 +114,11 @@ def _file(path: Path, name: str) -> Path:
 
 
 def _read_json(path: Path) -> dict[str, dict[str, Label]]:
-    try:
-        read_ = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(path, f"not JSON ({error})", "It should be {rater: {item: label}}") from None
+    read_ = read_json(path, "{rater: {item: label}}")
     if not isinstance(read_, dict) or not all(isinstance(by_item, dict) for by_item in read_.values()):
         raise DataError(path, "not {rater: {item: label}}", "One object a rater, one label an item")
-    return read_
+    labels: dict[str, dict[str, Label]] = read_
+    return labels
 
 
 def _split(split: Callable[[str], Item], item: str, path: Path) -> Item:

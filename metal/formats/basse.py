@@ -18,8 +18,8 @@ import pandas as pd
 from metal.dataset import Card
 from metal.errors import DataError, UsageError
 from metal.formats.draft import Draft
+from metal.json_files import read_jsonl
 from metal.ratings import tidy_facts
-from metal.ratings_files import read_jsonl
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
 
 LEVELS = tuple(Level(value, str(value)) for value in range(1, 6))
@@ -48,6 +48,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     for folder in sorted((path / "pred" / "judges" / language).glob("*/")):
         _judge(folder, found)
     _count_missing(found)
+    found.notes.append("people are named by their place in a summary's list of ratings, which need not be one person")
     others = [other.name for other in file.parent.glob("*.jsonl") if other != file]
     if others:
         found.notes.append(f"trial rounds were not read: {', '.join(sorted(others))}")

@@ -7,7 +7,6 @@ Each value holds XLSum_ID, Index, Type (Good or Bad), Language, Generated_Summar
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from metal.dataset import Card
 from metal.errors import DataError, UsageError
 from metal.formats.criteria import METAL_CRITERIA, metal_criterion
 from metal.formats.draft import Draft
+from metal.json_files import read_json
 from metal.languages import find_language
 from metal.ratings import tidy_facts
 from metal.records import Judge, Output, Rater, Source
@@ -72,17 +72,15 @@ def _file(path: Path) -> Path:
 
 
 def _entries(file: Path) -> dict[str, dict[str, Any]]:
-    try:
-        entries = json.loads(file.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(file, f"not JSON ({error})", "Give METAL's released JSON file") from None
+    entries = read_json(file, "METAL's released object of summaries")
     if not isinstance(entries, dict) or not entries:
         raise DataError(file, "not a JSON object of summaries", "Give METAL's released JSON file")
     for key, entry in entries.items():
         missing = [name for name in REQUIRED if not isinstance(entry, dict) or name not in entry]
         if missing:
             raise DataError(f"{file} {key[:12]}", f"no {missing[0]!r}", "Give METAL's released JSON file")
-    return entries
+    found: dict[str, dict[str, Any]] = entries
+    return found
 
 
 def _output(key: str, entry: dict[str, Any], file: Path) -> Output:

@@ -10,7 +10,6 @@ The source is the user's prompt, the generator the model that answered.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from metal.dataset import Card
 from metal.errors import DataError, UsageError
 from metal.formats.criteria import metal_criterion
 from metal.formats.draft import Draft
+from metal.json_files import read_json
 from metal.languages import find_language
 from metal.ratings import tidy_facts
 from metal.records import Judge, Output, Rater, Source
@@ -174,10 +174,7 @@ def _scores(column: pd.Series, table: Path) -> Any:
 
 
 def _read_json(path: Path) -> list[dict[str, Any]]:
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(path, f"not JSON ({error})", "Take the file from the release again") from None
+    entries = read_json(path, "a list of prompts, as released")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and "prompt_id" in entry for entry in entries):
         raise DataError(path, "not a list of prompts with prompt_id", "Take the file from the release again")
     return entries

@@ -16,8 +16,8 @@ import pandas as pd
 from metal.dataset import Card
 from metal.errors import DataError, UsageError
 from metal.formats.draft import Draft
+from metal.json_files import read_jsonl
 from metal.ratings import tidy_facts
-from metal.ratings_files import read_jsonl
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")

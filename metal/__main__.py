@@ -1,0 +1,5 @@
+"""`python -m metal`."""
+
+from metal.cli import main
+
+main()
