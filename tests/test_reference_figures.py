@@ -218,8 +218,7 @@ def test_agreement_of_annotators(reference: Path, name: str) -> None:
     expected = published[f"alttest_{name}"]
     people, _ = labels(reference, name)
     items = sorted({item for row in people.values() for item in row})
-    by_aspect = name == "cebab_aspects"
-    raters = by_appearance(people, sorted(items, key=lambda item: item.split("__")[::-1]) if by_aspect else items)
+    raters = by_appearance(people)
     used = sorted({str(label) for row in people.values() for label in row.values()}, key=_number_first)
     code = {label: place for place, label in enumerate(used)}
     ratings = np.array([[code.get(str(people[rater].get(item)), -1) for rater in raters] for item in items])
@@ -282,12 +281,12 @@ def test_agreement_of_llms_with_the_plurality(reference: Path, name: str) -> Non
         assert cohen_kappa(table) == pytest.approx(figures["cohen"], abs=1e-6)
 
 
-def by_appearance(people: dict[str, Any], items: list[str]) -> list[str]:
-    """The order that the published directed F1 follows: raters as they first appear, item by sorted item
-    (cebab_aspects: sorted by aspect first).
+def by_appearance(people: dict[str, Any]) -> list[str]:
+    """The order that the published directed F1 follows: raters as they first appear, by (criterion, item, rater).
 
     (The README of the figures says "string order"; with that order the directed means do not come out.)
     """
+    items = sorted({item for row in people.values() for item in row}, key=lambda item: (item.split("__")[-1], item))
     seen: dict[str, None] = {}
     for item in items:
         seen |= {rater: None for rater in sorted(people) if item in people[rater]}

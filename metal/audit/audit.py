@@ -47,6 +47,7 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int,
         raise UsageError(
             f"dataset {dataset.card.name}: no criterion with levels was rated by people"
             + (f" of group {settings.reference!r}" if settings.reference else "")
+            + _without_levels(dataset)
         )
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     people: list[dict[str, Any]] = []
@@ -71,6 +72,13 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int,
         "class_distribution": distribution,
     }
     return _audit(dataset, settings, found, rows)
+
+
+def _without_levels(dataset: Dataset) -> str:
+    names = [name for name, criterion in dataset.criteria.items() if not criterion.scale.levels]
+    if not names:
+        return ""
+    return f" ({', '.join(names)}: continuous; declare classes in dataset.toml, or on import with --levels)"
 
 
 def _audit(

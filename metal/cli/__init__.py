@@ -9,6 +9,7 @@ import os
 import sys
 import tempfile
 import traceback
+from typing import NoReturn
 
 import click
 
@@ -59,11 +60,20 @@ def main() -> None:
         # The reader went away (`| head`): not an error, and nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        # A folder that cannot be written, a full disk: the user's to put right, if it names a file.
+        if error.filename is None:
+            _defect(error)
+        _stop(f"{error.filename}: {(error.strerror or str(error)).lower()}; give another path, or change its rights", 2)
     except Exception as error:
-        _stop(f"unexpected {type(error).__name__}: {error}; the traceback is in {_log()}", 1)
+        _defect(error)
 
 
-def _stop(message: str, code: int) -> None:
+def _defect(error: Exception) -> NoReturn:
+    _stop(f"unexpected {type(error).__name__}: {error}; the traceback is in {_log()}", 1)
+
+
+def _stop(message: str, code: int) -> NoReturn:
     one_line = " ".join(message.split())
     print(f"metal: {one_line}", file=sys.stderr)
     sys.exit(code)

@@ -17,6 +17,7 @@ from metal.records import Criterion
 
 SHORT = {USABLE: "usable", WITH_CARE: "care", NOT_BETTER: "no", TOO_FEW: "few"}
 STYLE = {USABLE: "green", WITH_CARE: "yellow", NOT_BETTER: "red", TOO_FEW: "dim"}
+MOST_LEVELS = 7  # more levels than this are counted, not listed
 WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
 
 
@@ -42,7 +43,6 @@ def _languages(people: pd.DataFrame) -> str:
 def _criterion(criterion: Criterion, people: pd.DataFrame, judges: pd.DataFrame) -> None:
     mine = people[people["criterion"] == criterion.name].set_index("language").sort_index()
     languages = list(mine.index)
-    better = "higher is better" if criterion.direction == "higher" else "lower is better"
     rows = [
         ["items", *(str(mine.loc[language, "items"]) for language in languages)],
         ["  left out", *(_left_out(mine.loc[language]) for language in languages)],
@@ -57,9 +57,18 @@ def _criterion(criterion: Criterion, people: pd.DataFrame, judges: pd.DataFrame)
         rows.append(["majority class: F1", *(number(majority.get(language)) for language in languages)])
         for judge in cells.index.get_level_values("judge").unique():
             rows.append([judge, *(_judge(cells, judge, language) for language in languages)])
-    title = f"{criterion.label or criterion.name} ({criterion.scale.describe()}; {better})"
+    title = f"{criterion.label or criterion.name} ({_scale(criterion)})"
     note = "judges: weighted F1, its 95% interval, kappa k, coverage where below 100%"
     show.table(title, ["", *languages], rows, note=note)
+
+
+def _scale(criterion: Criterion) -> str:
+    """The levels and which end is better, where that has a meaning."""
+    levels = criterion.scale.levels
+    text = criterion.scale.describe() if len(levels) <= MOST_LEVELS else f"{len(levels)} labels"
+    if criterion.scale.measure == "nominal" and criterion.direction == "higher":
+        return text
+    return f"{text}; {criterion.direction} is better"
 
 
 def _left_out(row: pd.Series) -> str:

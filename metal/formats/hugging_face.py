@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     except ImportError:
         raise MissingExtra("reading Hugging Face datasets", "hf") from None
     datasets.disable_progress_bars()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     loaded = (
         _saved(path, options) if (path / "state.json").is_file() or (path / "dataset_dict.json").is_file() else None
     )
@@ -84,4 +86,7 @@ def _reachable() -> bool:
 
 
 def _first_line(error: Exception) -> str:
+    """The innermost cause says more than what it was wrapped in."""
+    while error.__cause__ and isinstance(error.__cause__, Exception):
+        error = error.__cause__
     return str(error).strip().split("\n")[0][:200] or type(error).__name__

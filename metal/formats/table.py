@@ -91,6 +91,8 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     roles = _roles(frame, options, where)
     notes: list[str] = [f"columns read: {', '.join(f'{role} from {column!r}' for role, column in roles.items())}"]
     tidy = _tidy(frame, roles, options, where)
+    if tidy.empty:
+        raise DataError(where, "no ratings in it", f"{_found(frame)}. Each row below the header is a rating")
     tidy = _identify(tidy, options, notes, where)
     criteria = _criteria(tidy, options, where)
     raters = _raters(tidy, options, notes)

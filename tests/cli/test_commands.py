@@ -221,6 +221,20 @@ def test_mistakes_are_answered_in_one_line(tmp_path: Path, arguments: list[str],
     assert list(tmp_path.iterdir()) == []  # nothing half-written
 
 
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = metal("audit", DEMO, "--out", "file/run", cwd=tmp_path, expect=2)
+    assert "file" in done.stderr
+
+
+def test_a_table_without_rows_and_one_without_classes(tmp_path: Path) -> None:
+    (tmp_path / "none.csv").write_text("item,language,annotator,rating\n")
+    assert "no ratings in it" in metal("import", "table", "none.csv", "--out", "d", cwd=tmp_path, expect=2).stderr
+    (tmp_path / "real.csv").write_text("item,language,annotator,rating\ni,en,A1,0.5\n")
+    metal("import", "table", "real.csv", "--out", "d", cwd=tmp_path)
+    assert "overall: continuous" in metal("audit", "d", cwd=tmp_path, expect=2).stderr
+
+
 def test_an_existing_run_is_not_overwritten(runs: Path) -> None:
     done = metal("audit", DEMO, "--out", "audit", cwd=runs, expect=2)
     assert "--force" in done.stderr
