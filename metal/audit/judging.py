@@ -84,6 +84,9 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
     strict_answer = np.where(of_answer < 0, levels, of_answer)  # unanswered is a class that is never right
     majority = int(np.bincount(truth, minlength=levels).argmax()) if len(items) else 0
 
+    # Unanswered items have no second rating: they must not shape the chance agreement either.
+    both = class_counts(drawn.rows, levels) * (of_answer >= 0)[:, None]
+
     def matrix(weights: Any) -> Numbers:
         return confusion(weights, of_truth, of_answer, levels)
 
@@ -113,7 +116,7 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
             chance_corrected("quadratic") if cell.ordered else Estimate.undefined("nominal scale", len(items))
         ),
         alpha=_alpha(cell, truth, answers),
-        gwet_ac1=drawn.estimate(lambda w: panel.gwet_ac(w, class_counts(drawn.rows, levels)), nothing),
+        gwet_ac1=drawn.estimate(lambda w: panel.gwet_ac(w, both), nothing),
         majority_f1=drawn.estimate(lambda w: weighted_f1(constant_confusion(matrix(w), majority)), nothing, dropped),
         lead=drawn.estimate(lead, nothing, dropped),
         lead_p=share_at_most(lead(drawn.resamples)) if drawn.n_sources > 1 else float("nan"),

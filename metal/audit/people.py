@@ -31,6 +31,7 @@ def people_row(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Any]:
         "criterion": cell.criterion.name,
         "people": len(cell.people),
         "items": len(complete),
+        "items_with_class": int((cell.truth >= 0).sum()),
         "sources": len(np.unique(cell.matrix.sources[complete])),
         "min_raters": cell.min_raters,
         "dropped": dropped_note(dropped),

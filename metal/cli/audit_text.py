@@ -44,7 +44,7 @@ def _criterion(criterion: Criterion, people: pd.DataFrame, judges: pd.DataFrame)
     mine = people[people["criterion"] == criterion.name].set_index("language").sort_index()
     languages = list(mine.index)
     rows = [
-        ["items", *(str(mine.loc[language, "items"]) for language in languages)],
+        ["items", *(str(mine.loc[language, "items_with_class"]) for language in languages)],
         ["  left out", *(_left_out(mine.loc[language]) for language in languages)],
         ["people: Fleiss' kappa", *(number(mine.loc[language, "fleiss_kappa"]) for language in languages)],
         ["people: F1, pairwise", *(number(mine.loc[language, "pairwise_f1"]) for language in languages)],

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from metal.dataset import Card, Dataset, assemble
+from metal.errors import UsageError
 from metal.records import Criterion, Output, Rater, Source
 
 
@@ -41,3 +42,13 @@ class Draft:
             where=where,
             extra=self.extra,
         )
+
+
+def only_file(path: Path, pattern: str) -> Path:
+    """`path` itself if it is a file, else the one file in it that matches. Raises UsageError otherwise."""
+    if path.is_file():
+        return path
+    found = sorted(path.glob(pattern))
+    if len(found) != 1:
+        raise UsageError(f"{path}: {len(found)} files named {pattern} there; give the released file itself")
+    return found[0]

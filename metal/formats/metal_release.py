@@ -15,9 +15,9 @@ from typing import Any
 import pandas as pd
 
 from metal.dataset import Card
-from metal.errors import DataError, UsageError
+from metal.errors import DataError
 from metal.formats.criteria import METAL_CRITERIA, metal_criterion
-from metal.formats.draft import Draft
+from metal.formats.draft import Draft, only_file
 from metal.json_files import read_json
 from metal.languages import find_language
 from metal.ratings import tidy_facts
@@ -36,7 +36,7 @@ Row = tuple[str, str, str, float, str, str]
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read the JSON file, or the folder that holds it. The passages are not in it: they are XL-Sum's."""
-    file = _file(path)
+    file = only_file(path, "*.json")
     entries = _entries(file)
     sources: dict[str, Source] = {}
     outputs: dict[str, Output] = {}
@@ -60,15 +60,6 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         tidy_facts(facts),
         (*notes, "passages are not part of the release; join them from XL-Sum by source id"),
     )
-
-
-def _file(path: Path) -> Path:
-    if path.is_file():
-        return path
-    found = sorted(path.glob("*.json"))
-    if len(found) != 1:
-        raise UsageError(f"{path}: {len(found)} JSON files there; give the released file itself")
-    return found[0]
 
 
 def _entries(file: Path) -> dict[str, dict[str, Any]]:

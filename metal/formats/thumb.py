@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from metal.dataset import Card
-from metal.errors import DataError, UsageError
-from metal.formats.draft import Draft
+from metal.errors import DataError
+from metal.formats.draft import Draft, only_file
 from metal.json_files import read_jsonl
 from metal.ratings import tidy_facts
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
@@ -31,7 +31,7 @@ CARD = Card(
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read the JSONL file, or the folder that holds it. Raters are named by position: E1.., C1..."""
-    file = _file(path)
+    file = only_file(path, "*THumB*.jsonl")
     references = _references(file.parent)
     sources: dict[str, Source] = {}
     outputs: list[Output] = []
@@ -66,15 +66,6 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         tidy_facts(facts),
         tuple(notes),
     )
-
-
-def _file(path: Path) -> Path:
-    if path.is_file():
-        return path
-    found = sorted(path.glob("*THumB*.jsonl"))
-    if len(found) != 1:
-        raise UsageError(f"{path}: {len(found)} files named *THumB*.jsonl; give the file itself")
-    return found[0]
 
 
 def _references(folder: Path) -> dict[str, tuple[str, ...]]:

@@ -199,6 +199,16 @@ def test_nobody_to_compare_with(make_dataset: MakeDataset) -> None:
         audit(make_dataset({"hi": {"judge": [0, 1]}}), QUICK)
 
 
+def test_groups_taken_together_are_said(make_dataset: MakeDataset) -> None:
+    dataset = make_dataset({"hi": world(40)})
+    assert not [line for line in audit(dataset, QUICK).warnings if "several groups" in line]
+    raters = dict(dataset.raters) | {"A3": replace(dataset.raters["A3"], group="crowd")}
+    mixed = replace(dataset, raters=raters)
+    assert any("crowd, native" in line for line in audit(mixed, QUICK).warnings)
+    alone = audit(mixed, replace(QUICK, reference="native"))
+    assert row(alone, "people")["people"] == 2
+
+
 def test_only_people_is_fine(make_dataset: MakeDataset) -> None:
     found = audit(make_dataset({"hi": {"A1": [0, 1, 2] * 20, "A2": [0, 1, 1] * 20}}), QUICK)
     assert found.tables["judges"].empty
