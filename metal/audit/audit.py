@@ -23,7 +23,6 @@ from metal.errors import UsageError
 from metal.records import Estimate
 from metal.stats.bootstrap import SourceBootstrap
 
-
 FEW_SOURCES = 30
 
 
