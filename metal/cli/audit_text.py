@@ -58,7 +58,7 @@ def _criterion(criterion: Criterion, people: pd.DataFrame, judges: pd.DataFrame)
         for judge in cells.index.get_level_values("judge").unique():
             rows.append([judge, *(_judge(cells, judge, language) for language in languages)])
     title = f"{criterion.label or criterion.name} ({_scale(criterion)})"
-    note = "judges: weighted F1, its 95% interval, kappa k, coverage where below 100%"
+    note = "" if judges.empty else "judges: weighted F1, its 95% interval, kappa k, coverage where below 100%"
     show.table(title, ["", *languages], rows, note=note)
 
 

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 @click.option("--map-generators", type=click.Path(path_type=Path), help="JSON {incoming id: id in the dataset}.")
 @options.force
 @click.option("--name", help="Name of the dataset. [default: from the format or file]")
-@click.option("--column", "columns", multiple=True, metavar="ROLE=COLUMN", help="Which column plays which role.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="ROLE=COLUMN",
+    help="Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
+    "score, reason, comment, text, source_text.",
+)
 @options.names("--wide", what="Wide table: the columns of raters, * allowed.")
 @click.option("--language", help="Language of all rows, by code or name (basse: which language).")
 @click.option("--criterion", help="Criterion of all rows.")
