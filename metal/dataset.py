@@ -22,7 +22,7 @@ import pandas as pd
 
 from metal import json_files, ratings, ratings_files
 from metal.errors import DataError, UnknownName, UsageError
-from metal.folders import new_folder
+from metal.folders import new_folder, recover
 from metal.json_files import write_jsonl
 from metal.languages import check_language
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
@@ -121,6 +121,7 @@ def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
 
 def load_dataset(folder: Path) -> Dataset:
     """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it."""
+    recover(folder)
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such dataset folder (make one with `metal import`)")
     card_path = folder / "dataset.toml"

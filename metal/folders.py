@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,8 +12,31 @@ from pathlib import Path
 from metal.errors import UsageError
 
 
+def recover(folder: Path) -> None:
+    """Clear away what a killed process left beside `folder`; if it died while replacing it, put the old one back."""
+    for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.*"):
+        _, process, ending = left.name.rsplit(".", 2)
+        if ending not in ("part", "old") or not process.isdigit() or _alive(int(process)):
+            continue
+        if ending == "old" and not folder.exists():
+            os.replace(left, folder)
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def check_new(folder: Path, *, force: bool = False) -> None:
     """Raises UsageError when `folder` exists and force is not given, or is no folder of METAL's."""
+    recover(folder)
     if not folder.exists():
         return
     ours = any((folder / name).is_file() for name in ("dataset.toml", "run.toml"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -212,6 +213,21 @@ def test_a_failed_write_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch
     with pytest.raises(OSError, match="disk full"):
         save_dataset(dataset, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["small"]
+
+
+def test_what_a_killed_process_left_is_cleared_and_nothing_is_lost(folder: Path) -> None:
+    """Killed between moving the old folder away and the new one in: the old one comes back."""
+    dead = 2**22 + 1  # above the largest process id Linux gives
+    whole = load_dataset(folder).digest
+    old, part = (folder.parent / f".{folder.name}.{dead}.{ending}" for ending in ("old", "part"))
+    folder.rename(old)
+    part.mkdir()
+    alive = folder.parent / f".{folder.name}.{os.getpid()}.part"
+    alive.mkdir()
+    assert load_dataset(folder).digest == whole
+    assert not old.exists()
+    assert not part.exists()
+    assert alive.exists()
 
 
 def test_hostile_text_survives_a_round_trip(folder: Path, tmp_path: Path) -> None:
