@@ -22,6 +22,11 @@ def guard(table: pd.DataFrame) -> pd.DataFrame:
     return safe
 
 
+def csv_text(table: pd.DataFrame) -> str:
+    """The table as CSV with guarded cells: the one way METAL writes a table of figures."""
+    return str(guard(table).to_csv(index=False, lineterminator="\n"))
+
+
 def _risky(value: object) -> bool:
     if not isinstance(value, str) or not value.startswith(FORMULA_STARTS) or value == "-":
         return False

@@ -65,3 +65,14 @@ def new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
             os.replace(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A file to write that takes its place under `path` only when the block ends well."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)

@@ -86,3 +86,15 @@ def language_name(code: str) -> str:
         return _english().get(langcodes.Language.get(code).language or "", code)
     pair = _pair(code)
     return " to ".join(map(language_name, pair)) if pair else code
+
+
+@lru_cache(maxsize=1024)
+def text_direction(code: str) -> str:
+    """`rtl` or `ltr`, as CLDR has it, of a pair that of the second language; `auto` where CLDR does not know."""
+    from babel import Locale, UnknownLocaleError
+
+    pair = None if langcodes.tag_is_valid(code) else _pair(code)
+    try:
+        return str(Locale.parse(langcodes.standardize_tag(pair[1] if pair else code), sep="-").text_direction)
+    except (UnknownLocaleError, ValueError):
+        return "auto"

@@ -232,6 +232,7 @@ class Manifest:
     libraries: Mapping[str, str]
     raters: tuple[str, ...] = ()
     signature: str = ""
+    criteria: Mapping[str, Any] = field(default_factory=dict)  # as dataset.toml declares them
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, in the order run.toml is written."""
@@ -243,4 +244,4 @@ class Manifest:
             "settings": dict(self.settings),
             "libraries": dict(self.libraries),
             "datasets": [dict(dataset) for dataset in self.datasets],
-        }
+        } | ({"criteria": dict(self.criteria)} if self.criteria else {})

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from metal.audit.cells import Cell, cells
+from metal.audit.differences import COLUMNS as DIFFERENCE_COLUMNS
 from metal.audit.differences import adjust, difference_rows
+from metal.audit.disagreements import disagreements
 from metal.audit.distribution import distribution_rows, overall
 from metal.audit.judging import JudgeFigures, judge_figures, judge_row
 from metal.audit.layouts import table_3, table_6
@@ -28,13 +31,19 @@ FEW_SOURCES = 30
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found. tables: name -> rows, each row with its signature; warnings: data problems."""
+    """What an audit found.
+
+    tables: name -> rows, each row with its signature. disagreements: see metal.audit.disagreements.
+    compared: the people and judges that took part. warnings: data problems.
+    """
 
     data: str
     settings: AuditSettings
     judges: tuple[str, ...]
     people: int
+    compared: tuple[str, ...]
     tables: dict[str, pd.DataFrame]
+    disagreements: pa.Table
     warnings: tuple[str, ...]
     signature: str
 
@@ -88,18 +97,23 @@ def _audit(
 ) -> Audit:
     data = dataset.identity
     tables = {name: _signed(name, records, data, settings) for name, records in rows.items()}
+    if tables["differences"].empty:  # one judge: no pairs, but a table that can be read
+        tables["differences"] = pd.DataFrame(columns=list(DIFFERENCE_COLUMNS))
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
     tables["table_3"] = table_3(tables["judges"], tables["people"], dataset)
     tables["table_6"] = table_6(tables["people"], dataset, paper_compat=settings.paper_compat)
     for name in ("class_distribution_overall", "table_3", "table_6"):
         tables[name]["signature"] = signature(data, settings, stat=name)
     judges = list(dict.fromkeys(judge for cell in found for judge in cell.judges))
+    people = sorted({person for cell in found for person in cell.people})
     return Audit(
         data=data,
         settings=settings,
         judges=tuple(judges),
-        people=len({person for cell in found for person in cell.people}),
+        people=len(people),
+        compared=(*people, *judges),
         tables=tables,
+        disagreements=disagreements(found, dataset),
         warnings=(
             *_mixed_groups(found),
             *_few_sources(tables["people"]),

@@ -16,6 +16,21 @@ from metal.stats.classification import weighted_f1
 from metal.stats.multiplicity import holm
 from metal.stats.patterns import Numbers, confusion
 
+COLUMNS = (
+    "language",
+    "criterion",
+    "first",
+    "second",
+    "items",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "p",
+    "undefined",
+    "p_adjusted",
+    "signature",
+)
+
 
 def difference_rows(cell: Cell, bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
     """First minus second judge of each pair, over the items both were asked about and answered."""

@@ -20,6 +20,7 @@ from metal.cli.compare import compare
 from metal.cli.export import export
 from metal.cli.import_ import import_
 from metal.cli.judge import judge
+from metal.cli.report import report
 from metal.errors import MetalError
 
 
@@ -38,7 +39,7 @@ def metal() -> None:
     """
 
 
-for verb in (import_, check, audit, compare, judge, export):
+for verb in (import_, check, audit, report, compare, judge, export):
     metal.add_command(verb)
 
 

@@ -68,8 +68,10 @@ def audit(
     what people reach and what always answering the most frequent class reaches; then a verdict for each
     judge, language and criterion. RATINGS are run folders (from `metal judge`) whose ratings are added.
 
-    Everything is also written to the run folder: run.toml, and tables/ as CSV, JSON and Parquet (people,
-    judges, verdicts, differences, class_distribution by language and overall, and METAL's table_3 and table_6).
+    Everything is also written to the run folder: report.html, a page to look at and to pass on; tables/ as CSV,
+    JSON and Parquet (people, judges, verdicts, differences, class_distribution by language and overall, and METAL's
+    table_3 and table_6); disagreements.parquet, every output on which judges and people differ, with the texts
+    and comments; run.toml, all that is needed to repeat it.
 
     \b
     Examples:
@@ -80,7 +82,7 @@ def audit(
     from metal.audit.audit import audit as run
     from metal.audit.settings import AuditSettings
     from metal.cli import audit_text, show
-    from metal.cli.run_folder import manifest, records, write_tables
+    from metal.cli.run_folder import manifest, records, write_audit
     from metal.folders import check_new
 
     out = out or Path("runs") / dataset.resolve().name
@@ -102,7 +104,7 @@ def audit(
     with show.progress("auditing") as advance:
         found = run(loaded, settings, progress=advance)
     about = manifest("audit", loaded, [dataset, *ratings], settings.to_dict(), found.judges, found.signature)
-    write_tables(out, found.tables, about, found.warnings, force=force)
+    write_audit(out, found, loaded, about, force=force)
     if as_json:
         import json
 
@@ -111,4 +113,7 @@ def audit(
         click.echo(json.dumps(whole, indent=1, ensure_ascii=False))
         return
     audit_text.show_audit(found, loaded)
-    show.say(f"Written to {out}: run.toml and tables/ (CSV, JSON, Parquet)", wrap=False)
+    show.say(f"Report: {out / 'report.html'}", wrap=False)
+    show.say(
+        f"Written to {out}: report.html, tables/ (CSV, JSON, Parquet), disagreements.parquet, run.toml", wrap=False
+    )

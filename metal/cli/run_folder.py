@@ -1,23 +1,36 @@
-"""A run folder: run.toml, and its tables as CSV, JSON and Parquet; or the ratings of judges."""
+"""Run folders. An audit's: run.toml, raters.jsonl, warnings.txt, tables/ (CSV, JSON, Parquet),
+disagreements.parquet, report.html. A judges': run.toml, raters.jsonl, ratings.parquet.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import tomli_w
 
 from metal import __version__
-from metal.csv_cells import guard
-from metal.dataset import Dataset, rater_record
-from metal.folders import new_folder
+from metal.audit.disagreements import SCHEMA
+from metal.csv_cells import csv_text
+from metal.dataset import Dataset, criterion_record, rater_record, read_criterion, read_raters, read_toml
+from metal.errors import DataError, MissingExtra, UsageError
+from metal.folders import new_file, new_folder
 from metal.json_files import write_jsonl
 from metal.ratings_files import write_facts
 from metal.records import Manifest, Rater
+from metal.report.latex import to_latex
+from metal.report.page import charts, page, tables
+from metal.report.run import TABLES, Run
+from metal.report.svg import standalone
+
+if TYPE_CHECKING:
+    from metal.audit.audit import Audit
 
 LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "krippendorff")
 
@@ -33,7 +46,9 @@ def manifest(
     """The manifest of a run over a dataset and the run folders added to it."""
     first, *more = [str(path) for path in paths]
     described = {"path": first, "identity": dataset.identity, "digest": dataset.digest, "more": more}
-    return Manifest(command, __version__, (described,), settings, _versions(), tuple(raters), signature)
+    described |= {key: value for key, value in vars(dataset.card).items() if value}
+    criteria = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
+    return Manifest(command, __version__, (described,), settings, _versions(), tuple(raters), signature, criteria)
 
 
 def _versions() -> dict[str, str]:
@@ -46,21 +61,108 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def write_tables(
-    folder: Path, tables: Mapping[str, pd.DataFrame], about: Manifest, warnings: Iterable[str], *, force: bool
-) -> None:
+def write_audit(folder: Path, found: Audit, dataset: Dataset, about: Manifest, *, force: bool) -> None:
     """An audit's run folder, whole or not at all. The tables' bytes depend on their figures only."""
     with new_folder(folder, force=force) as partial:
         (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
-        (partial / "warnings.txt").write_text("".join(f"{line}\n" for line in warnings), encoding="utf-8")
+        (partial / "warnings.txt").write_text("".join(f"{_line(text)}\n" for text in found.warnings), encoding="utf-8")
+        write_jsonl(partial / "raters.jsonl", (rater_record(dataset.raters[name]) for name in found.compared))
         target = partial / "tables"
         target.mkdir()
-        for name, table in tables.items():
-            guard(table).to_csv(target / f"{name}.csv", index=False, lineterminator="\n")
+        for name, table in found.tables.items():
+            (target / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
             (target / f"{name}.json").write_text(
                 json.dumps(records(table), indent=1, ensure_ascii=False) + "\n", "utf-8"
             )
             table.to_parquet(target / f"{name}.parquet", index=False)
+        pq.write_table(found.disagreements, partial / "disagreements.parquet", compression="zstd")
+        write_report(read_run(partial, folder.name), partial)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def read_run(folder: Path, name: str = "") -> Run:
+    """An audit's run folder. Raises UsageError when it is none, DataError when a part of it cannot be read."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such run folder (make one with `metal audit`)")
+    if not (folder / "run.toml").is_file():
+        raise UsageError(f"{folder}: not a run folder, run.toml is missing (make one with `metal audit`)")
+    about = read_toml(folder / "run.toml")
+    if about.get("command") != "audit":
+        raise UsageError(
+            f"{folder}: a run of `metal {about.get('command')}`; a report is made from one of `metal audit`"
+        )
+    again = "Run `metal audit` again"
+    for part in ("criteria", "datasets", "settings", "signature", "libraries", "metal"):
+        if not about.get(part):
+            raise DataError(folder / "run.toml", f"no {part!r}", again)
+    tables = {table: _parquet(folder / "tables" / f"{table}.parquet").to_pandas() for table in TABLES}
+    disagreements = _parquet(folder / "disagreements.parquet")
+    if disagreements.schema.names != SCHEMA.names:
+        raise DataError(folder / "disagreements.parquet", f"columns {', '.join(disagreements.schema.names)}", again)
+    warnings = folder / "warnings.txt"
+    return Run(
+        name or folder.resolve().name,
+        about,
+        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
+        {rater.rater: rater for rater in read_raters(folder)},
+        tables,
+        tuple(warnings.read_text(encoding="utf-8").splitlines()) if warnings.is_file() else (),
+        disagreements,
+    )
+
+
+def _parquet(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except FileNotFoundError:
+        raise DataError(path, "the file is missing", "Run `metal audit` again") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        first = str(error).split("\n")[0]
+        raise DataError(path, f"not readable as Parquet ({first})", "Run `metal audit` again") from None
+
+
+def write_report(run: Run, folder: Path) -> Path:
+    """report.html in the folder; one that is there is replaced only when the new one is whole."""
+    path = folder / "report.html"
+    with new_file(path) as partial:
+        partial.write_text(page(run), encoding="utf-8", newline="\n")
+    return path
+
+
+def write_figures(run: Run, folder: Path, advance: Callable[[int, int], None]) -> int:
+    """Every chart as SVG, PDF and PNG in the folder; their number. Raises MissingExtra before anything is written."""
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtra("writing charts as PDF and PNG", "figures") from None
+    drawn = charts(run)
+    folder.mkdir(parents=True, exist_ok=True)
+    for done, chart in enumerate(drawn):
+        advance(done, len(drawn))
+        picture = standalone(chart.svg, chart.alt)
+        contents = {
+            "svg": picture.encode("utf-8"),
+            "pdf": vl_convert.svg_to_pdf(picture),
+            "png": vl_convert.svg_to_png(picture, scale=3),
+        }
+        for ending, content in contents.items():
+            with new_file(folder / f"{chart.name}.{ending}") as partial:
+                partial.write_bytes(content)
+    advance(len(drawn), len(drawn))
+    return len(drawn)
+
+
+def write_latex(run: Run, folder: Path) -> int:
+    """Every table of the report as a .tex file in the folder; their number."""
+    shown = tables(run)
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in shown:
+        with new_file(folder / f"{table.name}.tex") as partial:
+            partial.write_text(to_latex(table), encoding="utf-8")
+    return len(shown)
 
 
 def write_judgements(

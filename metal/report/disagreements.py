@@ -1,0 +1,148 @@
+"""The disagreements a page can hold: its texts, each once, and a seeded sample where there are too many."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from metal.languages import language_name, text_direction
+from metal.records import KINDS
+from metal.report.run import Run
+from metal.report.text import name, printable
+
+LONGEST_TEXT = 6000
+LONGEST_COMMENT = 2000
+PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
+
+
+@dataclass(frozen=True)
+class Packed:
+    """What a page carries for its script. blob: deflated JSON in base64; shown of found disagreements are in it."""
+
+    blob: str
+    shown: int
+    found: int
+
+
+def pack(run: Run, csv: dict[str, str], room: int) -> Packed:
+    """As many disagreements as fit into `room` characters, beside the CSV files that the page offers.
+
+    Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
+    """
+    table = run.disagreements
+    order = _in_turn(table, int(run.manifest.get("settings", {}).get("seed", 0)))
+    order = order[: _at_most(table, order, room)]
+    while True:
+        records = table.take(pa.array(np.sort(order))).to_pylist()
+        blob = _blob(_payload(run, records) | {"csv": csv})
+        if len(blob) <= room or not len(order):
+            return Packed(blob, len(order), table.num_rows)
+        order = order[: int(len(order) * min(0.98, 0.99 * room / len(blob)))]
+
+
+def _in_turn(table: pa.Table, seed: int) -> Any:
+    """Row numbers: one of each language and criterion after the other, shuffled within."""
+    rng = np.random.default_rng(seed)
+    strata: dict[tuple[str, str], list[int]] = {}
+    keys = zip(table["language"].to_pylist(), table["criterion"].to_pylist(), strict=True)
+    for row, key in enumerate(keys):
+        strata.setdefault(key, []).append(row)
+    ranked = [
+        (turn, place, row)
+        for place, rows in enumerate(strata.values())
+        for turn, row in enumerate(rng.permutation(rows))
+    ]
+    return np.array([row for _, _, row in sorted(ranked)], dtype=np.int64)
+
+
+def _at_most(table: pa.Table, order: Any, room: int) -> int:
+    """A generous bound on how many rows can fit, so that a large table is not packed whole first."""
+    if not len(order):
+        return 0
+    import pyarrow.compute as pc
+
+    texts = pc.add(pc.utf8_length(table["output_text"]), 0).to_numpy()
+    words = np.minimum(texts, LONGEST_TEXT)[order] + 200
+    return int(np.searchsorted(np.cumsum(words), room * PROBABLE_RATIO) + 1)
+
+
+def _blob(payload: dict[str, Any]) -> str:
+    squeezed = zlib.compressobj(9, zlib.DEFLATED, -15)
+    data = squeezed.compress(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
+    return base64.b64encode(data + squeezed.flush()).decode("ascii")
+
+
+class _Index:
+    """Each text once: its number, and all of them in order."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        return self.places.setdefault(text, len(self.places))
+
+
+def _payload(run: Run, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Compact and harmless: every text passed through `printable` and cut to length."""
+    texts, raters = _Index(), _Index()
+    items = []
+    for record in records:
+        items.append(
+            {
+                "l": record["language"],
+                "c": record["criterion"],
+                "o": printable(record["output"]),
+                "g": name(record["generator"]),
+                "a": record["case"],
+                "p": record["people"],
+                "r": record["people_range"],
+                "t": texts(_clipped(record["title"], 300)),
+                "x": texts(_clipped(record["source_text"], LONGEST_TEXT)),
+                "y": texts(_clipped(record["output_text"], LONGEST_TEXT)),
+                "q": [
+                    [
+                        raters(rating["rater"]),
+                        rating["score"],
+                        printable(rating["label"]),
+                        printable(rating["reason"]),
+                        texts(_clipped(rating["comment"], LONGEST_COMMENT)),
+                    ]
+                    for rating in record["ratings"]
+                ],
+            }
+        )
+    return {
+        "items": items,
+        "texts": list(texts.places),
+        "raters": [_rater(run, rater) for rater in raters.places],
+        "languages": {code: [language_name(code), text_direction(code)] for code in run.languages},
+        "criteria": {criterion.name: _criterion(criterion) for criterion in run.audited},
+    }
+
+
+def _criterion(criterion: Any) -> dict[str, Any]:
+    return {
+        "label": printable(criterion.label or criterion.name),
+        "question": printable(criterion.question),
+        "nominal": criterion.scale.measure == "nominal",
+        "levels": [[level.value, printable(level.label)] for level in criterion.scale.levels],
+    }
+
+
+def _rater(run: Run, rater: str) -> list[str]:
+    known = run.raters.get(rater)
+    return [name(rater), known.kind if known and known.kind in KINDS else "human", name(known.group) if known else ""]
+
+
+def _clipped(text: str | None, length: int) -> str:
+    whole = printable(text or "")
+    if len(whole) <= length:
+        return whole
+    return f"{whole[:length]}… [{len(whole) - length:,} more characters in disagreements.parquet]"

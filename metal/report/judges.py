@@ -1,0 +1,154 @@
+"""Judges against people: METAL's Table 3 with intervals, what F1 hides, and the charts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from metal.languages import language_name
+from metal.records import Criterion
+from metal.report import notes, svg
+from metal.report.charts.agreement import Agreement, Point, dots, radar
+from metal.report.charts.chance import Dot, f1_against_kappa
+from metal.report.run import Run
+from metal.report.text import count, figure, interval, name, percent, signed
+from metal.report.view import Cell, Chart, TableView
+
+MOST_ROWS = 300  # a longer table is for the CSV
+
+
+def model_and_prompt(run: Run, judge: str) -> tuple[str, str]:
+    """What a judge is made of; the judge's own name where that was not recorded."""
+    about = run.raters[judge].about if judge in run.raters else {}
+    return name(about.get("model", judge)), name(about.get("prompt", ""))
+
+
+def f1_table(run: Run) -> TableView:
+    """Criterion, model and prompt in rows, languages in columns, weighted F1 and its interval in cells."""
+    people = {(row["criterion"], row["language"]): row for row in run.tables["people"].to_dict("records")}
+    judges = {(row["criterion"], row["judge"], row["language"]): row for row in run.tables["judges"].to_dict("records")}
+    rows = []
+    for criterion in run.audited:
+        key = criterion.name
+        of_people = {code: people.get((key, code)) for code in run.languages}
+        for column, words in (("pairwise_f1", "people, pairwise"), ("leave_one_out_f1", "people, against the others")):
+            rows.append(_f1_row(criterion, words, "", of_people, column, "floor"))
+        for position, judge in enumerate(run.judges):
+            mine = {code: judges.get((key, judge, code)) for code in run.languages}
+            if position == 0:
+                rows.append(_f1_row(criterion, "most frequent class", "", mine, "majority_f1", "floor"))
+            if any(mine.values()):
+                rows.append(_f1_row(criterion, *model_and_prompt(run, judge), mine, "weighted_f1", ""))
+    return TableView(
+        "table_3",
+        "Weighted F1 with 95% intervals",
+        ("", "model", "prompt", *run.languages),
+        tuple(rows),
+        "judges",
+        run.signature("judges"),
+        heads=3,
+        notes=notes.undefined(judges.values(), run, ("weighted_f1", "majority_f1")),
+    )
+
+
+def _f1_row(
+    criterion: Criterion, model: str, prompt: str, by: Mapping[str, Any], column: str, mark: str
+) -> tuple[Cell, ...]:
+    values = []
+    for row in by.values():
+        ends = (row[f"{column}_low"], row[f"{column}_high"]) if row else (None, None)
+        values.append(Cell(figure(row[column] if row else None), interval(*ends), mark))
+    return Cell(criterion.short), Cell(model, mark=mark), Cell(prompt, mark=mark), *values
+
+
+COEFFICIENTS = ("weighted_f1", "kappa", "kappa_quadratic", "gwet_ac1", "percent_agreement", "macro_f1", "strict_f1")
+
+
+def figures_table(run: Run) -> TableView:
+    """Every judge, language and criterion with all coefficients, lead, distance to people, and test."""
+    records = run.tables["judges"].to_dict("records")
+    rows = [
+        (
+            Cell(run.criteria[row["criterion"]].short),
+            Cell(row["language"], language_name(row["language"])),
+            Cell(name(row["judge"])),
+            Cell(count(row["asked"]), f"{count(row['sources'])} sources"),
+            Cell(percent(row["coverage"])),
+            *(Cell(figure(row[key]), interval(row[f"{key}_low"], row[f"{key}_high"])) for key in COEFFICIENTS),
+            Cell(figure(row["alpha"])),
+            _signed(row, "lead_over_majority"),
+            _signed(row, "difference_to_people"),
+            Cell(figure(row["alt_test_winning_rate"]), _passed(row)),
+        )
+        for row in records[:MOST_ROWS]
+    ]
+    columns = (
+        "",
+        "language",
+        "judge",
+        "items",
+        "coverage",
+        *(notes.FIGURES[key] for key in COEFFICIENTS),
+        "alpha",
+        "lead over most frequent class",
+        "difference to people",
+        "alternative annotator test",
+    )
+    cut = (f"The first {MOST_ROWS} of {len(records):,} rows; the CSV has all.",) if len(records) > MOST_ROWS else ()
+    shown = (*COEFFICIENTS, "alpha", "lead_over_majority", "difference_to_people", "alt_test")
+    return TableView(
+        "judges",
+        "Every judge, with what F1 hides",
+        columns,
+        tuple(rows),
+        "judges",
+        run.signature("judges"),
+        heads=3,
+        notes=(*cut, *notes.undefined(records, run, shown)),
+    )
+
+
+def _signed(row: Mapping[str, Any], key: str) -> Cell:
+    return Cell(signed(row[key]), interval(row[f"{key}_low"], row[f"{key}_high"], signed))
+
+
+def _passed(row: Mapping[str, Any]) -> str:
+    return {"yes": "passed", "no": "failed"}.get(row["alt_test_passed"], "")
+
+
+def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """As many judges as one drawing can hold apart, and `1 of 2` where there are more."""
+    pieces = math.ceil(len(judges) / svg.SERIES)
+    size = math.ceil(len(judges) / pieces) if pieces else 0
+    for piece in range(pieces):
+        yield judges[piece * size : (piece + 1) * size], f"{piece + 1} of {pieces}" if pieces > 1 else ""
+
+
+def agreement_charts(run: Run, criterion: Criterion) -> list[Chart]:
+    """Radar, dots and F1 against kappa of one criterion; several of each where there are many judges."""
+    key, label = criterion.name, criterion.label or criterion.name
+    people = {row["language"]: row for row in run.rows("people", criterion=key).to_dict("records")}
+    records = run.rows("judges", criterion=key).to_dict("records")
+    languages = [code for code in run.languages if code in people]
+    column, words = "leave_one_out_f1", "against the others"
+    if all(math.isnan(people[code][column]) for code in languages):
+        column, words = "pairwise_f1", "pairwise"
+    ceiling = {code: people[code][column] for code in languages}
+    floor = {row["language"]: row["majority_f1"] for row in records}
+    charts: list[Chart] = []
+    for judges, part in _chunks(tuple(dict.fromkeys(row["judge"] for row in records))):
+        points: dict[str, dict[str, Point]] = {judge: {} for judge in judges}
+        for row in records:
+            if row["judge"] in points:
+                point = Point(row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
+                points[row["judge"]][row["language"]] = point
+        shown = Agreement(key, label, languages, points, ceiling, floor, words, part)
+        found = [
+            Dot(row["judge"], row["language"], row["weighted_f1"], row["kappa"], row["kappa_low"], row["kappa_high"])
+            for row in records
+            if row["judge"] in points
+        ]
+        drawn = (radar(shown), dots(shown), f1_against_kappa(key, label, found, judges, part))
+        charts += [chart for chart in drawn if chart]
+    return charts
