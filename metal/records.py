@@ -31,6 +31,11 @@ class Level:
     value: float
     label: str
 
+    @property
+    def shown(self) -> str:
+        """`2 Good`; once where the word is the number."""
+        return self.label if self.label == f"{self.value:g}" else f"{self.value:g} {self.label}"
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -67,10 +72,7 @@ class Scale:
         """For messages: `0 Bad, 1 Medium, 2 Good`."""
         if not self.levels:
             return "any number"
-        return ", ".join(
-            level.label if level.label == f"{level.value:g}" else f"{level.value:g} {level.label}"
-            for level in self.levels
-        )
+        return ", ".join(level.shown for level in self.levels)
 
 
 @dataclass(frozen=True)

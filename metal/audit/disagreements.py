@@ -113,11 +113,11 @@ def _ratings(items: pd.DataFrame, found: Sequence[Cell], dataset: Dataset) -> An
     table = dataset.ratings
     compared = {name for cell in found for name in (*cell.people, *cell.judges)}
     table = table[table["rater"].isin(compared)]
-    size = len(table["output"].cat.categories)
-    wanted = table["criterion"].cat.categories.get_indexer(items["criterion"]).astype(np.int64) * size + table[
-        "output"
-    ].cat.categories.get_indexer(items["output"])
-    mine = table["criterion"].cat.codes.to_numpy(np.int64) * size + table["output"].cat.codes.to_numpy()
+    criteria, outputs = table["criterion"].cat, table["output"].cat
+    size = len(outputs.categories)
+    of_criterion = criteria.categories.get_indexer(pd.Index(items["criterion"])).astype(np.int64)
+    wanted = of_criterion * size + outputs.categories.get_indexer(pd.Index(items["output"])).astype(np.int64)
+    mine = criteria.codes.to_numpy(np.int64) * size + outputs.codes.to_numpy(np.int64)
     order = np.argsort(wanted)
     at = np.searchsorted(wanted, mine, sorter=order)
     item = order[np.minimum(at, max(len(order) - 1, 0))] if len(order) else np.zeros(len(mine), dtype=np.int64)

@@ -25,7 +25,7 @@ def distribution_rows(cell: Cell) -> Iterator[dict[str, Any]]:
     for judge in cell.judges:
         codes = cell.by_judge(judge)
         sides[judge] = np.where(codes < 0, cell.levels + 1, codes)
-    names = [f"{level.value:g} {level.label}" for level in cell.criterion.scale.levels]
+    names = [level.shown for level in cell.criterion.scale.levels]
     names += ["(no class)", "(no answer)"]
     groups = {"all items": cell.complete} | {case: cell.case == code for code, case in enumerate(CASES)}
     for case, items in groups.items():

@@ -10,7 +10,7 @@ import numpy as np
 
 from metal.audit.cells import Cell
 from metal.audit.figures import Resampled, columns, dropped_note, undefined_note
-from metal.audit.people import MIN_RATED
+from metal.audit.settings import MIN_RATED
 from metal.errors import Undefined
 from metal.ratings import UNANSWERED
 from metal.records import Estimate

@@ -8,6 +8,7 @@ import numpy as np
 
 from metal.audit.cells import Cell
 from metal.audit.figures import Resampled, columns, dropped_note, undefined_note
+from metal.audit.settings import MIN_RATED
 from metal.errors import Undefined
 from metal.records import Estimate
 from metal.stats import ceiling, panel
@@ -17,7 +18,6 @@ from metal.stats.patterns import class_counts, find_patterns
 
 ONE_CLASS = "one class"
 NO_PAIR = "no two people share items"
-MIN_RATED = 10  # the ceilings leave out people with fewer ratings, whose F1 would be noise with full weight
 
 
 def people_row(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Any]:

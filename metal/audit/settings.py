@@ -8,6 +8,8 @@ from typing import Any, Literal
 from metal.errors import UsageError
 from metal.stats.aggregate import RULES
 
+MIN_RATED = 10  # the human ceilings leave out people with fewer ratings, whose F1 would be noise with full weight
+
 
 @dataclass(frozen=True)
 class AuditSettings:

@@ -19,11 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from metal.audit.judging import JudgeFigures
 from metal.audit.layouts import UNDEFINED
 from metal.records import Estimate
 from metal.stats.multiplicity import benjamini_yekutieli
+
+if TYPE_CHECKING:
+    from metal.audit.judging import JudgeFigures  # its statistics take a second to import, the rules need them not
 
 MIN_ITEMS = 30
 MIN_SOURCES = 10

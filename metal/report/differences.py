@@ -25,7 +25,7 @@ def is_prompt_pair(run: Run, row: dict[str, Any]) -> bool:
 
 def difference_tables(run: Run) -> list[TableView]:
     """A table of prompt pairs and one of judge pairs; those that have rows."""
-    records = run.tables["differences"].to_dict("records")
+    records = run.records("differences")
     prompts = [row for row in records if is_prompt_pair(run, row)]
     judges = [row for row in records if not is_prompt_pair(run, row)]
     tables = (
@@ -79,7 +79,7 @@ def _cell(row: dict[str, Any] | None) -> Cell:
 
 def prompt_charts(run: Run) -> list[Chart]:
     """A chart a criterion of the differences between prompts."""
-    records = [row for row in run.tables["differences"].to_dict("records") if is_prompt_pair(run, row)]
+    records = [row for row in run.records("differences") if is_prompt_pair(run, row)]
     charts = []
     for criterion in run.audited:
         found = [

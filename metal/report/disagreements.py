@@ -19,6 +19,7 @@ from metal.report.text import name, printable
 
 LONGEST_TEXT = 6000
 LONGEST_COMMENT = 2000
+LEVEL = 7  # of deflate: 9 takes twice the time for 1.5% less
 PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
 
 
@@ -74,7 +75,7 @@ def _at_most(table: pa.Table, order: Any, room: int) -> int:
 
 
 def _blob(payload: dict[str, Any]) -> str:
-    squeezed = zlib.compressobj(9, zlib.DEFLATED, -15)
+    squeezed = zlib.compressobj(LEVEL, zlib.DEFLATED, -15)
     data = squeezed.compress(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
     return base64.b64encode(data + squeezed.flush()).decode("ascii")
 

@@ -26,8 +26,8 @@ def model_and_prompt(run: Run, judge: str) -> tuple[str, str]:
 
 def f1_table(run: Run) -> TableView:
     """Criterion, model and prompt in rows, languages in columns, weighted F1 and its interval in cells."""
-    people = {(row["criterion"], row["language"]): row for row in run.tables["people"].to_dict("records")}
-    judges = {(row["criterion"], row["judge"], row["language"]): row for row in run.tables["judges"].to_dict("records")}
+    people = {(row["criterion"], row["language"]): row for row in run.records("people")}
+    judges = {(row["criterion"], row["judge"], row["language"]): row for row in run.records("judges")}
     rows = []
     for criterion in run.audited:
         key = criterion.name
@@ -67,7 +67,7 @@ COEFFICIENTS = ("weighted_f1", "kappa", "kappa_quadratic", "gwet_ac1", "percent_
 
 def figures_table(run: Run) -> TableView:
     """Every judge, language and criterion with all coefficients, lead, distance to people, and test."""
-    records = run.tables["judges"].to_dict("records")
+    records = run.records("judges")
     rows = [
         (
             Cell(run.criteria[row["criterion"]].short),
@@ -128,8 +128,8 @@ def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
 def agreement_charts(run: Run, criterion: Criterion) -> list[Chart]:
     """Radar, dots and F1 against kappa of one criterion; several of each where there are many judges."""
     key, label = criterion.name, criterion.label or criterion.name
-    people = {row["language"]: row for row in run.rows("people", criterion=key).to_dict("records")}
-    records = run.rows("judges", criterion=key).to_dict("records")
+    people = {row["language"]: row for row in run.records("people", criterion=key)}
+    records = run.records("judges", criterion=key)
     languages = [code for code in run.languages if code in people]
     column, words = "leave_one_out_f1", "against the others"
     if all(math.isnan(people[code][column]) for code in languages):

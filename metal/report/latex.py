@@ -42,7 +42,7 @@ def escape(text: str) -> str:
 def to_latex(table: TableView) -> str:
     """The table as a `table` environment with caption, label, notes and signature.
 
-    A second line in a cell stands small beneath the first; more than eight columns are scaled to the text's width.
+    What stands below in a cell goes small into a row of its own; more than eight columns are scaled to fit.
     """
     columns = "l" * table.heads + "r" * (len(table.columns) - table.heads)
     wide = len(table.columns) > 8
@@ -64,6 +64,10 @@ def to_latex(table: TableView) -> str:
         first = Cell("") if table.heads > 1 and row[0].text == before else row[0]
         before = row[0].text
         lines.append(" & ".join(_cell(cell) for cell in (first, *row[1:])) + r" \\")
+        if any(cell.below for cell in row):
+            below = (rf"\scriptsize {escape(cell.below)}" if cell.below else "" for cell in row)
+            lines[-1] += "[-2pt]"
+            lines.append(" & ".join(below) + r" \\[1pt]")
     lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
     lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.notes]
     lines.append(r"\end{table}")
@@ -73,9 +77,4 @@ def to_latex(table: TableView) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    text = escape(cell.text)
-    if cell.mark == "strong":
-        text = rf"\textbf{{{text}}}"
-    if not cell.below:
-        return text
-    return rf"\shortstack{{{text}\\ {{\scriptsize {escape(cell.below)}}}}}"
+    return rf"\textbf{{{escape(cell.text)}}}" if cell.mark == "strong" else escape(cell.text)

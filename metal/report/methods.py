@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metal.audit.people import MIN_RATED
+from metal.audit.settings import MIN_RATED
 from metal.audit.verdict import (
     MIN_COVERAGE,
     MIN_ITEMS,
@@ -34,8 +34,8 @@ def definitions(run: Run) -> list[Definition]:
     """The definitions behind this report, with the settings of this run."""
     settings = run.manifest.get("settings", {})
     aggregate = {
-        "majority-or-mean": "the answer given more often than any other; without one, the mean of the answers if that is "
-        "itself an answer, else the item is a tie and left out",
+        "majority-or-mean": "the answer given more often than any other; without one, the mean of the answers if that "
+        "is itself an answer, else the item is a tie and left out",
         "majority-or-middle": "the answer given more often than any other; without one, the middle of the scale",
         "majority": "the answer given more often than any other; without one, the item is a tie and left out",
     }[settings.get("aggregate", "majority-or-mean")]
@@ -67,14 +67,15 @@ def definitions(run: Run) -> list[Definition]:
         Definition(
             "Three human ceilings",
             "Pairwise: person with person (METAL's human row). Against the others: each person against the majority of "
-            "the others, the fair measure for a judge. Against all: each person against an aggregate that contains their "
-            f"own answer, optimistic. People with fewer than {MIN_RATED} ratings are left out of all three.",
+            "the others, the fair measure for a judge. Against all: each person against an aggregate that contains "
+            f"their own answer, optimistic. People with fewer than {MIN_RATED} ratings are left out of all three.",
             "METAL 5.1",
         ),
         Definition(
             "Alternative annotator test",
             "Leaves out one person at a time and asks whether the judge is as close to the remaining people as that "
-            "person was, allowing a person's price (epsilon). The winning rate is the share of people beaten; 0.5 passes.",
+            "person was, allowing a person's price (epsilon). The winning rate is the share of people beaten; 0.5 "
+            "passes.",
             "Calderon et al. 2025",
         ),
         Definition(
@@ -91,8 +92,8 @@ def definitions(run: Run) -> list[Definition]:
             "Verdicts",
             f"“{TOO_FEW}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources, an undefined figure, or a lead whose "
             f"interval holds both 0 and {USEFUL_LEAD}. “{NOT_BETTER}”: the lead or kappa is not shown to be above 0. "
-            f"“{USABLE}”: better than that, passes the alternative annotator test, answers at least {MIN_COVERAGE:.0%}, "
-            f"and people agree beyond chance. “{WITH_CARE}”: better, but one of these does not hold.",
+            f"“{USABLE}”: better than that, passes the alternative annotator test, answers at least {MIN_COVERAGE:.0%}"
+            f", and people agree beyond chance. “{WITH_CARE}”: better, but one of these does not hold.",
         ),
         Definition(
             "Undefined",
@@ -105,7 +106,7 @@ def definitions(run: Run) -> list[Definition]:
 def left_out_table(run: Run) -> TableView:
     """Items that do not count, by language and criterion, and what judges left unanswered."""
     judges: dict[tuple[str, str], list[str]] = {}
-    for row in run.tables["judges"].to_dict("records"):
+    for row in run.records("judges"):
         unanswered = int(row["asked"]) - int(row["answered"])
         not_asked = [part for part in str(row["dropped"]).split(", ") if part.startswith("not asked")]
         said = [f"{count(unanswered)} unanswered"] if unanswered else []
@@ -114,7 +115,7 @@ def left_out_table(run: Run) -> TableView:
             key = (row["criterion"], row["language"])
             judges.setdefault(key, []).append(f"{name(row['judge'])}: {', '.join(said)}")
     rows = []
-    for row in run.tables["people"].to_dict("records"):
+    for row in run.records("people"):
         counts = {
             part.rsplit(" ", 1)[0]: int(part.rsplit(" ", 1)[1]) for part in str(row["dropped"]).split(", ") if part
         }

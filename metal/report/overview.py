@@ -47,11 +47,11 @@ def matrices(run: Run) -> list[Matrix]:
     """A matrix a criterion; none without judges."""
     found = []
     for criterion in run.audited:
-        records = run.rows("verdicts", criterion=criterion.name).to_dict("records")
+        records = run.records("verdicts", criterion=criterion.name)
         by = {(row["judge"], row["language"]): row for row in records}
         rows = []
         for judge in dict.fromkeys(row["judge"] for row in records):
-            cells = []
+            cells: list[VerdictCell | None] = []
             for language in run.languages:
                 row = by.get((judge, language))
                 if row is None:

@@ -21,7 +21,7 @@ CEILINGS = {
 
 def agreement_table(run: Run) -> TableView:
     """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells."""
-    cells = {(row["language"], row["criterion"]): row for row in run.tables["people"].to_dict("records")}
+    cells = {(row["language"], row["criterion"]): row for row in run.records("people")}
     rows = [
         (
             Cell(language, language_name(language)),
@@ -49,7 +49,7 @@ def _pair(row: dict[str, Any] | None) -> Cell:
 def ceilings_table(run: Run) -> TableView:
     """Every language and criterion with its coefficients and the three human ceilings."""
     shown = (*CEILINGS, "fleiss_kappa", "alpha", "gwet_ac1", "percent_agreement")
-    records = run.tables["people"].to_dict("records")
+    records = run.records("people")
     rows = [
         (
             Cell(run.criteria[row["criterion"]].short),

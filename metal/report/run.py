@@ -70,6 +70,11 @@ class Run:
             rows = rows[rows[column] == value]
         return rows
 
+    def records(self, table: str, **where: str) -> list[dict[str, Any]]:
+        """The same rows as plain dictionaries."""
+        rows = self.rows(table, **where).to_dict("records")
+        return [{str(key): value for key, value in row.items()} for row in rows]
+
     def signature(self, table: str) -> str:
         """The signature of a table as a whole."""
         parts = self.manifest["signature"].split("|")

@@ -31,11 +31,9 @@ def summary(run: Run) -> list[Line]:
     judged = [cell for cell in candidates if cell["kind"] != "baseline"] or candidates
     lines = [Line("Compared", _scope(run))]
     if judged:
-        lines += [
-            Line("Verdicts", _counts(judged)),
-            Line("Best", _best(judged, run)),
-            Line("Worst", _worst(judged, run)),
-        ]
+        lines.append(Line("Verdicts", _counts(judged)))
+        if any(cell["verdict"] != TOO_FEW for cell in judged):
+            lines += [Line("Best", _best(judged, run)), Line("Worst", _worst(judged, run))]
         lines += [
             line
             for line in (
@@ -71,16 +69,21 @@ def _scope(run: Run) -> str:
     judges = listed([plural(number, words[kind]) for kind, number in kinds.items() if kind in words])
     people = sum(rater.kind == "human" for rater in run.raters.values())
     items = int(table["items_with_class"].sum())
+    where = f"{plural(len(run.languages), 'language')} ({languages})"
     return (
-        f"{judges or 'No judges'} with {plural(people, 'person', 'people')} in {plural(len(run.languages), 'language')} "
-        f"({languages}) on {plural(len(run.audited), 'criterion', 'criteria')}; {items:,} answers of the people to "
-        "compare with."
+        f"{judges or 'No judges'} with {plural(people, 'person', 'people')} in {where} on "
+        f"{plural(len(run.audited), 'criterion', 'criteria')}; {items:,} aggregate answers of people to compare with."
     )
 
 
 def _counts(cells: Sequence[dict[str, Any]]) -> str:
     found = Counter(cell["verdict"] for cell in cells)
     parts = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]]
+    if found[TOO_FEW] == len(cells):
+        return (
+            f"All {plural(len(cells), 'verdict')}, one a judge, language and criterion: {TOO_FEW}. Neither good nor "
+            "bad has been shown of any judge."
+        )
     return f"Of {plural(len(cells), 'verdict')}, one a judge, language and criterion: {listed(parts)}."
 
 
@@ -98,10 +101,10 @@ def _lead(cell: dict[str, Any]) -> float:
 
 
 def _told(cell: dict[str, Any], run: Run) -> str:
+    kappa = f"kappa {figure(cell['kappa'])} {interval(cell['kappa_low'], cell['kappa_high'])}".strip()
     return (
-        f"{_where(cell, run)}: {cell['verdict']} (F1 {figure(cell['weighted_f1'])}, kappa {figure(cell['kappa'])} "
-        f"{interval(cell['kappa_low'], cell['kappa_high'])}, lead over the most frequent class "
-        f"{signed(cell['lead_over_majority'])})"
+        f"{_where(cell, run)}: {cell['verdict']} (F1 {figure(cell['weighted_f1'])}, {kappa}, lead over the most "
+        f"frequent class {signed(cell['lead_over_majority'])})"
     )
 
 
@@ -109,7 +112,7 @@ def _best(cells: Sequence[dict[str, Any]], run: Run) -> str:
     best = min(cells, key=lambda cell: (VERDICTS.index(cell["verdict"]), -_low_kappa(cell)))
     ranked = _ranked(cells)
     overall = ""
-    if len(ranked) > 1:
+    if len(ranked) > 1 and ranked[0][1] + ranked[0][2]:
         judge, usable, care, total = ranked[0]
         overall = f" Most often trusted: {name(judge)}, {usable} usable and {care} with care of {total}."
     if best["verdict"] in (NOT_BETTER, TOO_FEW):
@@ -125,7 +128,7 @@ def _worst(cells: Sequence[dict[str, Any]], run: Run) -> str:
     worst = min(failed, key=_lead)
     ranked = _ranked(cells)
     overall = ""
-    if len(ranked) > 1:
+    if len(ranked) > 1 and ranked[0][1:] != ranked[-1][1:]:
         judge, usable, care, total = ranked[-1]
         overall = f" Least often trusted: {name(judge)}, {usable} usable and {care} with care of {total}."
     return f"{_told(worst, run)}.{overall}"
@@ -157,6 +160,8 @@ def _by(cells: Sequence[dict[str, Any]], run: Run, column: str) -> Line | None:
     def at(share: float) -> str:
         return listed([called(key) for key in trusted if shares[key] == share])
 
+    if not high:
+        return None
     about = "Languages" if column == "language" else "Criteria"
     if high == low:
         return Line(
@@ -173,7 +178,7 @@ def _by(cells: Sequence[dict[str, Any]], run: Run, column: str) -> Line | None:
 
 
 def _prompts(run: Run) -> Line | None:
-    rows = [row for row in run.tables["differences"].to_dict("records") if is_prompt_pair(run, row)]
+    rows = [row for row in run.records("differences") if is_prompt_pair(run, row)]
     rows = [row for row in rows if known(row["p_adjusted"])]
     if not rows:
         return None
@@ -206,8 +211,8 @@ def _hidden(cells: Sequence[dict[str, Any]], run: Run) -> Line | None:
     if found:
         top = max(found, key=lambda cell: cell["weighted_f1"])
         parts.append(
-            f"In {plural(len(found), 'case')} F1 is {HIGH_F1} or more and yet agreement beyond chance is not shown, for "
-            f"instance {_where(top, run)} (F1 {figure(top['weighted_f1'])}, kappa {figure(top['kappa'])})."
+            f"In {plural(len(found), 'case')} F1 is {HIGH_F1} or more and yet agreement beyond chance is not shown, "
+            f"for instance {_where(top, run)} (F1 {figure(top['weighted_f1'])}, kappa {figure(top['kappa'])})."
         )
     if silent:
         least = min(silent, key=lambda cell: cell["coverage"])
@@ -219,7 +224,7 @@ def _hidden(cells: Sequence[dict[str, Any]], run: Run) -> Line | None:
 
 
 def _people(run: Run) -> str:
-    rows = [row for row in run.tables["people"].to_dict("records") if known(row["fleiss_kappa"])]
+    rows = [row for row in run.records("people") if known(row["fleiss_kappa"])]
     if not rows:
         return "Their agreement beyond chance (Fleiss' kappa) is undefined everywhere."
     best, worst = max(rows, key=lambda row: row["fleiss_kappa"]), min(rows, key=lambda row: row["fleiss_kappa"])
@@ -234,7 +239,10 @@ def _people(run: Run) -> str:
     words = f"They agree most on {told(best)}"
     words += f", least on {told(worst)}, by Fleiss' kappa." if best is not worst else ", by Fleiss' kappa."
     if weak:
-        words += f" In {len(weak)} of {len(rows)} their own agreement beyond chance is not shown: no judge can be validated there."
+        words += (
+            f" In {len(weak)} of {len(rows)} their own agreement beyond chance is not shown: no judge can be validated "
+            "there."
+        )
     return words
 
 

@@ -14,6 +14,7 @@ from html import escape
 from metal.report.text import name
 
 WIDTH = 400
+MARGIN = 8  # around a drawing in a file of its own
 SERIES = 8  # lines or kinds of dots that can be told apart in one drawing
 
 PALETTE = {
@@ -120,11 +121,16 @@ def drawing(height: float, *parts: str) -> str:
 
 
 def standalone(svg: str, alt: str) -> str:
-    """The drawing as a file of its own: colours written out for white paper, the words inside."""
+    """The drawing as a file of its own: on white paper with a margin, colours written out, the words inside."""
     style = re.sub(r"var\(--(\w+)\)", lambda match: PALETTE["light"][match[1]], STYLE)
     opening, rest = svg.split(">", 1)
-    opening = opening.replace(' aria-hidden="true" focusable="false"', ' role="img"')
-    return f"{opening}>{element('desc', escape(alt))}<style>{style}</style>{rest}\n"
+    height = int(opening.split('height="')[1].split('"')[0])
+    sizes = {"width": WIDTH + 2 * MARGIN, "height": height + 2 * MARGIN}
+    box = f"{-MARGIN} {-MARGIN} {sizes['width']} {sizes['height']}"
+    paper = element("rect", x=-MARGIN, y=-MARGIN, fill="#ffffff", **sizes)
+    words = element("desc", escape(alt))
+    opening = element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=box, class_="ch", role="img", **sizes)
+    return f"{opening.removesuffix('/>')}>{words}<style>{style}</style>{paper}{rest}\n"
 
 
 _SHAPES = (
@@ -144,6 +150,11 @@ def marker(x: float, y: float, series: int, *inside: str, hollow: bool = False) 
     place = series % SERIES
     shape = _SHAPES[place].format(_value(float(x)), _value(float(y)))
     return element("path", *inside, d=shape, class_=f"dot {'h' if hollow else 'm'}{place}")
+
+
+def hollow_circle() -> str:
+    """What hollow means, for a legend: a circle of no series."""
+    return element("path", d=_SHAPES[0].format(12, 0), class_="dot h7")
 
 
 def way(series: int) -> str:

@@ -35,7 +35,7 @@ def f1_against_kappa(key: str, label: str, found: Sequence[Dot], judges: Sequenc
     drawn = [dot for dot in found if known(dot.f1) and known(dot.kappa)]
     left, right, bottom_room = 34, svg.WIDTH - 14, 34
     entries = svg.judge_legend(judges)
-    entries.append((svg.marker(12, 0, 7, hollow=True), "hollow: no agreement beyond chance shown (interval of kappa)"))
+    entries.append((svg.hollow_circle(), "hollow: no agreement beyond chance shown (interval of kappa)"))
     head, top = svg.legend(entries, 0)
     top += 12
     height = 250

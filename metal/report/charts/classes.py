@@ -77,9 +77,8 @@ def _in_words(found: Sequence[Bar], used: Sequence[str]) -> str:
         total = sum(bar.counts.values())
         if total:
             most = max(used, key=lambda level: bar.counts.get(level, 0))
-            said.append(
-                f"{bar.panel + ', ' if bar.panel else ''}{name(bar.label)} mostly {most} ({bar.counts[most] / total:.0%})"
-            )
+            who = f"{bar.panel}, {name(bar.label)}" if bar.panel else name(bar.label)
+            said.append(f"{who} mostly {most} ({bar.counts[most] / total:.0%})")
     more = f"; and {len(found) - 6} more bars" if len(found) > 6 else ""
     return "; ".join(said) + more + "."
 

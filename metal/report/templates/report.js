@@ -114,12 +114,12 @@ const anchor = (item) => `item=${encodeURIComponent(item.c)}/${encodeURIComponen
 
 function row(data, item, [rater, score, given, reason, comment]) {
   const [name, kind, group] = data.raters[rater];
-  const away = kind !== "human" && distance(data, item, score) > 0;
-  const line = make("tr", null, { class: away ? "away" : undefined });
+  const away = distance(data, item, score) > 0;
+  const line = make("tr", null, { class: away ? "away" : undefined, role: "row" });
   const head = make("th", null, { scope: "row" });
   head.append(make("bdi", name));
   const words = score === null ? `no answer: ${reason || "no reason given"}` : label(data, item, score);
-  line.append(head, make("td", group ? `${kind}, ${group}` : kind), make("td", away ? `${words} ≠` : words));
+  line.append(head, make("td", group && group !== kind ? `${kind}, ${group}` : kind), make("td", away ? `${words} ≠` : words));
   line.append(make("td", data.texts[comment], { class: "comment", dir: "auto" }));
   return line;
 }
@@ -180,7 +180,7 @@ async function browse() {
     shown = Math.min(shown + PAGE, found.length);
     $("more").hidden = shown >= found.length;
     $("found").textContent = found.length
-      ? `${found.length.toLocaleString("en")} found, ${shown.toLocaleString("en")} shown.`
+      ? `${found.length.toLocaleString("en")} found, the largest differences first; ${shown.toLocaleString("en")} shown.`
       : "None found; widen the choice.";
   }
   function list(items) {
@@ -192,7 +192,9 @@ async function browse() {
   const chosen = () => Object.fromEntries([...new FormData(filters)].filter(([, value]) => value !== ""));
   function search() {
     const wanted = chosen();
-    list(data.items.filter((item) => matches(data, item, wanted)));
+    const matching = data.items.filter((item) => matches(data, item, wanted));
+    const sizes = new Map(matching.map((item) => [item, difference(data, item, wanted)]));
+    list(matching.sort((one, other) => sizes.get(other) - sizes.get(one)));
   }
   // The address carries the choice, so that it can be sent to others.
   function remember() {
