@@ -10,7 +10,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from metal.csv_cells import csv_text
-from metal.languages import language_name
 from metal.report import svg
 from metal.report.differences import difference_tables, prompt_charts
 from metal.report.disagreements import pack
@@ -46,11 +45,12 @@ def page(run: Run) -> str:
     environment = Environment(
         loader=PackageLoader("metal.report"),
         autoescape=True,
+        finalize=_harmless,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"count": count, "name": name, "printable": printable, "language": language_name}
+    environment.filters |= {"count": count, "name": name}
     style, script = _asset(environment, "report.css"), _asset(environment, "report.js")
     csv = {key: text for key, table in run.tables.items() if len(text := csv_text(table)) <= LARGEST_CSV}
     template = environment.get_template("report.html")
@@ -59,6 +59,13 @@ def page(run: Run) -> str:
     bare = template.render(content, packed={"blob": "", "shown": 0, "found": run.disagreements.num_rows})
     room = max(PAGE_BYTES - len(bare.encode()), LEAST_ROOM)
     return template.render(content, packed=pack(run, csv, room))
+
+
+def _harmless(value: Any) -> Any:
+    """Whatever a template writes, without characters that a page must not hold."""
+    if isinstance(value, Markup):
+        return Markup(printable(value))  # noqa: S704  it was markup before
+    return printable(value) if isinstance(value, str) else value
 
 
 def _content(run: Run) -> dict[str, Any]:

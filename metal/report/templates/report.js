@@ -202,6 +202,9 @@ async function browse() {
     history.replaceState(null, "", wanted ? `#disagreements?${wanted}` : "#disagreements");
     search();
   }
+  function clear() {
+    for (const field of filters.elements) if (field.name) field.value = "";
+  }
   function follow() {
     const hash = location.hash.slice(1);
     if (hash.startsWith("item=")) {
@@ -212,7 +215,7 @@ async function browse() {
         $("disagreements").scrollIntoView();
         return;
       }
-      filters.reset();
+      clear();
       const rest = data.items.filter((one) => one !== item && one.o === item.o);
       list([item, ...rest]);
       $("found").textContent = `One output by its link${rest.length ? `, with its ${rest.length} other criteria` : ""}. Clear the choice to see all.`;
@@ -222,7 +225,7 @@ async function browse() {
     }
     const [section, query] = hash.split("?", 2);
     if (section === "disagreements" && query !== undefined) {
-      filters.reset();
+      clear();
       for (const [key, value] of new URLSearchParams(query)) if (filters.elements[key]) filters.elements[key].value = value;
       search();
       $("disagreements").scrollIntoView();

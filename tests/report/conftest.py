@@ -1,0 +1,126 @@
+"""Audits to report on, and a real headless Chromium to look at the pages with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.audit.audit import audit
+from metal.audit.settings import AuditSettings
+from metal.bundled import bundled
+from metal.cli.run_folder import manifest, read_run, write_audit
+from metal.dataset import Dataset, assemble, concat_facts, load_dataset
+from metal.judges.baselines import run_baselines
+from metal.report.run import Run
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--disable-quic",
+    "--disable-gpu",
+)
+
+WriteRun = Callable[..., Path]
+
+
+def written(dataset: Dataset, folder: Path, **settings: Any) -> Path:
+    """The run folder of an audit of the dataset."""
+    chosen = AuditSettings(resamples=100, **settings)
+    found = audit(dataset, chosen)
+    about = manifest("audit", dataset, [Path("made")], chosen.to_dict(), found.judges, found.signature)
+    write_audit(folder, found, dataset, about, force=False)
+    return folder
+
+
+@pytest.fixture
+def write_run(tmp_path: Path) -> WriteRun:
+    """write_run(dataset, **settings): the folder of its audit."""
+    return lambda dataset, **settings: written(dataset, tmp_path / f"run-{dataset.card.name}", **settings)
+
+
+@pytest.fixture
+def report_on(write_run: WriteRun) -> Callable[..., Run]:
+    """report_on(dataset, **settings): its audit as a report reads it."""
+    return lambda dataset, **settings: read_run(write_run(dataset, **settings))
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An audit of three of the demo's languages, one written from right to left, and three of its criteria."""
+    demo = load_dataset(bundled("datasets/demo"))
+    raters, facts = run_baselines(demo, ["lexical", "random"])
+    judged = assemble(
+        demo.card,
+        demo.criteria.values(),
+        demo.sources.values(),
+        demo.outputs.values(),
+        [*demo.raters.values(), *raters],
+        concat_facts([demo.ratings, facts]),
+    )
+    return written(
+        judged,
+        tmp_path_factory.mktemp("demo") / "run",
+        languages=("ar", "en", "zh"),
+        criteria=("task_quality", "problematic_content", "hallucinations"),
+    )
+
+
+def chromium() -> str:
+    """Where Chromium is. In CI it must be there."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name)
+        if found:
+            return found
+    if os.environ.get("CI"):
+        pytest.fail("no Chromium found")
+    pytest.skip("no Chromium found (Debian: apt install chromium)")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A headless Chromium, one for the session."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        yield started
+        started.close()
+
+
+class Visit:
+    """A page opened in a fresh context, with everything it said and asked for."""
+
+    def __init__(self, browser: Any, path: Path, address: str = "", **options: Any) -> None:
+        self.context = browser.new_context(accept_downloads=True, **options)
+        self.page = self.context.new_page()
+        self.said: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.resolve().as_uri() + address)
+        if options.get("java_script_enabled", True):
+            self.page.wait_for_selector("body[data-ready]")
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Callable[..., Visit]]:
+    """visit(path, "#address", color_scheme="dark", ...): the page, opened and ready."""
+    open_visits: list[Visit] = []
+
+    def go(path: Path, address: str = "", **options: Any) -> Visit:
+        open_visits.append(Visit(browser, path, address, **options))
+        return open_visits[-1]
+
+    yield go
+    for one in open_visits:
+        one.context.close()

@@ -1,0 +1,189 @@
+"""The page in a real browser: quiet, self-contained, usable, and true to the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+SIZES = [(390, "light"), (390, "dark"), (1440, "light"), (1440, "dark")]
+Visiting = Callable[..., Any]
+
+
+def look(width: int, scheme: str) -> dict[str, Any]:
+    return {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+
+
+def disagreements(run: Path) -> list[dict[str, Any]]:
+    return pq.read_table(run / "disagreements.parquet").to_pylist()
+
+
+def found(page: Any) -> int:
+    return int(page.inner_text("#found").split()[0].replace(",", ""))
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_opens_quietly_and_fits(demo_run: Path, visit: Visiting, width: int, scheme: str) -> None:
+    seen = visit(demo_run / "report.html", **look(width, scheme))
+    assert seen.said == []
+    assert seen.requests == [(demo_run / "report.html").resolve().as_uri()]
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+    background = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(21, 23, 28)")
+    for section in ("overview", "people", "judges", "classes", "disagreements", "methods"):
+        assert seen.page.locator(f"#{section} h2").is_visible()
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+def test_axe_finds_nothing_serious(demo_run: Path, visit: Visiting, width: int, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    seen = visit(demo_run / "report.html", bypass_csp=True, **look(width, scheme))
+    found = Axe().run(seen.page).response["violations"]
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in serious] == []
+
+
+def test_the_policy_forbids_everything_from_outside(demo_run: Path, visit: Visiting) -> None:
+    seen = visit(demo_run / "report.html")
+    seen.page.evaluate("document.body.append(Object.assign(new Image(), {src: 'https://example.org/a.png'}))")
+    blocked = seen.page.evaluate(
+        "fetch('https://example.org/').then(() => 'loaded', (error) => error.constructor.name)"
+    )
+    assert blocked == "TypeError"
+    seen.page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = true'}))"
+    )
+    assert seen.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in words for words in seen.said)
+
+
+def test_filters(demo_run: Path, visit: Visiting) -> None:
+    page = visit(demo_run / "report.html").page
+    items = disagreements(demo_run)
+    assert found(page) == len(items)
+    form = page.locator("#filters")
+    form.locator("[name=language]").select_option("ar")
+    assert found(page) == sum(item["language"] == "ar" for item in items)
+    form.locator("[name=criterion]").select_option("task_quality")
+    mine = [item for item in items if (item["language"], item["criterion"]) == ("ar", "task_quality")]
+    assert found(page) == len(mine)
+    form.locator("[name=judge]").select_option("lexical")
+    assert found(page) == sum("lexical" in item["judges_differing"] for item in mine)
+    page.click("#filters [type=reset]")
+    page.wait_for_function(f"document.querySelector('#found').textContent.startsWith('{len(items)} ')")
+    form.locator("[name=who]").select_option("people")
+    assert found(page) == sum(item["case"] != "all agree" for item in items)
+    form.locator("[name=case]").select_option("none agree")
+    assert page.inner_text("#found").startswith(str(sum(item["case"] == "none agree" for item in items) or "None"))
+    form.locator("[name=case]").select_option("")
+    form.locator("[name=who]").select_option("judge")
+    form.locator("[name=size]").fill("2")
+    assert found(page) == sum((item["judge_difference"] or 0) >= 2 for item in items)
+    form.locator("[name=text]").fill("no text holds this")
+    assert page.inner_text("#found") == "None found; widen the choice."
+
+
+def test_an_item_shows_everything_said_about_it(demo_run: Path, visit: Visiting) -> None:
+    item = next(one for one in disagreements(demo_run) if any(rating["comment"] for rating in one["ratings"]))
+    address = f"#item={item['criterion']}/{item['output'].replace('/', '%2F')}"
+    seen = visit(demo_run / "report.html", address)
+    card = seen.page.locator("article").first
+    assert "here" in card.get_attribute("class")
+    assert card.locator(".text").all_inner_texts()[-2:] == [item["source_text"], item["output_text"]]
+    rows = card.locator("tbody tr")
+    assert rows.count() == len(item["ratings"]) == 5
+    for row, rating in zip(rows.all(), item["ratings"], strict=True):
+        assert row.locator("th").inner_text() == rating["rater"]
+        score = row.locator("td").nth(1).inner_text()
+        assert score.startswith(f"{rating['score']:g}" if rating["score"] is not None else "no answer: ")
+        assert row.locator("td").nth(2).inner_text() == rating["comment"]
+    assert seen.page.locator("article a").first.get_attribute("href") == address
+
+
+def test_links_carry_the_choice(demo_run: Path, visit: Visiting) -> None:
+    page = visit(demo_run / "report.html", "#disagreements?language=zh&who=people").page
+    assert page.locator("[name=language]").input_value() == "zh"
+    assert page.locator("[name=who]").input_value() == "people"
+    some = [item for item in disagreements(demo_run) if item["language"] == "zh" and item["case"] != "all agree"]
+    assert found(page) == len(some)
+    page.locator("[name=judge]").select_option("random")
+    assert page.url.endswith("#disagreements?language=zh&who=people&judge=random")
+    page.goto(page.url.split("#")[0] + "#item=task_quality/unknown")
+    assert "not in the page" in page.inner_text("#found")
+
+
+def test_arabic_runs_from_the_right(demo_run: Path, visit: Visiting) -> None:
+    page = visit(demo_run / "report.html", "#disagreements?language=ar").page
+    text = page.locator("article .text").last
+    assert text.get_attribute("lang") == "ar"
+    assert text.evaluate("node => getComputedStyle(node).direction") == "rtl"
+    page.goto(page.url.split("#")[0] + "#disagreements?language=en")
+    assert page.locator("article .text").last.evaluate("node => getComputedStyle(node).direction") == "ltr"
+
+
+@pytest.mark.parametrize("table", ["judges", "people", "differences", "class_distribution_overall", "verdicts"])
+def test_the_download_is_the_table(demo_run: Path, visit: Visiting, table: str) -> None:
+    page = visit(demo_run / "report.html").page
+    with page.expect_download() as download:
+        page.locator(f"button.csv[data-csv={table}]").first.click()
+    assert download.value.suggested_filename == f"{table}.csv"
+    assert Path(download.value.path()).read_bytes() == (demo_run / "tables" / f"{table}.csv").read_bytes()
+
+
+def test_every_table_has_its_signature_to_copy(demo_run: Path, visit: Visiting) -> None:
+    seen = visit(demo_run / "report.html", permissions=["clipboard-read", "clipboard-write"])
+    sections = seen.page.locator("section.table")
+    assert sections.count() >= 7
+    for section in sections.all():
+        assert section.locator("button.copy").count() == section.locator("button.csv").count() == 1
+    first = seen.page.locator("#table-judges button.copy")
+    first.click()
+    assert seen.page.evaluate("navigator.clipboard.readText()") == seen.page.inner_text("#table-judges .sign code")
+    assert "stat:judges" in first.get_attribute("data-copy")
+
+
+def test_a_verdict_tells_its_reason_to_mouse_and_keyboard(demo_run: Path, visit: Visiting) -> None:
+    page = visit(demo_run / "report.html").page
+    verdicts = pd.read_csv(demo_run / "tables" / "verdicts.csv")
+    assert page.locator("button.v").count() == len(verdicts)
+    assert not page.locator("#reason").is_visible()
+    page.locator("button.v").nth(1).click()
+    reason = page.inner_text("#reason")
+    assert page.locator("button.v").nth(1).get_attribute("data-reason") == reason
+    page.keyboard.press("Tab")
+    assert page.inner_text("#reason") == page.locator("button.v").nth(2).get_attribute("data-reason") != reason
+    page.keyboard.press("Tab")
+    said = page.locator("button.v").evaluate_all("nodes => nodes.map(node => node.dataset.reason)")
+    for row in verdicts.to_dict("records"):
+        assert any(row["judge"] in words and row["verdict"] in words for words in said)
+
+
+def test_without_its_script_the_page_still_tells_everything_else(demo_run: Path, visit: Visiting) -> None:
+    page = visit(demo_run / "report.html", java_script_enabled=False).page
+    assert page.locator("noscript").first.is_visible()
+    assert page.locator("#table-judges td").first.is_visible()
+    assert not page.locator("#filters").is_visible()
+    assert page.locator("#overview details li").count() == page.locator("button.v").count()
+
+
+def test_print_leaves_out_what_cannot_be_used_on_paper(demo_run: Path, visit: Visiting) -> None:
+    page = visit(demo_run / "report.html", color_scheme="dark").page
+    page.emulate_media(media="print")
+    assert not page.locator("#filters").is_visible()
+    assert not page.locator("button.csv").first.is_visible()
+    assert page.locator("#table-judges .sign code").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_every_chart_has_words_and_numbers(demo_run: Path, visit: Visiting) -> None:
+    page = visit(demo_run / "report.html").page
+    figures = page.locator("figure").all()
+    assert len(figures) == 3 + 3 * 3 + 3  # classes; radar, dots and F1 against kappa; cases
+    for figure in figures:
+        assert len(figure.locator("[role=img]").get_attribute("aria-label")) > 60
+        assert figure.locator("details td").count() > 0

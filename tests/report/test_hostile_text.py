@@ -1,0 +1,121 @@
+"""All text is hostile: it is shown as text, runs nowhere, and becomes no formula in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from metal.dataset import Card, Dataset, assemble, load_dataset, save_dataset
+from metal.ratings import facts_from
+from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+
+ATTACKS = (
+    "<script>window.pwned = 1</script>",
+    "</script><script>window.pwned = 2</script>",
+    '<img src=x onerror="window.pwned = 3">',
+    '"><svg onload=window.pwned=4>',
+    "javascript:window.pwned=5",
+    "' autofocus onfocus='window.pwned=6",
+    "{{ 7 * 7 }}{% raw %}",
+    "]]><!--",
+    "&lt;b&gt; &amp;amp;",
+    "abc\u202edcba\u2066x\u2069",
+    "nul\x00 bell\x07 escape\x1b[31m",
+    "lone \ud800 surrogate \udfff",
+    '=HYPERLINK("http://example.org","x")',
+    "@SUM(1+9)*cmd|' /C calc'!A0",
+    "\\input{/etc/passwd} $x^2$ 100% _a_ #1 & {}",
+)
+LONG = "very long " * 105_000  # more than a megabyte
+
+
+def clean(text: str) -> str:
+    """What a file can hold of it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@pytest.fixture(scope="module")
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An audit of a dataset in which every text attacks, written to disk and read again first."""
+    from tests.report.conftest import written
+
+    folder = tmp_path_factory.mktemp("hostile")
+    save_dataset(hostile(), folder / "dataset")
+    return written(load_dataset(folder / "dataset"), folder / "run")
+
+
+def hostile() -> Dataset:
+    scale = Scale("ordinal", (Level(0, clean(ATTACKS[2])), Level(1, clean(ATTACKS[0])), Level(2, "Good")))
+    criterion = Criterion("quality", scale, abbreviation=ATTACKS[3], label=ATTACKS[1], question=ATTACKS[0])
+    sources, outputs, ratings = [], [], []
+    raters = [Rater(f"A{n} {clean(ATTACKS[n])}", "human", clean(ATTACKS[-n])) for n in range(3)]
+    about = [{"model": clean(ATTACKS[0]), "prompt": clean(ATTACKS[place])} for place in (1, 2)]
+    raters += [Rater(f"J{n} {clean(ATTACKS[9 + n])}", "llm", "x", facts) for n, facts in enumerate(about)]
+    for n in range(45):
+        text = LONG if n == 1 else clean(ATTACKS[n % len(ATTACKS)])
+        language = ("en", "ar", "zh-en")[n % 3]
+        sources.append(Source(f"{n} {clean(ATTACKS[n % len(ATTACKS)])}", language, text, text[:5000]))
+        output = Output(f"o{n}-{text[:40]}", sources[-1].source, clean(ATTACKS[n % 15]), language, text)
+        outputs.append(output)
+        for place, rater in enumerate(raters):
+            refused = rater.kind == "llm" and n % 9 == 0
+            score = None if refused else float((n + place * (n % 2)) % 3)
+            reason = clean(ATTACKS[n % 15]) if refused else ""
+            ratings.append(Rating(output.output, "quality", rater.rater, score, reason, text))
+    card = Card("hostile", ATTACKS[1], ATTACKS[0], ATTACKS[2], ATTACKS[4])
+    return assemble(card, [criterion], sources, outputs, raters, facts_from(ratings))
+
+
+def test_nothing_runs_and_everything_is_shown(hostile_run: Path, visit: Callable[..., Any]) -> None:
+    seen = visit(hostile_run / "report.html", viewport={"width": 390, "height": 900})
+    page = seen.page
+    assert seen.requests == [(hostile_run / "report.html").resolve().as_uri()]
+    while page.locator("#more").is_visible():
+        page.click("#more")
+    for button in page.locator("button.v").all():
+        button.click()
+    assert page.evaluate("window.pwned") is None
+    assert seen.said == []
+    assert page.locator("main img, main svg[onload], main [onfocus], main script").count() == 0
+    assert page.locator("a").evaluate_all("nodes => nodes.filter(node => !node.hash).length") == 0
+    shown = page.locator("#items").inner_text()
+    for attack in ATTACKS[:9]:
+        assert attack in shown
+    assert page.inner_text("h1") == " ".join(ATTACKS[1].split())
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_file_holds_no_character_that_a_page_must_not(hostile_run: Path) -> None:
+    page = (hostile_run / "report.html").read_text(encoding="utf-8")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", page)
+    assert "window.pwned = 1</script>" not in page
+    assert len(page.encode()) < 1_500_000
+
+
+def test_long_texts_are_cut_in_the_page_and_whole_beside_it(hostile_run: Path, visit: Callable[..., Any]) -> None:
+    page = visit(hostile_run / "report.html", "#disagreements?text=very long").page
+    assert "more characters in disagreements.parquet]" in page.locator("article").first.inner_text()
+    table = pq.read_table(hostile_run / "disagreements.parquet")
+    assert LONG in table["output_text"].to_pylist()
+
+
+def test_csv_cells_are_no_formulas(hostile_run: Path) -> None:
+    files = sorted((hostile_run / "tables").glob("*.csv"))
+    assert len(files) == 8
+    for file in files:
+        for row in csv.reader(io.StringIO(file.read_text(encoding="utf-8"), newline="")):
+            for cell in row:
+                assert not re.match(r"[=+@\t\r]|-(?![\d.]|$)", cell), f"{file.name}: {cell!r}"
+
+
+def test_hostile_names_compile_as_latex(hostile_run: Path, tmp_path: Path) -> None:
+    from tests.report.test_latex import compiles
+
+    compiles(hostile_run, tmp_path)
