@@ -98,30 +98,34 @@ def read_run(folder: Path, name: str = "") -> Run:
     for part in ("criteria", "datasets", "settings", "signature", "libraries", "metal"):
         if not about.get(part):
             raise DataError(folder / "run.toml", f"no {part!r}", again)
-    tables = {table: _parquet(folder / "tables" / f"{table}.parquet").to_pandas() for table in TABLES}
-    disagreements = _parquet(folder / "disagreements.parquet")
-    if disagreements.schema.names != SCHEMA.names:
-        raise DataError(folder / "disagreements.parquet", f"columns {', '.join(disagreements.schema.names)}", again)
+    tables = {table: _parquet(folder / "tables" / f"{table}.parquet", needed) for table, needed in TABLES.items()}
+    disagreements = _parquet(folder / "disagreements.parquet", SCHEMA.names)
     warnings = folder / "warnings.txt"
     return Run(
         name or folder.resolve().name,
         about,
         {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
         {rater.rater: rater for rater in read_raters(folder)},
-        tables,
+        {table: content.to_pandas() for table, content in tables.items()},
         tuple(warnings.read_text(encoding="utf-8").splitlines()) if warnings.is_file() else (),
         disagreements,
     )
 
 
-def _parquet(path: Path) -> pa.Table:
+def _parquet(path: Path, needed: Iterable[str]) -> pa.Table:
+    """The table in a file, which has the needed columns or is empty (of an audit without judges)."""
+    again = "Run `metal audit` again"
     try:
-        return pq.read_table(path)
+        table = pq.read_table(path)
     except FileNotFoundError:
-        raise DataError(path, "the file is missing", "Run `metal audit` again") from None
+        raise DataError(path, "the file is missing", again) from None
     except (pa.ArrowInvalid, OSError) as error:
         first = str(error).split("\n")[0]
-        raise DataError(path, f"not readable as Parquet ({first})", "Run `metal audit` again") from None
+        raise DataError(path, f"not readable as Parquet ({first})", again) from None
+    missing = sorted(set(needed) - set(table.column_names))
+    if missing and table.num_rows:
+        raise DataError(path, f"no column {missing[0]!r}", again)
+    return table
 
 
 def write_report(run: Run, folder: Path) -> Path:

@@ -12,16 +12,31 @@ import pyarrow as pa
 
 from metal.records import Criterion, Rater
 
-TABLES = (
-    "people",
-    "judges",
-    "verdicts",
-    "differences",
-    "class_distribution",
-    "class_distribution_overall",
-    "table_3",
-    "table_6",
-)
+
+def _figures(*names: str) -> set[str]:
+    """The columns of figures with intervals."""
+    return {f"{name}{end}" for name in names for end in ("", "_low", "_high")}
+
+
+CELL = {"language", "criterion"}
+# The tables a report is drawn from, and the columns it takes from each.
+TABLES = {
+    "people": CELL
+    | {"people", "items_with_class", "sources", "min_raters", "dropped", "undefined", "alpha", "percent_agreement"}
+    | {"all_agree", "some_agree", "none_agree"}
+    | _figures("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1", "gwet_ac1"),
+    "judges": CELL
+    | {"judge", "asked", "answered", "coverage", "sources", "dropped", "undefined", "alpha"}
+    | {"alt_test_winning_rate", "alt_test_passed"}
+    | _figures("weighted_f1", "strict_f1", "macro_f1", "kappa", "kappa_quadratic", "percent_agreement", "gwet_ac1")
+    | _figures("majority_f1", "lead_over_majority", "difference_to_people"),
+    "verdicts": CELL | {"judge", "verdict", "reason", "signature"},
+    "differences": CELL | {"first", "second", "undefined", "p_adjusted"} | _figures("difference"),
+    "class_distribution": CELL | {"case", "rater", "level", "count"},
+    "class_distribution_overall": {"criterion", "case", "rater", "level", "count"},
+    "table_3": set(),
+    "table_6": set(),
+}
 
 
 @dataclass(frozen=True)

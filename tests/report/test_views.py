@@ -1,0 +1,263 @@
+"""What the page says, against the tables it is drawn from and against sums done by hand."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.cli.run_folder import read_run, write_report
+from metal.dataset import Dataset
+from metal.formats import read as read_draft
+from metal.records import Rater
+from metal.report import text
+from metal.report.differences import difference_tables, prompt_charts
+from metal.report.disagreements import pack
+from metal.report.distribution import prediction_table
+from metal.report.judges import agreement_charts, f1_table, figures_table
+from metal.report.methods import left_out_table
+from metal.report.overview import matrices
+from metal.report.page import page, tables
+from metal.report.people import agreement_table, ceilings_table
+from metal.report.run import Run
+from metal.report.summary import summary
+from tests.conftest import HALLUCINATIONS, MakeDataset
+from tests.report.conftest import written
+
+ReportOn = Callable[..., Run]
+
+
+def unpacked(blob: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(zlib.decompress(b64decode(blob), -15))
+    return data
+
+
+def cycle(values: list[int | None], times: int) -> list[int | None]:
+    return values * times
+
+
+@pytest.fixture
+def two_judges(make_dataset: MakeDataset) -> Dataset:
+    """Sixty items in each of two languages: `good` says what people say, `constant` always Good."""
+    people = cycle([0, 1, 2, 2, 2, 2], 10)
+    scores = {
+        "A1": people,
+        "A2": people,
+        "A3": [2 if place % 6 == 1 else value for place, value in enumerate(people)],
+        "good": [*people[:-2], None, None],
+        "constant": cycle([2], 60),
+    }
+    return make_dataset({"en": scores, "hi": scores}, name="two-judges")
+
+
+def test_formats() -> None:
+    assert [text.figure(value) for value in (0.126, -0.126, -0.001, 1, float("nan"), None)] == [
+        "0.13",
+        "−0.13",
+        "0.00",
+        "1.00",
+        "–",
+        "–",
+    ]
+    assert [text.signed(value) for value in (0.05, -0.05, 0.0001, None)] == ["+0.05", "−0.05", "0.00", "–"]
+    assert [text.p_value(value) for value in (0.0004, 0.001, 0.0499, 1.0, float("nan"))] == [
+        "<0.001",
+        "0.001",
+        "0.050",
+        "1.000",
+        "–",
+    ]
+    assert text.interval(0.1, 0.25) == "[0.10, 0.25]"
+    assert text.interval(float("nan"), 0.25) == ""
+    assert (text.count(1234567), text.percent(0.956)) == ("1,234,567", "96%")
+    assert text.name("a\n b" + "x" * 100) == "a b" + "x" * 76 + "…"
+    assert text.printable("a\u202eb\x00c\r\nd\u200de") == "a\ufffdb\ufffdc\nd\u200de"  # joiners stay
+
+
+def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
+    run = read_run(demo_run)
+    shown = figures_table(run)
+    place = shown.columns.index("kappa")
+    for row, record in zip(shown.rows, run.records("judges"), strict=True):
+        assert row[place].text == text.figure(record["kappa"])
+        assert row[place].below == text.interval(record["kappa_low"], record["kappa_high"])
+    by_row = {(row[0].text, row[1].text): row for row in f1_table(run).rows}
+    for record in run.records("judges"):
+        cell = by_row[run.criteria[record["criterion"]].short, record["judge"]][
+            3 + run.languages.index(record["language"])
+        ]
+        assert cell.text == text.figure(record["weighted_f1"])
+    for row, record in zip(ceilings_table(run).rows, run.records("people"), strict=True):
+        assert row[5].text == text.figure(record["leave_one_out_f1"])
+    table_6 = {record["language"]: record for record in run.records("table_6")}
+    for row in agreement_table(run).rows:
+        assert row[1].text.replace("–", "-").replace("−", "-") == table_6[row[0].text]["TQ"]
+
+
+def test_undefined_is_a_dash_with_its_reason(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    ones = cycle([1], 40)
+    run = report_on(make_dataset({"en": {"A1": ones, "A2": ones, "j": ones}}))
+    assert agreement_table(run).rows[0][1].text == "– / 1.00"
+    assert agreement_table(run).notes == ("– Fleiss' kappa: one class (en TQ)",)
+    assert "– kappa: one class on both sides (en TQ)" in figures_table(run).notes
+
+
+def test_every_table_names_its_source_and_signature(demo_run: Path) -> None:
+    run = read_run(demo_run)
+    shown = tables(run)
+    assert len({table.name for table in shown}) == len(shown) >= 7
+    for table in shown:
+        assert table.source in run.tables
+        assert table.signature.startswith("metal:0.1.0|data:demo@")
+        assert f"|stat:{table.source}|" in table.signature
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+
+
+def test_the_matrix_holds_every_verdict(two_judges: Dataset, report_on: ReportOn) -> None:
+    run = report_on(two_judges)
+    (matrix,) = matrices(run)
+    words = {judge: [cell and cell.word for cell in cells] for judge, _, cells in matrix.rows}
+    assert words == {"constant": ["no", "no"], "good": ["care", "care"]} or words["good"] == ["usable", "usable"]
+    reason = matrix.rows[0][2][0].reason  # type: ignore[union-attr]
+    assert reason.startswith("constant, task_quality, English: not better than the majority class. A constant judge")
+
+
+def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, report_on: ReportOn) -> None:
+    lines = {line.about: line.says for line in summary(report_on(two_judges))}
+    assert len(lines) <= 10
+    assert lines["Compared"].startswith("2 LLM judges with 3 people in 2 languages (English and Hindi) on 1 criterion;")
+    assert lines["Best"].startswith("good on task_quality in ")
+    assert lines["Worst"].startswith("constant on task_quality in ")
+    assert "Least often trusted: constant, 0 usable and 0 with care of 2." in lines["Worst"]
+    assert "that people are right" in lines["Not to be concluded"]
+    assert "two languages differ" in lines["Not to be concluded"]
+    assert "Languages" not in lines or "No difference" in lines["Languages"]
+
+
+def test_the_summary_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    people = cycle([2, 2, 2, 2, 2, 2, 2, 2, 2, 0], 6)
+    dataset = make_dataset({"en": {"A1": people, "A2": people, "constant": cycle([2], 60)}})
+    lines = {line.about: line.says for line in summary(report_on(dataset))}
+    # F1 of always Good where nine of ten are Good: 0.9 x (2 x 0.9 / 1.9) = 0.85
+    assert "(F1 0.85, kappa 0.00)" in lines["Beware"]
+    assert "too few" not in lines["Verdicts"]
+
+
+def test_the_summary_without_judges_and_with_too_few(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    alone = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1]}}, name="alone"))
+    assert [line.about for line in summary(alone)] == ["Compared", "People", "Not to be concluded"]
+    assert "No judges took part" in page(alone)
+    few = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}}, name="few"))
+    assert "Neither good nor bad has been shown" in {line.about: line.says for line in summary(few)}["Verdicts"]
+
+
+def with_prompts(dataset: Dataset) -> Dataset:
+    """The judges as one model asked with two prompts."""
+    raters = dict(dataset.raters)
+    for judge, prompt in (("good", "detailed"), ("constant", "simple")):
+        raters[judge] = Rater(judge, "llm", "gpt", {"model": "gpt", "prompt": prompt})
+    return replace(dataset, raters=raters)
+
+
+def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, report_on: ReportOn) -> None:
+    (judges,) = difference_tables(report_on(two_judges))
+    assert judges.name == "differences_judges"
+    run = report_on(with_prompts(replace(two_judges, card=replace(two_judges.card, name="prompts"))))
+    (prompts,) = difference_tables(run)
+    assert prompts.name == "differences_prompts"
+    assert prompts.rows[0][1].text == "constant − good"
+    record = run.records("differences")[0]
+    assert record["p_adjusted"] < 0.05
+    assert prompts.rows[0][2].text == f"{text.signed(record['difference'])} *"
+    (chart,) = prompt_charts(run)
+    assert "0 significantly above 0 (first is better), 2 significantly below" in chart.alt
+    lines = {line.about: line.says for line in summary(run)}
+    assert lines["Prompts"] == "Of 2 paired differences 2 are significant after correction: detailed ahead in 2."
+
+
+def test_over_and_under_prediction_by_hand(two_judges: Dataset, report_on: ReportOn) -> None:
+    # People in each language: 10 Bad, 10 Medium, 40 Good (on the tenth each, A3 says Good and is outvoted).
+    # `constant` says Good 60 times: Good 120 to 80 of 120 in all, +33 points; the others -17.
+    rows = {(row[1].text, row[2].text): row for row in prediction_table(report_on(two_judges)).rows}
+    assert [cell.text for cell in rows["all items", "constant"][3:]] == ["0 Bad: −17", "1 Medium: −17", "2 Good: +33"]
+    assert [cell.below for cell in rows["all items", "constant"][3:]] == ["0 to 20", "0 to 20", "120 to 80"]
+    assert [cell.text for cell in rows["some agree", "constant"][3:]] == ["0 Bad: 0", "1 Medium: −100", "2 Good: +100"]
+
+
+def test_what_was_left_out(two_judges: Dataset, report_on: ReportOn) -> None:
+    row = left_out_table(report_on(two_judges)).rows[0]
+    assert [cell.text for cell in row[2:]] == ["60", "0", "0", "good: 2 unanswered"]
+
+
+def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    items = cycle([0, 1, 2], 5)
+    scores: dict[str, list[int | None]] = {"A1": items, "A2": items} | {f"j{n:02d}": items for n in range(17)}
+    run = report_on(make_dataset(dict.fromkeys(("en", "hi", "sw"), scores)))
+    drawn = agreement_charts(run, run.audited[0])
+    assert [chart.title for chart in drawn if chart.name.startswith("radar")] == [
+        f"task_quality ({n} of 3)" for n in (1, 2, 3)
+    ]
+    assert len({chart.name for chart in drawn}) == 9
+    shown = [row[0].text for chart in drawn if chart.name.startswith("dots") for row in chart.numbers.rows]
+    assert Counter(name for name in shown if name.startswith("j")) == {f"j{n:02d}": 1 for n in range(17)}
+    (judges,) = difference_tables(run)
+    assert len(judges.rows) == 30
+    assert "30 pairs of 136" in judges.notes[1]
+
+
+def test_a_page_is_made_again_from_its_tables(demo_run: Path, tmp_path: Path) -> None:
+    written = (demo_run / "report.html").read_bytes()
+    run = replace(read_run(demo_run), name="run")
+    assert write_report(run, tmp_path).read_bytes() == written
+
+
+def test_a_sample_is_even_seeded_and_says_so(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    scores = {"A1": cycle([0], 300), "A2": cycle([1], 300), "A3": cycle([2], 300)}
+    few = {rater: values[:20] for rater, values in scores.items()}
+    run = report_on(make_dataset({"en": scores, "hi": few}))
+    everything = pack(run, {}, 1_000_000)
+    assert (everything.shown, everything.found) == (320, 320)
+    room = 3_000
+    sample = pack(run, {}, room)
+    assert sample == pack(run, {}, room)
+    assert len(sample.blob) <= room
+    items = unpacked(sample.blob)["items"]
+    assert len(items) == sample.shown < 320
+    taken = Counter(item["l"] for item in items)
+    assert taken["hi"] == min(20, taken["en"]) or taken["hi"] in (taken["en"], taken["en"] - 1)
+    assert [item["l"] for item in items] == sorted(item["l"] for item in items)
+    assert pack(run, {}, 50).shown == 0
+    other = replace(run, manifest={**run.manifest, "settings": {**run.manifest["settings"], "seed": 1}})
+    assert unpacked(pack(other, {}, room).blob)["items"] != items
+
+
+def test_a_page_too_small_says_so(
+    make_dataset: MakeDataset, report_on: ReportOn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metal.report.page.PAGE_BYTES", 0)
+    monkeypatch.setattr("metal.report.page.LEAST_ROOM", 4_000)
+    run = report_on(make_dataset({"en": {"A1": cycle([0], 300), "A2": cycle([1], 300)}}, HALLUCINATIONS))
+    assert " of 300</b> outputs on which" in page(run)
+    assert "a random sample, seeded, taken evenly" in page(run)
+
+
+@pytest.mark.reference
+def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
+    draft = read_draft("pariksha", reference / "pariksha", {})
+    folder = written(draft.assemble(tmp_path / "ratings"), tmp_path / "run")
+    run = read_run(folder)
+    content = (folder / "report.html").read_text(encoding="utf-8")
+    assert len(content.encode()) < 1_500_000
+    blob = content.split('id="texts">')[1].split("<")[0]
+    assert len(unpacked(blob)["items"]) == run.disagreements.num_rows == 1981
+    by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
+    assert by_cell["TQ", "hi"][5].text == "0.62"
+    best = {line.about: line.says for line in summary(run)}["Best"]
+    assert best.startswith("gpt-4-32k/detailed on Task quality in Hindi: usable (F1 0.62, kappa 0.31")
