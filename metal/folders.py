@@ -34,22 +34,35 @@ def _alive(process: int) -> bool:
     return True
 
 
-def check_new(folder: Path, *, force: bool = False) -> None:
-    """Raises UsageError when `folder` exists and force is not given, or is no folder of METAL's."""
+OURS = ("dataset.toml", "run.toml")  # a folder with one of these is METAL's
+
+
+def check_new(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OURS) -> None:
+    """Raises UsageError when `folder` exists and force is not given, or it holds none of the files `marks`."""
     recover(folder)
     if not folder.exists():
         return
-    ours = any((folder / name).is_file() for name in ("dataset.toml", "run.toml"))
     if not force:
         raise UsageError(f"{folder} exists; give another --out, or --force to replace it")
-    if not folder.is_dir() or (any(folder.iterdir()) and not ours):
-        raise UsageError(f"{folder} is no dataset or run of METAL's; it is not replaced. Give another --out")
+    replaceable = folder.is_dir() and (not any(folder.iterdir()) or any((folder / name).is_file() for name in marks))
+    if not replaceable:
+        raise UsageError(f"{folder} is not what would be written there; it is not replaced. Give another --out")
+
+
+def check_new_file(path: Path, *, force: bool = False) -> None:
+    """Raises UsageError when `path` exists and force is not given, is a folder, or lies in a folder of METAL's."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; give a file")
+    if any((path.parent / name).is_file() for name in OURS):
+        raise UsageError(f"{path.parent} is a dataset or run of METAL's; give a file elsewhere")
+    if path.exists() and not force:
+        raise UsageError(f"{path} exists; give another --out, or --force to replace it")
 
 
 @contextmanager
-def new_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
+def new_folder(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OURS) -> Iterator[Path]:
     """A folder to fill that takes its place under `folder` only when the block ends well (see check_new)."""
-    check_new(folder, force=force)
+    check_new(folder, force=force, marks=marks)
     partial = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(partial, ignore_errors=True)

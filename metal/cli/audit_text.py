@@ -32,7 +32,7 @@ def show_audit(found: Audit, dataset: Dataset) -> None:
         show.say("No judges in the data: only the people were compared. Add a run folder of `metal judge`.")
     else:
         _verdicts(found.tables["verdicts"], dataset)
-    show.warn(found.warnings)
+    show.warn(found.warnings, more="warnings.txt in the run folder, and the report")
     show.say(f"Signature: {found.signature}", dim=True, wrap=False)
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from metal.dataset import Dataset
 
+HUGGING_FACE = ("dataset_info.json",)  # what a folder of save_to_disk holds
+
 
 @click.command(short_help="Write the ratings for other programs.")
 @options.dataset
@@ -33,16 +35,18 @@ def export(dataset: Path, ratings: tuple[Path, ...], target: str, out: Path, tex
       metal export datasets/pariksha --to parquet --out pariksha.parquet
     """
     from metal.cli import show
-    from metal.errors import UsageError
+    from metal.folders import check_new, check_new_file
 
-    if out.exists() and not force:
-        raise UsageError(f"{out} exists; give another --out, or --force to replace it")
-    if out.is_dir() and target != "hf":
-        raise UsageError(f"{out} is a folder; give a file")
+    if target == "hf":
+        check_new(out, force=force, marks=HUGGING_FACE)
+    else:
+        check_new_file(out, force=force)
     loaded = options.load(dataset, ratings)
     table = _table(loaded, texts)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _write(table, target, out)
+    if target == "hf":
+        _write_folder(table, out, force)
+    else:
+        _write_file(table, target, out)
     show.say(f"{len(table):,} ratings in {out}")
 
 
@@ -65,32 +69,27 @@ def _table(dataset: Dataset, texts: bool) -> pd.DataFrame:
     return table
 
 
-def _write(table: pd.DataFrame, target: str, out: Path) -> None:
-    """Whole or not at all: written beside its place, then moved there."""
-    import os
-    import shutil
+def _write_file(table: pd.DataFrame, target: str, out: Path) -> None:
+    from metal.csv_cells import csv_text
+    from metal.folders import new_file
 
-    from metal.csv_cells import guard
-    from metal.errors import MissingExtra
-
-    partial = out.with_name(out.name + ".part")
-    try:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(out) as partial:
         if target == "csv":
-            guard(table).to_csv(partial, index=False, lineterminator="\n")
+            partial.write_text(csv_text(table), encoding="utf-8", newline="")
         elif target == "jsonl":
             table.to_json(partial, orient="records", lines=True, force_ascii=False)
-        elif target == "parquet":
-            table.to_parquet(partial, index=False)
         else:
-            try:
-                from datasets import Dataset as HuggingFace
-            except ImportError:
-                raise MissingExtra("writing Hugging Face datasets", "hf") from None
-            HuggingFace.from_pandas(table, preserve_index=False).save_to_disk(str(partial))
-        if out.is_dir():
-            shutil.rmtree(out)
-        os.replace(partial, out)
-    finally:
-        if partial.is_dir():
-            shutil.rmtree(partial)
-        partial.unlink(missing_ok=True)
+            table.to_parquet(partial, index=False)
+
+
+def _write_folder(table: pd.DataFrame, out: Path, force: bool) -> None:
+    from metal.errors import MissingExtra
+    from metal.folders import new_folder
+
+    try:
+        from datasets import Dataset as HuggingFace
+    except ImportError:
+        raise MissingExtra("writing Hugging Face datasets", "hf") from None
+    with new_folder(out, force=force, marks=HUGGING_FACE) as partial:
+        HuggingFace.from_pandas(table, preserve_index=False).save_to_disk(str(partial))

@@ -152,5 +152,5 @@ def _report(dataset: Dataset, notes: list[str], folder: Path) -> None:
     show.say("  raters: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
     for note in notes:
         show.say(f"  note: {note}")
-    show.warn(finding.message for finding in lint(dataset))
+    show.warn((finding.message for finding in lint(dataset)), more=f"metal check {folder}")
     show.say(f"Next: metal audit {folder}", wrap=False)

@@ -18,6 +18,7 @@ from rich.text import Text
 
 WIDTH = 80
 NAME_WIDTH = 30
+MOST_WARNINGS = 20
 
 
 @lru_cache(maxsize=1)
@@ -46,13 +47,16 @@ def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True) 
         out.print(Text(line, style=style), soft_wrap=True)
 
 
-def warn(messages: Iterable[str]) -> None:
-    """Data problems that did not stop the run."""
+def warn(messages: Iterable[str], *, more: str = "") -> None:
+    """Data problems that did not stop the run; more: where all of them stand, when only the first are shown."""
     listed = list(messages)
     if listed:
         console().print()
-    for message in listed:
+    shown = listed[:MOST_WARNINGS] if more else listed
+    for message in shown:
         say(f"warning: {message}")
+    if len(shown) < len(listed):
+        say(f"... and {len(listed) - len(shown):,} more warnings: {more}")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "", keep: int = 1) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from metal.errors import MissingExtra, UsageError
 from metal.formats.draft import Draft
 from metal.formats.table import draft_from
@@ -34,7 +36,19 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     if loaded is None:
         loaded = _load(path, options)
     where = Path(options.get("name") or path.name)
-    return draft_from(loaded.to_pandas(), options, where)
+    return draft_from(_named_classes(loaded), options, where)
+
+
+def _named_classes(loaded: Any) -> pd.DataFrame:
+    """The split as a table; what the library stores as the number of a class (ClassLabel) becomes its name."""
+    import datasets
+
+    table: pd.DataFrame = loaded.to_pandas()
+    for column, feature in loaded.features.items():
+        if isinstance(feature, datasets.ClassLabel):
+            names = dict(enumerate(feature.names))
+            table[column] = table[column].map(names)
+    return table
 
 
 def _saved(path: Path, options: Mapping[str, Any]) -> Any:

@@ -119,7 +119,7 @@ function row(data, item, [rater, score, given, reason, comment]) {
   const head = make("th", null, { scope: "row" });
   head.append(make("bdi", name));
   const words = score === null ? `no answer: ${reason || "no reason given"}` : label(data, item, score);
-  line.append(head, make("td", group && group !== kind ? `${kind}, ${group}` : kind), make("td", away ? `${words} ≠` : words));
+  line.append(head, make("td", group && group !== kind && group !== name ? `${kind}, ${group}` : kind), make("td", away ? `${words} ≠` : words));
   line.append(make("td", data.texts[comment], { class: "comment", dir: "auto" }));
   return line;
 }
@@ -231,7 +231,9 @@ async function browse() {
       $("disagreements").scrollIntoView();
       return;
     }
-    if (!$("items").childElementCount) search();
+    if ($("items").childElementCount) return;
+    search();
+    if (hash && $(hash)) $(hash).scrollIntoView(); // the list has moved what comes after it
   }
   filters.addEventListener("submit", (event) => event.preventDefault());
   filters.addEventListener("input", remember);
