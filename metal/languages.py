@@ -79,11 +79,15 @@ def _codes_by_name() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1024)
 def language_name(code: str) -> str:
-    """The English name (`Swahili`), of a pair both (`Chinese to English`); the code itself where unknown."""
+    """The English name (`Swahili`), of a pair both (`Chinese to English`); the code itself where unknown.
+
+    A code that says more than CLDR has a name for keeps it: `Serbian (sr-Latn)`.
+    """
     if code in _english():
         return _english()[code]
     if langcodes.tag_is_valid(code):
-        return _english().get(langcodes.Language.get(code).language or "", code)
+        base = _english().get(langcodes.Language.get(code).language or "")
+        return f"{base} ({code})" if base else code
     pair = _pair(code)
     return " to ".join(map(language_name, pair)) if pair else code
 

@@ -37,7 +37,9 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
             written = write_figures(read, figures, advance)
         show.say(f"{written} charts in {figures}, each as SVG, PDF and PNG", wrap=False)
     if latex:
-        show.say(f"{write_latex(read, latex)} tables in {latex}; \\input them where booktabs is loaded", wrap=False)
+        tables, latin = write_latex(read, latex)
+        needs = "" if latin else "; names beyond Latin letters need XeLaTeX or LuaLaTeX"
+        show.say(f"{tables} tables in {latex}; \\input them where booktabs and graphicx are loaded{needs}", wrap=False)
     if open_it:
         import webbrowser
 

@@ -17,6 +17,7 @@ import tomli_w
 
 from metal import __version__
 from metal.audit.disagreements import SCHEMA
+from metal.audit.verdict import VERDICTS
 from metal.csv_cells import csv_text
 from metal.dataset import Dataset, criterion_record, rater_record, read_criterion, read_raters, read_toml
 from metal.errors import DataError, MissingExtra, UsageError
@@ -24,7 +25,7 @@ from metal.folders import new_file, new_folder
 from metal.json_files import write_jsonl
 from metal.ratings_files import write_facts
 from metal.records import Manifest, Rater
-from metal.report.latex import to_latex
+from metal.report.latex import beyond_latin, to_latex
 from metal.report.page import charts, page, tables
 from metal.report.run import TABLES, Run
 from metal.report.svg import standalone
@@ -83,54 +84,98 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+AGAIN = "Run `metal audit` again"
+
+
 def read_run(folder: Path, name: str = "") -> Run:
-    """An audit's run folder. Raises UsageError when it is none, DataError when a part of it cannot be read."""
+    """An audit's run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such run folder (make one with `metal audit`)")
     if not (folder / "run.toml").is_file():
         raise UsageError(f"{folder}: not a run folder, run.toml is missing (make one with `metal audit`)")
     about = read_toml(folder / "run.toml")
     if about.get("command") != "audit":
-        raise UsageError(
-            f"{folder}: a run of `metal {about.get('command')}`; a report is made from one of `metal audit`"
-        )
-    again = "Run `metal audit` again"
-    for part in ("criteria", "datasets", "settings", "signature", "libraries", "metal"):
-        if not about.get(part):
-            raise DataError(folder / "run.toml", f"no {part!r}", again)
-    tables = {table: _parquet(folder / "tables" / f"{table}.parquet", needed) for table, needed in TABLES.items()}
-    disagreements = _parquet(folder / "disagreements.parquet", SCHEMA.names)
-    warnings = folder / "warnings.txt"
-    return Run(
+        whose = f"a run of `metal {about['command']}`" if "command" in about else "run.toml names no command"
+        raise UsageError(f"{folder}: {whose}; a report is made from a run of `metal audit`")
+    shapes = {"criteria": dict, "datasets": list, "settings": dict, "signature": str, "libraries": dict, "metal": str}
+    for part, shape in shapes.items():
+        if not isinstance(about.get(part), shape) or not about[part]:
+            raise DataError(folder / "run.toml", f"no {part!r}", AGAIN)
+    for part in ("raters.jsonl", "warnings.txt"):
+        if not (folder / part).is_file():
+            raise DataError(folder / part, "the file is missing", AGAIN)
+    run = Run(
         name or folder.resolve().name,
         about,
         {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
         {rater.rater: rater for rater in read_raters(folder)},
-        {table: content.to_pandas() for table, content in tables.items()},
-        tuple(warnings.read_text(encoding="utf-8").splitlines()) if warnings.is_file() else (),
-        disagreements,
+        {table: _table(folder / "tables" / f"{table}.parquet", needed) for table, needed in TABLES.items()},
+        _lines(folder / "warnings.txt"),
+        _disagreements(folder / "disagreements.parquet"),
     )
+    _check_names(run, folder)
+    return run
 
 
-def _parquet(path: Path, needed: Iterable[str]) -> pa.Table:
-    """The table in a file, which has the needed columns or is empty (of an audit without judges)."""
-    again = "Run `metal audit` again"
+def _lines(path: Path) -> tuple[str, ...]:
     try:
-        table = pq.read_table(path)
+        return tuple(path.read_text(encoding="utf-8").splitlines())
+    except UnicodeDecodeError:
+        raise DataError(path, "not UTF-8", AGAIN) from None
+
+
+def _parquet(path: Path) -> pa.Table:
+    try:
+        return pq.ParquetFile(path).read()
     except FileNotFoundError:
-        raise DataError(path, "the file is missing", again) from None
+        raise DataError(path, "the file is missing", AGAIN) from None
     except (pa.ArrowInvalid, OSError) as error:
         first = str(error).split("\n")[0]
-        raise DataError(path, f"not readable as Parquet ({first})", again) from None
-    missing = sorted(set(needed) - set(table.column_names))
+        raise DataError(path, f"not readable as Parquet ({first})", AGAIN) from None
+
+
+def _table(path: Path, needed: set[str]) -> pd.DataFrame:
+    """A table with the needed columns, or an empty one (of an audit without judges)."""
+    table = _parquet(path)
+    missing = sorted(needed - set(table.column_names))
     if missing and table.num_rows:
-        raise DataError(path, f"no column {missing[0]!r}", again)
-    return table
+        raise DataError(path, f"no column {missing[0]!r}", AGAIN)
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def _disagreements(path: Path) -> pa.Table:
+    try:
+        return _parquet(path).select(SCHEMA.names).cast(SCHEMA)
+    except (KeyError, ValueError, TypeError, NotImplementedError) as error:  # Arrow's errors are kinds of these
+        if isinstance(error, DataError):
+            raise
+        first = str(error).split("\n")[0]
+        raise DataError(path, f"not the columns of disagreements ({first})", AGAIN) from None
+
+
+def _check_names(run: Run, folder: Path) -> None:
+    """Every name in the tables is known, so that a page is never drawn from parts of different runs."""
+    judged = [run.tables[table] for table in ("judges", "verdicts") if len(run.tables[table])]
+    disagreeing = run.disagreements["ratings"].combine_chunks().flatten().field("rater").unique().to_pylist()
+    known = (
+        ("criterion", run.tables["people"]["criterion"], run.criteria, "run.toml"),
+        *(("criterion", table["criterion"], run.criteria, "run.toml") for table in judged),
+        *(("judge", table["judge"], run.raters, "raters.jsonl") for table in judged),
+        ("rater", disagreeing, run.raters, "raters.jsonl"),
+        *(("verdict", table["verdict"], VERDICTS, "its place") for table in judged if "verdict" in table),
+    )
+    for what, names, choices, where in known:
+        for one in dict.fromkeys(names):
+            if one not in choices:
+                raise DataError(folder, f"{what} {one!r} of the tables is not in {where}", AGAIN)
 
 
 def write_report(run: Run, folder: Path) -> Path:
     """report.html in the folder; one that is there is replaced only when the new one is whole."""
     path = folder / "report.html"
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, where the report should stand; move it away")
     with new_file(path) as partial:
         partial.write_text(page(run), encoding="utf-8", newline="\n")
     return path
@@ -159,14 +204,14 @@ def write_figures(run: Run, folder: Path, advance: Callable[[int, int], None]) -
     return len(drawn)
 
 
-def write_latex(run: Run, folder: Path) -> int:
-    """Every table of the report as a .tex file in the folder; their number."""
-    shown = tables(run)
+def write_latex(run: Run, folder: Path) -> tuple[int, bool]:
+    """Every table of the report as a .tex file in the folder; how many, and whether pdfLaTeX knows all letters."""
+    written = {table.name: to_latex(table) for table in tables(run)}
     folder.mkdir(parents=True, exist_ok=True)
-    for table in shown:
-        with new_file(folder / f"{table.name}.tex") as partial:
-            partial.write_text(to_latex(table), encoding="utf-8")
-    return len(shown)
+    for name, text in written.items():
+        with new_file(folder / f"{name}.tex") as partial:
+            partial.write_text(text, encoding="utf-8")
+    return len(written), not any(map(beyond_latin, written.values()))
 
 
 def write_judgements(

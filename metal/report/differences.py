@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from metal.report.charts.forest import Difference, forest
-from metal.report.judges import model_and_prompt
 from metal.report.run import Run
-from metal.report.text import interval, known, name, p_value, signed
+from metal.report.text import interval, known, p_value, signed, within
 from metal.report.view import Cell, Chart, TableView
 
 MOST_PAIRS = 30  # of a criterion; the CSV has all
@@ -19,7 +18,7 @@ NOTE = (
 
 def is_prompt_pair(run: Run, row: dict[str, Any]) -> bool:
     """Whether both judges are the same model asked with different prompts."""
-    (model, prompt), (other, another) = (model_and_prompt(run, row[side]) for side in ("first", "second"))
+    (model, prompt), (other, another) = (run.model_and_prompt(row[side]) for side in ("first", "second"))
     return model == other and prompt != another and bool(prompt or another)
 
 
@@ -49,7 +48,7 @@ def _table(run: Run, key: str, title: str, records: list[dict[str, Any]]) -> Tab
             )
         for (first, second), by in shown:
             cells = (_cell(by.get(language)) for language in run.languages)
-            rows.append((Cell(criterion.short), Cell(f"{name(first)} − {name(second)}"), *cells))
+            rows.append((Cell(criterion.short), Cell(f"{within(first)} − {within(second)}"), *cells))
     return TableView(
         key,
         title,
@@ -96,11 +95,11 @@ def prompt_charts(run: Run) -> list[Chart]:
         ]
         if found:
             label = criterion.label or criterion.name
-            charts.append(forest(f"prompts_{criterion.name}", label, found, "second is better", "first is better"))
+            charts.append(forest(f"prompts_{run.slug(criterion)}", label, found, "second is better", "first is better"))
     return charts
 
 
 def _pair_name(run: Run, row: dict[str, Any]) -> str:
-    model, first = model_and_prompt(run, row["first"])
-    _, second = model_and_prompt(run, row["second"])
+    model, first = run.model_and_prompt(row["first"])
+    _, second = run.model_and_prompt(row["second"])
     return f"{model}: {first or '(none)'} − {second or '(none)'}"

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from metal.languages import language_name, text_direction
-from metal.records import KINDS
 from metal.report.run import Run
 from metal.report.text import name, printable
 
@@ -25,18 +24,26 @@ PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many time
 
 @dataclass(frozen=True)
 class Packed:
-    """What a page carries for its script. blob: deflated JSON in base64; shown of found disagreements are in it."""
+    """What a page carries for its script.
+
+    blob: deflated JSON in base64; shown of found disagreements are in it, and the CSV files of the tables in `csv`.
+    """
 
     blob: str
     shown: int
     found: int
+    csv: frozenset[str]
 
 
 def pack(run: Run, csv: dict[str, str], room: int) -> Packed:
-    """As many disagreements as fit into `room` characters, beside the CSV files that the page offers.
+    """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
 
     Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
+    Files that would take more than a third of the room are left out, the largest first.
     """
+    csv = dict(csv)
+    while csv and len(_blob({"csv": csv})) > room / 3:
+        del csv[max(csv, key=lambda key: len(csv[key]))]
     table = run.disagreements
     order = _in_turn(table, int(run.manifest.get("settings", {}).get("seed", 0)))
     order = order[: _at_most(table, order, room)]
@@ -44,7 +51,7 @@ def pack(run: Run, csv: dict[str, str], room: int) -> Packed:
         records = table.take(pa.array(np.sort(order))).to_pylist()
         blob = _blob(_payload(run, records) | {"csv": csv})
         if len(blob) <= room or not len(order):
-            return Packed(blob, len(order), table.num_rows)
+            return Packed(blob, len(order), table.num_rows, frozenset(csv))
         order = order[: int(len(order) * min(0.98, 0.99 * room / len(blob)))]
 
 
@@ -122,7 +129,7 @@ def _payload(run: Run, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         "items": items,
         "texts": list(texts.places),
-        "raters": [_rater(run, rater) for rater in raters.places],
+        "raters": _raters(run, list(raters.places)),
         "languages": {code: [language_name(code), text_direction(code)] for code in run.languages},
         "criteria": {criterion.name: _criterion(criterion) for criterion in run.audited},
     }
@@ -137,9 +144,15 @@ def _criterion(criterion: Any) -> dict[str, Any]:
     }
 
 
-def _rater(run: Run, rater: str) -> list[str]:
-    known = run.raters.get(rater)
-    return [name(rater), known.kind if known and known.kind in KINDS else "human", name(known.group) if known else ""]
+def _raters(run: Run, raters: Sequence[str]) -> list[list[str]]:
+    """Name, kind and group of each; names that look alike when cut get a number."""
+    found: dict[str, list[str]] = {}
+    for rater in raters:
+        shown = name(rater)
+        if shown in found:
+            shown = f"{shown} ({len(found) + 1})"
+        found[shown] = [shown, run.raters[rater].kind, name(run.raters[rater].group)]
+    return list(found.values())
 
 
 def _clipped(text: str | None, length: int) -> str:

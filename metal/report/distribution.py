@@ -2,93 +2,95 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import Any
 
+from metal.audit.distribution import PEOPLE
+from metal.records import Criterion
 from metal.report.charts.classes import Bar, class_bars
-from metal.report.people import PEOPLE
 from metal.report.run import Run
-from metal.report.text import count, name
+from metal.report.text import MINUS, count, name
 from metal.report.view import Cell, Chart, TableView
 
 ALL_ITEMS = "all items"
+MOST_ROWS = 150  # a longer table is for the CSV
+
+# Level -> its row of class_distribution_overall.
+Levels = dict[str, dict[str, Any]]
 
 
-def _by_case(run: Run, criterion: str) -> dict[str, dict[str, dict[str, int]]]:
-    """case -> rater -> level -> count, over all languages; cases without items are left out."""
-    rows = run.rows("class_distribution_overall", criterion=criterion)
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    for row in rows.to_dict("records"):
-        found.setdefault(row["case"], {}).setdefault(row["rater"], {})[row["level"]] = int(row["count"])
-    return {case: by for case, by in found.items() if sum(by[PEOPLE].values())}
+def _by_case(run: Run, criterion: Criterion) -> dict[str, dict[tuple[str, str], Levels]]:
+    """case -> (side, rater) -> levels, people first, over all languages; cases without items are left out."""
+    found: dict[str, dict[tuple[str, str], Levels]] = {}
+    for row in run.records("class_distribution_overall", criterion=criterion.name):
+        by = found.setdefault(row["case"], {})
+        by.setdefault((row["side"], row["rater"]), {})[row["level"]] = row
+    return {case: by for case, by in found.items() if _total(by[PEOPLE, PEOPLE], "count")}
+
+
+def _total(levels: Levels, column: str) -> int:
+    return sum(int(row[column]) for row in levels.values())
 
 
 def case_charts(run: Run) -> list[Chart]:
     """A chart a criterion: people and judges in each agreement case."""
     charts = []
     for criterion in run.audited:
-        by_case = {case: by for case, by in _by_case(run, criterion.name).items() if case != ALL_ITEMS}
-        levels = list(dict.fromkeys(_levels(run.rows("class_distribution_overall", criterion=criterion.name))))
         bars = [
-            Bar(f"{case} ({sum(by[PEOPLE].values()):,} items)", rater, counts)
-            for case, by in by_case.items()
-            for rater, counts in by.items()
-            if sum(counts.values())
+            Bar(
+                f"{case} ({_total(by[PEOPLE, PEOPLE], 'count'):,} items)",
+                rater,
+                {level: int(row["count"]) for level, row in levels.items()},
+            )
+            for case, by in _by_case(run, criterion).items()
+            if case != ALL_ITEMS
+            for (_, rater), levels in by.items()
+            if _total(levels, "count")
         ]
         label = criterion.label or criterion.name
-        chart = class_bars(f"cases_{criterion.name}", label, criterion, levels, bars)
-        if chart:
-            charts.append(chart)
+        charts.append(class_bars(f"cases_{run.slug(criterion)}", label, criterion, bars))
     return charts
-
-
-def _levels(rows: pd.DataFrame) -> list[str]:
-    """The levels in the order of the scale, then what is no level."""
-    names = list(dict.fromkeys(rows["level"]))
-    return [*(level for level in names if not level.startswith("(")), *(level for level in names if level[0] == "(")]
 
 
 def prediction_table(run: Run) -> TableView:
     """How much more or less often than the people a judge gives each class, by agreement case, over all languages."""
-    rows = []
-    widest = max(
-        (
-            len([level for level in by[PEOPLE] if level[0] != "("])
-            for c in run.audited
-            for by in _by_case(run, c.name).values()
-        ),
-        default=0,
-    )
+    rows, missing = [], []
+    widest = max(len(criterion.scale.levels) for criterion in run.audited)
     for criterion in run.audited:
-        for case, by in _by_case(run, criterion.name).items():
-            people = by[PEOPLE]
-            levels = [level for level in people if level[0] != "("]
-            for judge, counts in by.items():
-                if judge == PEOPLE or not sum(counts.get(level, 0) for level in levels):
+        levels = [level.shown for level in criterion.scale.levels]
+        for case, by in _by_case(run, criterion).items():
+            for (side, judge), given in by.items():
+                if side == PEOPLE:
                     continue
-                cells = [_over(level, people, counts, levels) for level in levels]
-                cells += [Cell("")] * (widest - len(cells))
-                rows.append((Cell(criterion.short), Cell(case), Cell(name(judge)), *cells))
-    columns = ("", "case", "judge", *(f"class {place}" for place in range(1, widest + 1)))
+                head = (Cell(criterion.short), Cell(case), Cell(name(judge)))
+                compared = sum(int(given[level]["compared"]) for level in levels)
+                if not compared:
+                    missing.append(f"{criterion.short} {case} {name(judge)}")
+                cells = [_over(level, given[level], compared) for level in levels]
+                rows.append((*head, Cell(count(compared)), *cells, *[Cell("")] * (widest - len(levels))))
+    columns = ("", "case", "judge", "items", *(f"class {place}" for place in range(1, widest + 1)))
+    cut = (f"The first {MOST_ROWS} of {len(rows):,} rows; the CSV has all.",) if len(rows) > MOST_ROWS else ()
+    nothing = (f"–: no item that the judge answered and that has a class of the people ({len(missing)} rows).",)
     return TableView(
         "over_prediction",
         "Over- and under-prediction of each class, in percentage points",
         columns,
-        tuple(rows),
+        tuple(rows[:MOST_ROWS]),
         "class_distribution_overall",
         run.signature("class_distribution_overall"),
         heads=3,
         notes=(
-            "Share of the class among the judge's answers minus its share among the people's aggregates; below it the "
-            "two counts, judge and people. Unanswered items and items without an aggregate class are left out of both.",
+            "Share of the class among the judge's answers minus its share among the people's aggregates, over the "
+            "items that have both, in all languages together; below it the two counts, judge and people.",
+            *(nothing if missing else ()),
+            *cut,
         ),
     )
 
 
-def _over(level: str, people: dict[str, int], judge: dict[str, int], levels: list[str]) -> Cell:
-    of_people, of_judge = (sum(counts.get(one, 0) for one in levels) for counts in (people, judge))
-    if not of_people or not of_judge:
-        return Cell("–", "no aggregate class")
-    mine, theirs = judge.get(level, 0), people.get(level, 0)
-    points = 100 * (mine / of_judge - theirs / of_people)
-    words = f"{points:+.0f}".replace("-", "−")
-    return Cell(f"{level}: {'0' if words in ('+0', '−0') else words}", f"{count(mine)} to {count(theirs)}")
+def _over(level: str, row: dict[str, Any], compared: int) -> Cell:
+    if not compared:
+        return Cell(f"{level}: –")
+    mine, theirs = int(row["compared"]), int(row["compared_people"])
+    points = round(100 * (mine - theirs) / compared)
+    words = f"{points:+d}".replace("-", MINUS) if points else "0"
+    return Cell(f"{level}: {words}", f"{count(mine)} to {count(theirs)}")

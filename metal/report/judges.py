@@ -12,16 +12,10 @@ from metal.report import notes, svg
 from metal.report.charts.agreement import Agreement, Point, dots, radar
 from metal.report.charts.chance import Dot, f1_against_kappa
 from metal.report.run import Run
-from metal.report.text import count, figure, interval, name, percent, signed
+from metal.report.text import count, figure, interval, known, name, percent, signed
 from metal.report.view import Cell, Chart, TableView
 
-MOST_ROWS = 300  # a longer table is for the CSV
-
-
-def model_and_prompt(run: Run, judge: str) -> tuple[str, str]:
-    """What a judge is made of; the judge's own name where that was not recorded."""
-    about = run.raters[judge].about if judge in run.raters else {}
-    return name(about.get("model", judge)), name(about.get("prompt", ""))
+MOST_ROWS = 150  # a longer table is for the CSV
 
 
 def f1_table(run: Run) -> TableView:
@@ -34,12 +28,12 @@ def f1_table(run: Run) -> TableView:
         of_people = {code: people.get((key, code)) for code in run.languages}
         for column, words in (("pairwise_f1", "people, pairwise"), ("leave_one_out_f1", "people, against the others")):
             rows.append(_f1_row(criterion, words, "", of_people, column, "floor"))
-        for position, judge in enumerate(run.judges):
+        if run.judges:
+            rows.append(_f1_row(criterion, "most frequent class", "", _floors(run, criterion), "majority_f1", "floor"))
+        for judge in run.judges:
             mine = {code: judges.get((key, judge, code)) for code in run.languages}
-            if position == 0:
-                rows.append(_f1_row(criterion, "most frequent class", "", mine, "majority_f1", "floor"))
             if any(mine.values()):
-                rows.append(_f1_row(criterion, *model_and_prompt(run, judge), mine, "weighted_f1", ""))
+                rows.append(_f1_row(criterion, *run.shown_as(judge), mine, "weighted_f1", ""))
     return TableView(
         "table_3",
         "Weighted F1 with 95% intervals",
@@ -50,6 +44,16 @@ def f1_table(run: Run) -> TableView:
         heads=3,
         notes=notes.undefined(judges.values(), run, ("weighted_f1", "majority_f1")),
     )
+
+
+def _floors(run: Run, criterion: Criterion) -> dict[str, dict[str, Any] | None]:
+    """language -> the row with the floor: of the judge with the most items, where judges had different ones."""
+    found: dict[str, dict[str, Any] | None] = dict.fromkeys(run.languages)
+    for row in run.records("judges", criterion=criterion.name):
+        best = found[row["language"]]
+        if known(row["majority_f1"]) and (best is None or row["asked"] > best["asked"]):
+            found[row["language"]] = row
+    return found
 
 
 def _f1_row(
@@ -127,15 +131,15 @@ def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
 
 def agreement_charts(run: Run, criterion: Criterion) -> list[Chart]:
     """Radar, dots and F1 against kappa of one criterion; several of each where there are many judges."""
-    key, label = criterion.name, criterion.label or criterion.name
-    people = {row["language"]: row for row in run.records("people", criterion=key)}
-    records = run.records("judges", criterion=key)
+    key, label = run.slug(criterion), criterion.label or criterion.name
+    people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
+    records = run.records("judges", criterion=criterion.name)
     languages = [code for code in run.languages if code in people]
     column, words = "leave_one_out_f1", "against the others"
     if all(math.isnan(people[code][column]) for code in languages):
         column, words = "pairwise_f1", "pairwise"
     ceiling = {code: people[code][column] for code in languages}
-    floor = {row["language"]: row["majority_f1"] for row in records}
+    floor = {code: row["majority_f1"] for code, row in _floors(run, criterion).items() if row}
     charts: list[Chart] = []
     for judges, part in _chunks(tuple(dict.fromkeys(row["judge"] for row in records))):
         points: dict[str, dict[str, Point]] = {judge: {} for judge in judges}

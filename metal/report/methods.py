@@ -17,7 +17,7 @@ from metal.audit.verdict import (
 )
 from metal.languages import language_name
 from metal.report.run import Run
-from metal.report.text import count, name
+from metal.report.text import count, within
 from metal.report.view import Cell, TableView
 
 
@@ -39,6 +39,8 @@ def definitions(run: Run) -> list[Definition]:
         "majority-or-middle": "the answer given more often than any other; without one, the middle of the scale",
         "majority": "the answer given more often than any other; without one, the item is a tie and left out",
     }[settings.get("aggregate", "majority-or-mean")]
+    compat = "; as asked, Fleiss' kappa of one class is printed as 0 like in METAL's Table 6"
+    compat = compat if settings.get("paper_compat") else ""
     return [
         Definition("People's aggregate", f"{aggregate}. Only items that enough people rated count.", "METAL 3.2.6"),
         Definition(
@@ -98,7 +100,8 @@ def definitions(run: Run) -> list[Definition]:
         Definition(
             "Undefined",
             "A figure that has no value (for instance kappa where one class only was used) is a dash with its reason, "
-            "never 0. Unanswered questions are counted in coverage and, as wrong answers, in strict F1; never guessed.",
+            f"never 0{compat}. Unanswered questions are counted in coverage and, as wrong answers, in strict F1; never "
+            "guessed.",
         ),
     ]
 
@@ -113,7 +116,7 @@ def left_out_table(run: Run) -> TableView:
         said += [f"{part.split()[-1]} not asked" for part in not_asked]
         if said:
             key = (row["criterion"], row["language"])
-            judges.setdefault(key, []).append(f"{name(row['judge'])}: {', '.join(said)}")
+            judges.setdefault(key, []).append(f"{within(row['judge'])}: {', '.join(said)}")
     rows = []
     for row in run.records("people"):
         counts = {

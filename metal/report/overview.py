@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from metal.audit.verdict import NOT_BETTER, TOO_FEW, USABLE, VERDICTS, WITH_CARE
 from metal.languages import language_name
 from metal.records import Criterion
 from metal.report.run import Run
-from metal.report.text import UNDEFINED, name, printable
+from metal.report.text import MINUS, UNDEFINED, name, within
 
 # Sign, word and style of a verdict: shape and word say it without the colour.
 SIGNS = {
@@ -21,12 +22,13 @@ SIGNS = {
 
 @dataclass(frozen=True)
 class VerdictCell:
-    """A verdict as a button. reason: the whole sentence shown on click or focus."""
+    """A verdict as a button. reason: the whole sentence shown on click or focus; place: its anchor on the page."""
 
     sign: str
     word: str
     style: str
     reason: str
+    place: str
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,11 @@ def legend() -> list[tuple[str, str, str, str]]:
 
 def matrices(run: Run) -> list[Matrix]:
     """A matrix a criterion; none without judges."""
-    found = []
+    found: list[Matrix] = []
     for criterion in run.audited:
         records = run.records("verdicts", criterion=criterion.name)
         by = {(row["judge"], row["language"]): row for row in records}
-        rows = []
+        rows: list[tuple[str, str, tuple[VerdictCell | None, ...]]] = []
         for judge in dict.fromkeys(row["judge"] for row in records):
             cells: list[VerdictCell | None] = []
             for language in run.languages:
@@ -57,9 +59,10 @@ def matrices(run: Run) -> list[Matrix]:
                 if row is None:
                     cells.append(None)
                     continue
-                where = f"{name(judge)}, {criterion.label or criterion.name}, {language_name(language)}"
+                where = f"{within(judge)}, {criterion.label or criterion.name}, {language_name(language)}"
                 reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
-                cells.append(VerdictCell(*SIGNS[row["verdict"]], printable(reason)))
+                place = f"why-{len(found) + 1}-{len(rows) + 1}-{len(cells) + 1}"
+                cells.append(VerdictCell(*SIGNS[row["verdict"]], reason, place))
             kind = run.raters[judge].kind if judge in run.raters else ""
             rows.append((name(judge), kind, tuple(cells)))
         if rows:
@@ -69,5 +72,5 @@ def matrices(run: Run) -> list[Matrix]:
 
 
 def sentence(words: str) -> str:
-    """With a capital and a full stop."""
-    return words[:1].upper() + words[1:] + "." if words else UNDEFINED
+    """With a capital, a full stop, and minus signs before numbers as everywhere on the page."""
+    return re.sub(r"(?<!\w)-(?=\d)", MINUS, words[:1].upper() + words[1:]) + "." if words else UNDEFINED

@@ -20,12 +20,11 @@ from metal.report.overview import legend, matrices
 from metal.report.people import agreement_table, ceilings_table, class_charts
 from metal.report.run import Run
 from metal.report.summary import summary
-from metal.report.text import count, name, printable
+from metal.report.text import count, name, printable_sentence
 from metal.report.view import Chart, TableView
 
 PAGE_BYTES = 1_450_000
-LEAST_ROOM = 300_000  # for disagreements, even where tables and charts alone fill a page
-LARGEST_CSV = 2_000_000  # characters; a longer table is offered as the file beside the page
+LEAST_ROOM = 400_000  # for disagreements and CSV, even where tables and charts alone fill a page
 
 
 def charts(run: Run) -> list[Chart]:
@@ -52,20 +51,19 @@ def page(run: Run) -> str:
     )
     environment.filters |= {"count": count, "name": name}
     style, script = _asset(environment, "report.css"), _asset(environment, "report.js")
-    csv = {key: text for key, table in run.tables.items() if len(text := csv_text(table)) <= LARGEST_CSV}
     template = environment.get_template("report.html")
     content = _content(run) | {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script)}  # noqa: S704
-    content["offered"] = set(csv)
-    bare = template.render(content, packed={"blob": "", "shown": 0, "found": run.disagreements.num_rows})
-    room = max(PAGE_BYTES - len(bare.encode()), LEAST_ROOM)
+    empty = {"blob": "", "shown": 0, "found": run.disagreements.num_rows, "csv": set(run.tables)}
+    room = max(PAGE_BYTES - len(template.render(content, packed=empty).encode()), LEAST_ROOM)
+    csv = {key: csv_text(table) for key, table in run.tables.items()}
     return template.render(content, packed=pack(run, csv, room))
 
 
 def _harmless(value: Any) -> Any:
     """Whatever a template writes, without characters that a page must not hold."""
     if isinstance(value, Markup):
-        return Markup(printable(value))  # noqa: S704  it was markup before
-    return printable(value) if isinstance(value, str) else value
+        return Markup(printable_sentence(value))  # noqa: S704  it was markup before
+    return printable_sentence(value) if isinstance(value, str) else value
 
 
 def _content(run: Run) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+from metal.audit.distribution import PEOPLE
 from metal.languages import language_name
 from metal.report import notes
 from metal.report.charts.classes import Bar, class_bars
@@ -11,7 +13,6 @@ from metal.report.run import Run
 from metal.report.text import UNDEFINED, count, figure, interval
 from metal.report.view import Cell, Chart, TableView
 
-PEOPLE = "people"
 CEILINGS = {
     "pairwise_f1": "F1 pairwise",
     "leave_one_out_f1": "F1 against the others",
@@ -96,17 +97,16 @@ def class_charts(run: Run) -> list[Chart]:
     """A chart a criterion: the aggregate classes of the people in each language and in all."""
     charts = []
     for criterion in run.audited:
-        rows = run.rows("class_distribution", criterion=criterion.name, case="all items", rater=PEOPLE)
-        classes = list(dict.fromkeys(rows["level"]))
-        counts = {
-            str(language): dict(zip(group["level"], group["count"], strict=True))
-            for language, group in rows.groupby("language", sort=True)
-        }
-        whole = {level: sum(by.get(level, 0) for by in counts.values()) for level in classes}
+        counts: dict[str, dict[str, int]] = {}
+        for row in run.records("class_distribution", criterion=criterion.name, case="all items", side=PEOPLE):
+            counts.setdefault(row["language"], {})[row["level"]] = int(row["count"])
+        whole = Counter[str]()
+        for by in counts.values():
+            whole.update(by)
         bars = [Bar("", "all languages", whole)] if len(counts) > 1 else []
-        bars += [Bar("", f"{code} {language_name(code)}", by) for code, by in counts.items() if sum(by.values())]
+        bars += [
+            Bar("", f"{code} {language_name(code)}", by) for code, by in sorted(counts.items()) if any(by.values())
+        ]
         label = criterion.label or criterion.name
-        chart = class_bars(f"classes_{criterion.name}", label, criterion, classes, bars)
-        if chart:
-            charts.append(chart)
+        charts.append(class_bars(f"classes_{run.slug(criterion)}", label, criterion, bars))
     return charts

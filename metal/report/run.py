@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metal.records import Criterion, Rater
+from metal.report.text import name, slug
 
 
 def _figures(*names: str) -> set[str]:
@@ -32,8 +34,9 @@ TABLES = {
     | _figures("majority_f1", "lead_over_majority", "difference_to_people"),
     "verdicts": CELL | {"judge", "verdict", "reason", "signature"},
     "differences": CELL | {"first", "second", "undefined", "p_adjusted"} | _figures("difference"),
-    "class_distribution": CELL | {"case", "rater", "level", "count"},
-    "class_distribution_overall": {"criterion", "case", "rater", "level", "count"},
+    "class_distribution": CELL | {"case", "side", "level", "count"},
+    "class_distribution_overall": {"criterion", "case", "side", "rater", "level"}
+    | {"count", "compared", "compared_people"},
     "table_3": set(),
     "table_6": set(),
 }
@@ -75,6 +78,34 @@ class Run:
         """The judges in the order of the audit: LLM judges, metrics, baselines."""
         table = self.tables["judges"]
         return tuple(table["judge"].unique()) if len(table) else ()
+
+    @cached_property
+    def _slugs(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for key in self.criteria:
+            plain = slug(key)
+            taken = plain in found.values()
+            found[key] = f"{plain}-{len(found) + 1}" if taken else plain
+        return found
+
+    def slug(self, criterion: Criterion) -> str:
+        """The criterion's name for files and anchors, its own."""
+        return self._slugs[criterion.name]
+
+    def model_and_prompt(self, judge: str) -> tuple[str, str]:
+        """What a judge is made of; its own name stands for a model that was not recorded."""
+        about = self.raters[judge].about
+        return name(about.get("model") or judge), name(about.get("prompt") or "")
+
+    def shown_as(self, judge: str) -> tuple[str, str]:
+        """Model and prompt for a table, with the judge's own name where they do not tell it from another."""
+        model, prompt = self.model_and_prompt(judge)
+        alone = self._made[model, prompt] == 1
+        return (model if alone else f"{model} ({name(judge)})"), prompt
+
+    @cached_property
+    def _made(self) -> Counter[tuple[str, str]]:
+        return Counter(self.model_and_prompt(judge) for judge in self.judges)
 
     def rows(self, table: str, **where: str) -> pd.DataFrame:
         """The rows of a table where columns have these values; an empty table stays empty."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from metal.audit.verdict import NOT_BETTER, TOO_FEW, USABLE, VERDICTS, WITH_CARE
 from metal.languages import language_name
 from metal.report.differences import is_prompt_pair
 from metal.report.run import Run
-from metal.report.text import figure, interval, known, listed, name, percent, plural, signed
+from metal.report.text import figure, interval, known, listed, percent, plural, signed, within
 
 HIGH_F1 = 0.7
 LOW_COVERAGE = 0.95
@@ -26,27 +26,25 @@ class Line:
 
 
 def summary(run: Run) -> list[Line]:
-    """What an audit says, at most ten lines, each true by the run's tables alone."""
-    candidates = _cells(run)
-    judged = [cell for cell in candidates if cell["kind"] != "baseline"] or candidates
-    lines = [Line("Compared", _scope(run))]
+    """What an audit says, at most ten lines, each true by the run's tables alone.
+
+    Baselines are left out of all that is said of judges, unless there are no others.
+    """
+    cells = _cells(run)
+    judged = [cell for cell in cells if cell["kind"] != "baseline"] or cells
+    decided = [cell for cell in judged if cell["verdict"] != TOO_FEW]
+    lines: list[Line | None] = [Line("Compared", _scope(run))]
     if judged:
         lines.append(Line("Verdicts", _counts(judged)))
-        if any(cell["verdict"] != TOO_FEW for cell in judged):
-            lines += [Line("Best", _best(judged, run)), Line("Worst", _worst(judged, run))]
-        lines += [
-            line
-            for line in (
-                _by(judged, run, "language"),
-                _by(judged, run, "criterion"),
-                _prompts(run),
-                _hidden(judged, run),
-            )
-            if line
-        ]
-    lines.append(Line("People", _people(run)))
-    lines.append(Line("Not to be concluded", _limits(run, judged)))
-    return lines
+    if decided:
+        lines.append(Line("Best", _best(decided, run)))
+        if len(decided) > 1:
+            lines.append(Line("Worst", _worst(decided, run)))
+        lines += [_trusted_most(decided, run, column) for column in ("judge", "language", "criterion")]
+    prompts = _prompts(run)
+    lines.append(Line("Prompts", prompts) if prompts else None)
+    lines += [_beware(judged, run), Line("People", _people(run)), Line("Not to be concluded", _limits(run, judged))]
+    return [line for line in lines if line]
 
 
 def _cells(run: Run) -> list[dict[str, Any]]:
@@ -89,7 +87,7 @@ def _counts(cells: Sequence[dict[str, Any]]) -> str:
 
 def _where(cell: dict[str, Any], run: Run) -> str:
     criterion = run.criteria[cell["criterion"]]
-    return f"{name(cell['judge'])} on {criterion.label or criterion.name} in {language_name(cell['language'])}"
+    return f"{within(cell['judge'])} on {criterion.label or criterion.name} in {language_name(cell['language'])}"
 
 
 def _low_kappa(cell: dict[str, Any]) -> float:
@@ -108,99 +106,68 @@ def _told(cell: dict[str, Any], run: Run) -> str:
     )
 
 
-def _best(cells: Sequence[dict[str, Any]], run: Run) -> str:
-    best = min(cells, key=lambda cell: (VERDICTS.index(cell["verdict"]), -_low_kappa(cell)))
-    ranked = _ranked(cells)
-    overall = ""
-    if len(ranked) > 1 and ranked[0][1] + ranked[0][2]:
-        judge, usable, care, total = ranked[0]
-        overall = f" Most often trusted: {name(judge)}, {usable} usable and {care} with care of {total}."
-    if best["verdict"] in (NOT_BETTER, TOO_FEW):
-        return f"Nothing is usable here; the nearest is {_told(best, run)}.{overall}"
-    return f"{_told(best, run)}.{overall}"
+def _best(decided: Sequence[dict[str, Any]], run: Run) -> str:
+    best = min(decided, key=lambda cell: (VERDICTS.index(cell["verdict"]), -_low_kappa(cell)))
+    if best["verdict"] == NOT_BETTER:
+        return f"No judge is shown to be usable anywhere; the nearest is {_told(best, run)}."
+    return f"{_told(best, run)}."
 
 
-def _worst(cells: Sequence[dict[str, Any]], run: Run) -> str:
-    failed = [cell for cell in cells if cell["verdict"] == NOT_BETTER]
+def _worst(decided: Sequence[dict[str, Any]], run: Run) -> str:
+    failed = [cell for cell in decided if cell["verdict"] == NOT_BETTER]
     if not failed:
-        weakest = min(cells, key=_low_kappa)
-        return f"No judge falls to the most frequent class; the weakest is {_told(weakest, run)}."
-    worst = min(failed, key=_lead)
-    ranked = _ranked(cells)
-    overall = ""
-    if len(ranked) > 1 and ranked[0][1:] != ranked[-1][1:]:
-        judge, usable, care, total = ranked[-1]
-        overall = f" Least often trusted: {name(judge)}, {usable} usable and {care} with care of {total}."
-    return f"{_told(worst, run)}.{overall}"
-
-
-def _ranked(cells: Iterable[dict[str, Any]]) -> list[tuple[str, int, int, int]]:
-    """Judges with how often they are usable, usable with care, and looked at; most trusted first."""
-    by: dict[str, Counter[str]] = {}
-    for cell in cells:
-        by.setdefault(cell["judge"], Counter())[cell["verdict"]] += 1
-    found = [(judge, seen[USABLE], seen[WITH_CARE], seen.total()) for judge, seen in by.items()]
-    return sorted(found, key=lambda one: (-one[1], -one[2], one[0]))
-
-
-def _by(cells: Sequence[dict[str, Any]], run: Run, column: str) -> Line | None:
-    """Where judges are trusted most and least often; None with one language or criterion only."""
-    trusted: dict[str, list[bool]] = {}
-    for cell in cells:
-        trusted.setdefault(cell[column], []).append(cell["verdict"] in (USABLE, WITH_CARE))
-    if len(trusted) < 2:
-        return None
-    shares = {key: sum(found) / len(found) for key, found in trusted.items()}
-    high, low = max(shares.values()), min(shares.values())
-
-    def called(key: str) -> str:
-        criterion = run.criteria.get(key)
-        return language_name(key) if column == "language" else (criterion.label or criterion.name if criterion else key)
-
-    def at(share: float) -> str:
-        return listed([called(key) for key in trusted if shares[key] == share])
-
-    if not high:
-        return None
-    about = "Languages" if column == "language" else "Criteria"
-    if high == low:
-        return Line(
-            about, f"No difference in how often judges are usable, with or without care ({percent(high)} each)."
+        weakest = max(decided, key=lambda cell: (VERDICTS.index(cell["verdict"]), -_low_kappa(cell)))
+        return (
+            f"Wherever there were enough ratings judges beat the most frequent class; weakest is {_told(weakest, run)}."
         )
-    return Line(
-        about,
-        f"Judges are usable, with or without care, most often in {at(high)} ({percent(high)} of verdicts) and least "
-        f"often in {at(low)} ({percent(low)})."
-        if column == "language"
-        else f"Judges are usable, with or without care, most often on {at(high)} ({percent(high)} of verdicts) and "
-        f"least often on {at(low)} ({percent(low)}).",
-    )
+    return f"{_told(min(failed, key=_lead), run)}."
 
 
-def _prompts(run: Run) -> Line | None:
-    rows = [row for row in run.records("differences") if is_prompt_pair(run, row)]
-    rows = [row for row in rows if known(row["p_adjusted"])]
-    if not rows:
+def _trusted_most(decided: Sequence[dict[str, Any]], run: Run, column: str) -> Line | None:
+    """Where (language, criterion) or who (judge) is usable most and least often; None with one only.
+
+    The share of verdicts that are usable, with or without care, among those that could be given.
+    """
+    found: dict[str, list[bool]] = {}
+    for cell in decided:
+        found.setdefault(cell[column], []).append(cell["verdict"] in (USABLE, WITH_CARE))
+    if len(found) < 2:
         return None
+    shares = {key: sum(trusted) / len(trusted) for key, trusted in found.items()}
+    high, low = max(shares.values()), min(shares.values())
+    about, link = {"judge": ("Judges", ""), "language": ("Languages", "in "), "criterion": ("Criteria", "on ")}[column]
+    if high == low:
+        return Line(about, f"No difference in how often judges are usable: {percent(high)} of verdicts each.")
+
+    def extreme(share: float) -> str:
+        keys = [key for key in found if shares[key] == share]
+        of = "" if len(keys) > 1 else f" of {len(found[keys[0]])}"
+        return f"{link}{listed([_called(key, run, column) for key in keys])} ({percent(share)}{of})"
+
+    return Line(about, f"Usable, with or without care, most often {extreme(high)}, least often {extreme(low)}.")
+
+
+def _called(key: str, run: Run, column: str) -> str:
+    if column == "judge":
+        return within(key)
+    return language_name(key) if column == "language" else run.criteria[key].label or key
+
+
+def _prompts(run: Run) -> str:
+    """One sentence on differences between prompts of one model; empty without any."""
+    rows = [row for row in run.records("differences") if is_prompt_pair(run, row) and known(row["p_adjusted"])]
+    if not rows:
+        return ""
     found = [row for row in rows if row["p_adjusted"] < 0.05]
     if not found:
-        return Line(
-            "Prompts",
-            f"None of {len(rows)} differences between prompts of one model is significant after correction; that is no "
-            "proof that the prompts are equal.",
-        )
-    better: Counter[str] = Counter()
-    for row in found:
-        ahead = row["first"] if row["difference"] > 0 else row["second"]
-        better[str(run.raters[ahead].about.get("prompt", ahead))] += 1
-    parts = [f"{name(prompt)} ahead in {number}" for prompt, number in better.most_common()]
-    return Line(
-        "Prompts", f"Of {len(rows)} paired differences {len(found)} are significant after correction: {listed(parts)}."
-    )
+        return f"None of {len(rows)} differences between prompts of one model is significant, which proves no equality."
+    better = Counter(run.model_and_prompt(row["first" if row["difference"] > 0 else "second"])[1] for row in found)
+    parts = [f"{within(prompt) or 'no prompt'} ahead in {number}" for prompt, number in better.most_common()]
+    return f"Of {len(rows)} differences between prompts of one model {len(found)} are significant: {listed(parts)}."
 
 
-def _hidden(cells: Sequence[dict[str, Any]], run: Run) -> Line | None:
-    """Cells where F1 is high and agreement beyond chance is not shown."""
+def _beware(cells: Sequence[dict[str, Any]], run: Run) -> Line | None:
+    """Cells where F1 is high and agreement beyond chance is not shown, or where a judge is often silent."""
     found = [
         cell
         for cell in cells
@@ -236,8 +203,10 @@ def _people(run: Run) -> str:
         )
 
     weak = [row for row in rows if not (known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] > 0)]
-    words = f"They agree most on {told(best)}"
-    words += f", least on {told(worst)}, by Fleiss' kappa." if best is not worst else ", by Fleiss' kappa."
+    if len(rows) == 1:
+        words = f"Their Fleiss' kappa is {figure(best['fleiss_kappa'])}."
+    else:
+        words = f"They agree most on {told(best)}, least on {told(worst)}, by Fleiss' kappa."
     if weak:
         words += (
             f" In {len(weak)} of {len(rows)} their own agreement beyond chance is not shown: no judge can be validated "

@@ -15,6 +15,7 @@ from metal.report.text import name
 
 WIDTH = 400
 MARGIN = 8  # around a drawing in a file of its own
+LEGEND_LENGTH = 56  # characters that fit beside a symbol
 SERIES = 8  # lines or kinds of dots that can be told apart in one drawing
 
 PALETTE = {
@@ -176,13 +177,15 @@ def legend(entries: Sequence[tuple[str, str]], top: float) -> tuple[str, float]:
     parts = []
     for row, (symbol, words) in enumerate(entries):
         y = top + 15 * row + 8
-        parts.append(element("g", symbol, text(30, 4, words), transform=f"translate(0 {y:.0f})"))
+        parts.append(
+            element("g", symbol, text(30, 4, short(words, LEGEND_LENGTH + 6)), transform=f"translate(0 {y:.0f})")
+        )
     return "".join(parts), top + 15 * len(entries) + 6
 
 
 def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[str, str]]:
     """Legend entries of judges in their series; lines: as they run through a radar."""
     return [
-        ((line(1, 0, 23, 0, way(series)) if lines else "") + marker(12, 0, series), name(judge))
+        ((line(1, 0, 23, 0, way(series)) if lines else "") + marker(12, 0, series), name(judge, LEGEND_LENGTH))
         for series, judge in enumerate(judges)
     ]

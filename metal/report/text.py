@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from typing import Any
 
 UNDEFINED = "–"
+MINUS = "\N{MINUS SIGN}"
 NAME_LENGTH = 80
 
 # Controls, lone surrogates, and the marks that turn the direction of what follows; joiners and
@@ -14,6 +16,8 @@ NAME_LENGTH = 80
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
+ISOLATE, END_ISOLATE = "\u2068", "\u2069"
+_ISOLATED = re.compile(f"{ISOLATE}([^{ISOLATE}{END_ISOLATE}]*){END_ISOLATE}")
 
 
 def printable(text: object) -> str:
@@ -21,10 +25,33 @@ def printable(text: object) -> str:
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def name(text: object) -> str:
-    """A name from a file on one line, cut where it is absurdly long."""
+def printable_sentence(text: str) -> str:
+    """The same for what a page writes itself, which may hold the closed isolates of `within`."""
+    parts = _ISOLATED.split(text)  # every second one stood in an isolate
+    return "".join(
+        f"{ISOLATE}{printable(part)}{END_ISOLATE}" if place % 2 else printable(part) for place, part in enumerate(parts)
+    )
+
+
+def name(text: object, length: int = NAME_LENGTH) -> str:
+    """A name from a file on one line, cut in its middle where it is absurdly long."""
     line = " ".join(printable(text).split())
-    return line if len(line) <= NAME_LENGTH else line[: NAME_LENGTH - 1] + "…"
+    if len(line) <= length:
+        return line
+    end = (length - 1) // 3
+    return f"{line[: length - 1 - end]}…{line[-end:]}"
+
+
+def within(text: object) -> str:
+    """A name for the middle of a sentence: one written from right to left does not turn what stands around it."""
+    line = name(text)
+    turns = any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in line)
+    return f"{ISOLATE}{line}{END_ISOLATE}" if turns else line
+
+
+def slug(text: str) -> str:
+    """The text as a file name or an anchor: letters, digits, dash and underscore, at most 60."""
+    return re.sub("[^A-Za-z0-9_-]+", "-", text)[:60].strip("-") or "x"
 
 
 def known(value: Any) -> bool:
@@ -37,7 +64,7 @@ def figure(value: Any) -> str:
     if not known(value):
         return UNDEFINED
     text = f"{value:.2f}"
-    return ("0.00" if float(text) == 0 else text).replace("-", "\N{MINUS SIGN}")
+    return ("0.00" if float(text) == 0 else text).replace("-", MINUS)
 
 
 def signed(value: Any) -> str:
@@ -45,7 +72,7 @@ def signed(value: Any) -> str:
     if not known(value):
         return UNDEFINED
     text = f"{value:+.2f}"
-    return ("0.00" if float(text) == 0 else text).replace("-", "\N{MINUS SIGN}")
+    return ("0.00" if float(text) == 0 else text).replace("-", MINUS)
 
 
 def interval(low: Any, high: Any, form: Any = figure) -> str:
@@ -62,7 +89,7 @@ def p_value(value: Any) -> str:
 
 def count(value: Any) -> str:
     """A whole number with thousands apart."""
-    return UNDEFINED if not known(value) else f"{int(value):,}".replace("-", "\N{MINUS SIGN}")
+    return UNDEFINED if not known(value) else f"{int(value):,}".replace("-", MINUS)
 
 
 def percent(value: Any) -> str:

@@ -75,7 +75,7 @@ def test_filters(demo_run: Path, visit: Visiting) -> None:
     form.locator("[name=judge]").select_option("lexical")
     assert found(page) == sum("lexical" in item["judges_differing"] for item in mine)
     page.click("#filters [type=reset]")
-    page.wait_for_function(f"document.querySelector('#found').textContent.startsWith('{len(items)} ')")
+    page.get_by_text(f"{len(items)} found").wait_for()
     form.locator("[name=who]").select_option("people")
     assert found(page) == sum(item["case"] != "all agree" for item in items)
     form.locator("[name=case]").select_option("none agree")
@@ -92,6 +92,8 @@ def test_an_item_shows_everything_said_about_it(demo_run: Path, visit: Visiting)
     item = next(one for one in disagreements(demo_run) if any(rating["comment"] for rating in one["ratings"]))
     address = f"#item={item['criterion']}/{item['output'].replace('/', '%2F')}"
     seen = visit(demo_run / "report.html", address)
+    seen.page.wait_for_timeout(100)  # nothing may follow that takes the item away again
+    assert seen.page.url.endswith(address)
     card = seen.page.locator("article").first
     assert "here" in card.get_attribute("class")
     assert card.locator(".text").all_inner_texts()[-2:] == [item["source_text"], item["output_text"]]
@@ -110,6 +112,8 @@ def test_links_carry_the_choice(demo_run: Path, visit: Visiting) -> None:
     assert page.locator("[name=language]").input_value() == "zh"
     assert page.locator("[name=who]").input_value() == "people"
     some = [item for item in disagreements(demo_run) if item["language"] == "zh" and item["case"] != "all agree"]
+    assert found(page) == len(some)
+    page.goto(page.url.split("#")[0] + "#disagreements?language=zh&who=people&length=1&elements=2")
     assert found(page) == len(some)
     page.locator("[name=judge]").select_option("random")
     assert page.url.endswith("#disagreements?language=zh&who=people&judge=random")
@@ -154,13 +158,12 @@ def test_a_verdict_tells_its_reason_to_mouse_and_keyboard(demo_run: Path, visit:
     assert not page.locator("#reason").is_visible()
     page.locator("button.v").nth(1).click()
     reason = page.inner_text("#reason")
-    assert page.locator("button.v").nth(1).get_attribute("data-reason") == reason
+    said = page.locator(".reasons li").all_text_contents()
+    assert reason == said[1]
     page.keyboard.press("Tab")
-    assert page.inner_text("#reason") == page.locator("button.v").nth(2).get_attribute("data-reason") != reason
-    page.keyboard.press("Tab")
-    said = page.locator("button.v").evaluate_all("nodes => nodes.map(node => node.dataset.reason)")
+    assert page.inner_text("#reason") == said[2] != reason
     for row in verdicts.to_dict("records"):
-        assert any(row["judge"] in words and row["verdict"] in words for words in said)
+        assert any(words.startswith(row["judge"]) and row["verdict"] in words for words in said)
 
 
 def test_without_its_script_the_page_still_tells_everything_else(demo_run: Path, visit: Visiting) -> None:

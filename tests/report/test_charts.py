@@ -84,17 +84,20 @@ def test_hollow_dots_are_at_chance() -> None:
 
 def test_bars_are_shares_with_counts() -> None:
     bars = [Bar("all agree", "people", {"0 Bad": 1, "2 Good": 3}), Bar("all agree", "j", {"(no answer)": 4})]
-    chart = class_bars("k", "TQ", TASK_QUALITY, ["0 Bad", "1 Medium", "2 Good", "(no answer)"], bars)
+    chart = class_bars("k", "TQ", TASK_QUALITY, bars)
     tree = drawn(chart)
     widths = [float(rect.get("width") or 0) for rect in tree.iter(f"{SVG}rect") if rect.get("height") == "16"]
     assert widths == [57.0, 171.0, 228.0]  # a quarter, three quarters, and all of the bar
-    assert "people mostly 2 Good (75%)" in chart.alt  # type: ignore[union-attr]
-    assert [cell.text for cell in chart.numbers.rows[0]] == ["all agree", "people", "1", "0", "3", "0", "4"]  # type: ignore[union-attr]
+    assert "people mostly 2 Good (75%)" in chart.alt
+    assert [cell.text for cell in chart.numbers.rows[0]] == ["all agree", "people", "1", "0", "3", "0", "4"]
 
 
 def test_too_many_classes_for_shades() -> None:
     labels = Criterion("c", Scale("nominal", tuple(Level(n, f"l{n}") for n in range(10))))
-    assert class_bars("k", "c", labels, [], []) is None
+    chart = class_bars("k", "c", labels, [Bar("", "people", {"0 l0": 3, "9 l9": 1})])
+    assert chart.svg == ""
+    assert chart.notes == ("10 classes cannot be told apart by shade: the numbers alone.",)
+    assert [cell.text for cell in chart.numbers.rows[0]] == ["people", "3", *"00000000", "1", "4"]
 
 
 @pytest.mark.parametrize("lower", [False, True])

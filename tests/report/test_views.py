@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import zlib
 from base64 import b64decode
 from collections import Counter
@@ -13,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from metal.cli.run_folder import read_run, write_report
+from metal.cli.run_folder import read_run, write_figures, write_report
 from metal.dataset import Dataset
 from metal.formats import read as read_draft
-from metal.records import Rater
+from metal.records import Criterion, Rater
 from metal.report import text
 from metal.report.differences import difference_tables, prompt_charts
 from metal.report.disagreements import pack
@@ -28,7 +29,7 @@ from metal.report.page import page, tables
 from metal.report.people import agreement_table, ceilings_table
 from metal.report.run import Run
 from metal.report.summary import summary
-from tests.conftest import HALLUCINATIONS, MakeDataset
+from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
 from tests.report.conftest import written
 
 ReportOn = Callable[..., Run]
@@ -77,7 +78,14 @@ def test_formats() -> None:
     assert text.interval(0.1, 0.25) == "[0.10, 0.25]"
     assert text.interval(float("nan"), 0.25) == ""
     assert (text.count(1234567), text.percent(0.956)) == ("1,234,567", "96%")
-    assert text.name("a\n b" + "x" * 100) == "a b" + "x" * 76 + "…"
+    assert text.name("a\n b" + "x" * 60 + "y" * 60) == "a b" + "x" * 50 + "…" + "y" * 26
+    assert text.within("gpt") == "gpt"
+    assert text.within("\u062d\u0643\u0645") == "\u2068\u062d\u0643\u0645\u2069"
+    assert (
+        text.printable_sentence("\u2068\u062d\u2069 a\u2069b\u2068c\u202e")
+        == "\u2068\u062d\u2069 a\ufffdb\ufffdc\ufffd"
+    )
+    assert (text.slug("a/b ../c"), text.slug("\u062d"), text.slug("task_quality")) == ("a-b-c", "x", "task_quality")
     assert text.printable("a\u202eb\x00c\r\nd\u200de") == "a\ufffdb\ufffdc\nd\u200de"  # joiners stay
 
 
@@ -135,10 +143,12 @@ def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, re
     assert lines["Compared"].startswith("2 LLM judges with 3 people in 2 languages (English and Hindi) on 1 criterion;")
     assert lines["Best"].startswith("good on task_quality in ")
     assert lines["Worst"].startswith("constant on task_quality in ")
-    assert "Least often trusted: constant, 0 usable and 0 with care of 2." in lines["Worst"]
+    assert lines["Judges"] == (
+        "Usable, with or without care, most often good (100% of 2), least often constant (0% of 2)."
+    )
+    assert lines["Languages"] == "No difference in how often judges are usable: 50% of verdicts each."
     assert "that people are right" in lines["Not to be concluded"]
     assert "two languages differ" in lines["Not to be concluded"]
-    assert "Languages" not in lines or "No difference" in lines["Languages"]
 
 
 def test_the_summary_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: ReportOn) -> None:
@@ -179,16 +189,18 @@ def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, report_on:
     (chart,) = prompt_charts(run)
     assert "0 significantly above 0 (first is better), 2 significantly below" in chart.alt
     lines = {line.about: line.says for line in summary(run)}
-    assert lines["Prompts"] == "Of 2 paired differences 2 are significant after correction: detailed ahead in 2."
+    assert lines["Prompts"] == ("Of 2 differences between prompts of one model 2 are significant: detailed ahead in 2.")
 
 
 def test_over_and_under_prediction_by_hand(two_judges: Dataset, report_on: ReportOn) -> None:
     # People in each language: 10 Bad, 10 Medium, 40 Good (on the tenth each, A3 says Good and is outvoted).
     # `constant` says Good 60 times: Good 120 to 80 of 120 in all, +33 points; the others -17.
     rows = {(row[1].text, row[2].text): row for row in prediction_table(report_on(two_judges)).rows}
-    assert [cell.text for cell in rows["all items", "constant"][3:]] == ["0 Bad: −17", "1 Medium: −17", "2 Good: +33"]
-    assert [cell.below for cell in rows["all items", "constant"][3:]] == ["0 to 20", "0 to 20", "120 to 80"]
-    assert [cell.text for cell in rows["some agree", "constant"][3:]] == ["0 Bad: 0", "1 Medium: −100", "2 Good: +100"]
+    assert [cell.text for cell in rows["all items", "constant"][4:]] == ["0 Bad: −17", "1 Medium: −17", "2 Good: +33"]
+    assert [cell.below for cell in rows["all items", "constant"][4:]] == ["0 to 20", "0 to 20", "120 to 80"]
+    # `good` left its last two unanswered in each language, both Good to people: 116 items, nothing over or under.
+    assert [cell.text for cell in rows["all items", "good"][3:]] == ["116", "0 Bad: 0", "1 Medium: 0", "2 Good: 0"]
+    assert [cell.text for cell in rows["some agree", "constant"][4:]] == ["0 Bad: 0", "1 Medium: −100", "2 Good: +100"]
 
 
 def test_what_was_left_out(two_judges: Dataset, report_on: ReportOn) -> None:
@@ -261,3 +273,62 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert by_cell["TQ", "hi"][5].text == "0.62"
     best = {line.about: line.says for line in summary(run)}["Best"]
     assert best.startswith("gpt-4-32k/detailed on Task quality in Hindi: usable (F1 0.62, kappa 0.31")
+
+
+def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    """Also that of the people, names alike to their eightieth letter, and names written from right to left."""
+    people, other = cycle([0, 1, 2], 20), cycle([2, 2, 2], 20)
+    long = "x" * 100
+    judges = {"people": other, f"{long}1{long}": people, f"{long}2{long}": people, "\u062d\u0643\u0645": other}
+    run = report_on(make_dataset({"en": {"A1": people, "A2": people} | judges}))
+    ours = run.rows("class_distribution", side="people", case="all items")
+    assert dict(zip(ours["level"], ours["count"], strict=True)) == {"0 Bad": 20, "1 Medium": 20, "2 Good": 20}
+    rows = {row[2].text: row for row in prediction_table(run).rows if row[1].text == "all items"}
+    assert [cell.below for cell in rows["people"][4:]] == ["0 to 20", "0 to 20", "60 to 20"]
+    raters = [name for name, kind, _ in unpacked(pack(run, {}, 10**6).blob)["raters"] if kind != "human"]
+    assert len(set(raters)) == 4
+    reasons = [cell.reason for _, _, cells in matrices(run)[0].rows for cell in cells if cell]
+    assert any(reason.startswith("\u2068\u062d\u0643\u0645\u2069, ") for reason in reasons)
+
+
+def test_judges_alike_in_model_and_prompt_keep_their_names(two_judges: Dataset, report_on: ReportOn) -> None:
+    raters = dict(two_judges.raters)
+    for judge in ("good", "constant"):
+        raters[judge] = Rater(judge, "llm", "gpt", {"model": "gpt", "prompt": None})
+    run = report_on(replace(two_judges, raters=raters))
+    assert {row[1].text for row in f1_table(run).rows} >= {"gpt (good)", "gpt (constant)"}
+    assert [table.name for table in difference_tables(run)] == ["differences_judges"]
+
+
+def test_the_floor_is_of_the_judge_with_the_most_items(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    people = cycle([0, 1, 2, 2], 15)
+    silent = cycle([None], 60)
+    run = report_on(make_dataset({"en": {"A1": people, "A2": people, "a": silent, "b": people}}))
+    (floor,) = (row for row in f1_table(run).rows if row[1].text == "most frequent class")
+    # Always Good where half is Good: 0.5 x (2 x 0.5 / 1.5) = 0.33
+    assert floor[3].text == "0.33"
+    assert [row[1].text for row in agreement_charts(run, run.audited[0])[0].numbers.rows if "class" in row[0].text] == [
+        "0.33"
+    ]
+    assert prediction_table(run).notes[1].startswith("–: no item that the judge answered")
+
+
+def test_criteria_of_any_name_become_files(make_dataset: MakeDataset, report_on: ReportOn, tmp_path: Path) -> None:
+    people = cycle([0, 1, 2], 15)
+    for name in ("a/b", "../../evil", "y" * 300):
+        criterion = Criterion(name, TASK_QUALITY.scale)
+        run = report_on(
+            make_dataset({"en": {"A1": people, "A2": people, "j": people}}, criterion, name=text.slug(name))
+        )
+        folder = tmp_path / "figures" / text.slug(name)
+        assert write_figures(run, folder, lambda done, total: None) * 3 == len(list(folder.iterdir()))
+
+
+def test_large_csv_files_make_room_for_disagreements(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    run = report_on(make_dataset({"en": {"A1": cycle([0], 300), "A2": cycle([1], 300)}}))
+    noise = random.Random(0)
+    large = "".join(noise.choice("abcdefghijklmnop") for _ in range(50_000))
+    packed = pack(run, {"large": large, "small": "a,b\n1,2\n"}, 12_000)
+    assert packed.csv == {"small"}
+    assert packed.shown > 0
+    assert unpacked(packed.blob)["csv"] == {"small": "a,b\n1,2\n"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from metal.languages import language_name
 from metal.report import svg
-from metal.report.text import figure, interval, known, name
+from metal.report.text import figure, interval, known, name, within
 from metal.report.view import Cell, Chart, TableView
 
 Scale = Callable[[float], float]  # a value's place on an axis
@@ -115,7 +115,7 @@ def _upright(x: Scale, value: float | None, top: float, height: float, class_: s
 
 
 def _dot(x: Scale, y: float, series: int, judge: str, language: str, point: Point) -> str:
-    words = f"{name(judge)}, {language_name(language)}: {figure(point.value)} {interval(point.low, point.high)}"
+    words = f"{within(judge)}, {language_name(language)}: {figure(point.value)} {interval(point.low, point.high)}"
     bar = svg.line(x(point.low), y, x(point.high), y, f"ci s{series}") if known(point.low) else ""
     return svg.element("g", svg.title(words.strip()), bar, svg.marker(x(point.value), y, series))
 
@@ -152,7 +152,7 @@ def radar(shown: Agreement) -> Chart | None:
         parts.append(_round(at, languages, values, svg.way(series)))
         for position, language in enumerate(languages):
             if known(values.get(language, math.nan)):
-                words = f"{name(judge)}, {language_name(language)}: {figure(values[language])}"
+                words = f"{within(judge)}, {language_name(language)}: {figure(values[language])}"
                 parts.append(svg.marker(*at(position, values[language]), series, svg.title(words)))
     alt = (
         f"Radar plot of weighted F1 on {shown.label}: an axis for each of {len(languages)} languages, a line for each "
@@ -183,7 +183,7 @@ def _in_words(shown: Agreement) -> str:
         if values:
             low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
             ranges.append(
-                f"{name(judge)} from {figure(values[low])} ({language_name(low)}) to "
+                f"{within(judge)} from {figure(values[low])} ({language_name(low)}) to "
                 f"{figure(values[high])} ({language_name(high)})"
             )
     return "; ".join(ranges) + "." if ranges else "No figure is defined."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metal.languages import language_name
 from metal.report import svg
-from metal.report.text import figure, interval, known, name
+from metal.report.text import figure, interval, known, name, within
 from metal.report.view import Cell, Chart, TableView
 
 CROWDED = 40  # more dots than this go without the language beside them
@@ -60,7 +60,7 @@ def f1_against_kappa(key: str, label: str, found: Sequence[Dot], judges: Sequenc
     ]
     for dot in drawn:
         words = (
-            f"{name(dot.judge)}, {language_name(dot.language)}: F1 {figure(dot.f1)}, kappa {figure(dot.kappa)} "
+            f"{within(dot.judge)}, {language_name(dot.language)}: F1 {figure(dot.f1)}, kappa {figure(dot.kappa)} "
             f"{interval(dot.kappa_low, dot.kappa_high)}"
         )
         parts.append(
@@ -92,4 +92,6 @@ def f1_against_kappa(key: str, label: str, found: Sequence[Dot], judges: Sequenc
         heads=2,
     )
     title = f"{label} ({part})" if part else label
-    return Chart(file, title, alt, svg.drawing(top + height + bottom_room, *parts), numbers)
+    left_out = len(found) - len(drawn)
+    notes = (f"{left_out} of {len(found)} not drawn: kappa or F1 is undefined.",) if left_out else ()
+    return Chart(file, title, alt, svg.drawing(top + height + bottom_room, *parts), numbers, notes)

@@ -11,6 +11,7 @@ from metal.report.text import name
 from metal.report.view import Cell, Chart, TableView
 
 MOST_CLASSES = 9  # more classes than this cannot be told apart by shade
+GREY = "#9aa0ab"
 
 
 @dataclass(frozen=True)
@@ -22,24 +23,22 @@ class Bar:
     counts: Mapping[str, int]
 
 
-def class_bars(
-    key: str, label: str, criterion: Criterion, classes: Sequence[str], found: Sequence[Bar]
-) -> Chart | None:
-    """A bar of shares for each entry, the counts in it; None where there are too many classes for shades.
+def class_bars(key: str, label: str, criterion: Criterion, found: Sequence[Bar]) -> Chart:
+    """A bar of shares for each entry, the counts in it; with too many classes for shades, the numbers alone.
 
-    classes: the names of the levels, then further ones (no class, no answer), which are grey.
+    What is no level of the scale (no class, no answer) is grey and comes last.
     """
-    levels = len(criterion.scale.levels)
-    if levels > MOST_CLASSES:
-        return None
+    levels = [level.shown for level in criterion.scale.levels]
     lower = criterion.direction == "lower"
-    fills = {
-        level: svg.class_fill(place, levels, lower_is_better=lower) if place < levels else "#9aa0ab"
-        for place, level in enumerate(classes)
-    }
-    used = [
-        level for place, level in enumerate(classes) if place < levels or any(bar.counts.get(level) for bar in found)
-    ]
+    fills = {level: svg.class_fill(place, len(levels), lower_is_better=lower) for place, level in enumerate(levels)}
+    others = [level for level in dict.fromkeys(level for bar in found for level in bar.counts) if level not in fills]
+    fills |= dict.fromkeys(others, GREY)
+    used = [*levels, *(level for level in others if any(bar.counts.get(level) for bar in found))]
+    alt = f"Bars of the classes given on {criterion.label or criterion.name}: " + _in_words(found, used)
+    numbers = _numbers(key, label, found, used)
+    if len(levels) > MOST_CLASSES:
+        note = f"{len(levels)} classes cannot be told apart by shade: the numbers alone."
+        return Chart(key, label, alt, "", numbers, (note,))
     swatches = [(svg.element("rect", x=4, y=-6, width=16, height=12, fill=fills[level]), name(level)) for level in used]
     head, y = svg.legend(swatches, 0)
     left, right = 128.0, svg.WIDTH - 44.0
@@ -67,8 +66,7 @@ def class_bars(
             start += width
         parts.append(svg.text(svg.WIDTH, y + 12, f"{total:,}", class_="soft", anchor="end"))
         y += 20
-    alt = f"Bars of the classes given on {criterion.label or criterion.name}: " + _in_words(found, used)
-    return Chart(key, label, alt, svg.drawing(y + 6, *parts), _numbers(key, label, found, used))
+    return Chart(key, label, alt, svg.drawing(y + 6, *parts), numbers)
 
 
 def _in_words(found: Sequence[Bar], used: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ function unpack() {
 // ---------------------------------------------------------------- verdicts, signatures, downloads
 
 function showReason(button) {
-  $("reason").textContent = button.dataset.reason;
+  $("reason").textContent = $(button.dataset.why).textContent;
   $("reason").hidden = false;
   for (const other of document.querySelectorAll("button.v[aria-pressed]")) other.removeAttribute("aria-pressed");
   button.setAttribute("aria-pressed", "true");
@@ -226,7 +226,8 @@ async function browse() {
     const [section, query] = hash.split("?", 2);
     if (section === "disagreements" && query !== undefined) {
       clear();
-      for (const [key, value] of new URLSearchParams(query)) if (filters.elements[key]) filters.elements[key].value = value;
+      const wanted = new URLSearchParams(query);
+      for (const field of filters.elements) if (wanted.has(field.name)) field.value = wanted.get(field.name);
       search();
       $("disagreements").scrollIntoView();
       return;
