@@ -187,7 +187,7 @@ def write_figures(run: Run, folder: Path, advance: Callable[[int, int], None]) -
         import vl_convert
     except ImportError:
         raise MissingExtra("writing charts as PDF and PNG", "figures") from None
-    drawn = charts(run)
+    drawn = [chart for chart in charts(run) if chart.svg]
     folder.mkdir(parents=True, exist_ok=True)
     for done, chart in enumerate(drawn):
         advance(done, len(drawn))

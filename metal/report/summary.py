@@ -14,6 +14,7 @@ from metal.report.run import Run
 from metal.report.text import figure, interval, known, listed, percent, plural, signed, within
 
 HIGH_F1 = 0.7
+MOST_NAMED = 4
 LOW_COVERAGE = 0.95
 
 
@@ -76,6 +77,8 @@ def _scope(run: Run) -> str:
 
 def _counts(cells: Sequence[dict[str, Any]]) -> str:
     found = Counter(cell["verdict"] for cell in cells)
+    if len(cells) == 1:
+        return f"There is one: {cells[0]['verdict']}."
     parts = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]]
     if found[TOO_FEW] == len(cells):
         return (
@@ -86,8 +89,7 @@ def _counts(cells: Sequence[dict[str, Any]]) -> str:
 
 
 def _where(cell: dict[str, Any], run: Run) -> str:
-    criterion = run.criteria[cell["criterion"]]
-    return f"{within(cell['judge'])} on {criterion.label or criterion.name} in {language_name(cell['language'])}"
+    return f"{within(cell['judge'])} on {_label(cell['criterion'], run)} in {language_name(cell['language'])}"
 
 
 def _low_kappa(cell: dict[str, Any]) -> float:
@@ -124,7 +126,7 @@ def _worst(decided: Sequence[dict[str, Any]], run: Run) -> str:
 
 
 def _trusted_most(decided: Sequence[dict[str, Any]], run: Run, column: str) -> Line | None:
-    """Where (language, criterion) or who (judge) is usable most and least often; None with one only.
+    """Where (language, criterion) or who (judge) is usable most and least often; None where all are alike.
 
     The share of verdicts that are usable, with or without care, among those that could be given.
     """
@@ -137,12 +139,15 @@ def _trusted_most(decided: Sequence[dict[str, Any]], run: Run, column: str) -> L
     high, low = max(shares.values()), min(shares.values())
     about, link = {"judge": ("Judges", ""), "language": ("Languages", "in "), "criterion": ("Criteria", "on ")}[column]
     if high == low:
-        return Line(about, f"No difference in how often judges are usable: {percent(high)} of verdicts each.")
+        return None
 
     def extreme(share: float) -> str:
         keys = [key for key in found if shares[key] == share]
         of = "" if len(keys) > 1 else f" of {len(found[keys[0]])}"
-        return f"{link}{listed([_called(key, run, column) for key in keys])} ({percent(share)}{of})"
+        named = listed([_called(key, run, column) for key in keys])
+        if len(keys) > MOST_NAMED:
+            named = f"{len(keys)} {about.lower()} alike"
+        return f"{link}{named} ({percent(share)}{of})"
 
     return Line(about, f"Usable, with or without care, most often {extreme(high)}, least often {extreme(low)}.")
 
@@ -150,7 +155,11 @@ def _trusted_most(decided: Sequence[dict[str, Any]], run: Run, column: str) -> L
 def _called(key: str, run: Run, column: str) -> str:
     if column == "judge":
         return within(key)
-    return language_name(key) if column == "language" else run.criteria[key].label or key
+    return language_name(key) if column == "language" else _label(key, run)
+
+
+def _label(criterion: str, run: Run) -> str:
+    return within(run.criteria[criterion].label or criterion)
 
 
 def _prompts(run: Run) -> str:
@@ -197,10 +206,7 @@ def _people(run: Run) -> str:
     best, worst = max(rows, key=lambda row: row["fleiss_kappa"]), min(rows, key=lambda row: row["fleiss_kappa"])
 
     def told(row: dict[str, Any]) -> str:
-        criterion = run.criteria[row["criterion"]]
-        return (
-            f"{criterion.label or criterion.name} in {language_name(row['language'])} ({figure(row['fleiss_kappa'])})"
-        )
+        return f"{_label(row['criterion'], run)} in {language_name(row['language'])} ({figure(row['fleiss_kappa'])})"
 
     weak = [row for row in rows if not (known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] > 0)]
     if len(rows) == 1:

@@ -17,7 +17,7 @@ import pytest
 from metal.cli.run_folder import read_run, write_figures, write_report
 from metal.dataset import Dataset
 from metal.formats import read as read_draft
-from metal.records import Criterion, Rater
+from metal.records import Criterion, Level, Rater, Scale
 from metal.report import text
 from metal.report.differences import difference_tables, prompt_charts
 from metal.report.disagreements import pack
@@ -146,7 +146,7 @@ def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, re
     assert lines["Judges"] == (
         "Usable, with or without care, most often good (100% of 2), least often constant (0% of 2)."
     )
-    assert lines["Languages"] == "No difference in how often judges are usable: 50% of verdicts each."
+    assert "Languages" not in lines  # they are alike
     assert "that people are right" in lines["Not to be concluded"]
     assert "two languages differ" in lines["Not to be concluded"]
 
@@ -332,3 +332,14 @@ def test_large_csv_files_make_room_for_disagreements(make_dataset: MakeDataset, 
     assert packed.csv == {"small"}
     assert packed.shown > 0
     assert unpacked(packed.blob)["csv"] == {"small": "a,b\n1,2\n"}
+
+
+def test_where_many_classes_cannot_be_drawn_their_numbers_stand(
+    make_dataset: MakeDataset, report_on: ReportOn, tmp_path: Path
+) -> None:
+    many = Criterion("topic", Scale("nominal", tuple(Level(n, f"topic {n}") for n in range(12))))
+    people = cycle([*range(12)], 5)
+    run = report_on(make_dataset({"en": {"A1": people, "A2": people, "j": people}}, many))
+    assert "12 classes cannot be told apart by shade: the numbers alone." in page(run)
+    write_figures(run, tmp_path, lambda done, total: None)
+    assert {file.stem for file in tmp_path.glob("*.svg")} == {"dots_topic", "f1_kappa_topic"}
