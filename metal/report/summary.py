@@ -77,15 +77,13 @@ def _scope(run: Run) -> str:
 
 def _counts(cells: Sequence[dict[str, Any]]) -> str:
     found = Counter(cell["verdict"] for cell in cells)
-    if len(cells) == 1:
-        return f"There is one: {cells[0]['verdict']}."
+    if len(found) == 1:
+        (verdict,) = found
+        number = "There is one" if len(cells) == 1 else f"All {len(cells):,}, one a judge, language and criterion"
+        more = " Neither good nor bad has been shown of any judge." if verdict == TOO_FEW else ""
+        return f"{number}: {verdict}.{more}"
     parts = [f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict]]
-    if found[TOO_FEW] == len(cells):
-        return (
-            f"All {plural(len(cells), 'verdict')}, one a judge, language and criterion: {TOO_FEW}. Neither good nor "
-            "bad has been shown of any judge."
-        )
-    return f"Of {plural(len(cells), 'verdict')}, one a judge, language and criterion: {listed(parts)}."
+    return f"Of {len(cells):,}, one a judge, language and criterion: {listed(parts)}."
 
 
 def _where(cell: dict[str, Any], run: Run) -> str:

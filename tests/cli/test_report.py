@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.test_commands import DEMO, metal, words
@@ -85,6 +87,19 @@ def test_without_the_extra_nothing_is_written(folder: Path) -> None:
     assert not (folder / "none").exists()
 
 
+def reword(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def retype(path: Path, column: str) -> None:
+    """A column of x in place of what it was."""
+    table = pq.read_table(path)
+    place = table.column_names.index(column)
+    pq.write_table(table.set_column(place, column, pa.array(["x"] * table.num_rows)), path)
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -100,7 +115,14 @@ def test_without_the_extra_nothing_is_written(folder: Path) -> None:
             ),
             "no column 'against_all_f1'. Run `metal audit` again",
         ),
-        (lambda run: (run / "raters.jsonl").unlink(), "the file is missing"),
+        (lambda run: (run / "raters.jsonl").unlink(), "raters.jsonl: the file is missing. Run `metal audit` again"),
+        (lambda run: (run / "raters.jsonl").write_text(""), "'lexical' of the tables is not in raters.jsonl"),
+        (lambda run: (run / "warnings.txt").unlink(), "warnings.txt: the file is missing"),
+        (lambda run: (run / "warnings.txt").write_bytes(b"\xff"), "warnings.txt: not UTF-8"),
+        (lambda run: (run / "run.toml").write_text(""), "run.toml names no command"),
+        (lambda run: reword(run / "run.toml", "task_quality]", "other]"), "criterion 'task_quality' of the tables"),
+        (lambda run: retype(run / "disagreements.parquet", "ratings"), "not the columns of disagreements"),
+        (lambda run: retype(run / "tables" / "verdicts.parquet", "verdict"), "verdict 'x' of the tables"),
     ],
 )
 def test_a_spoiled_run_is_told_from_a_good_one(folder: Path, tmp_path: Path, spoil: object, message: str) -> None:
