@@ -206,7 +206,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["import", "table", "nofile.csv", "--out", "y", "--kind", "A1"], "write NAME=VALUE"),
     (["import", "table", "nofile.csv", "--out", "y", "--levels", "a=b"], "NUMBER=LABEL"),
     (["import", "hf", "nobody/nothing", "--out", "y"], "huggingface.co cannot be reached"),
-    (["export", str(DEMO), "--to", "csv", "--out", "."], "exists"),
+    (["export", str(DEMO), "--to", "csv", "--out", "."], "is a folder; give a file"),
     (["frobnicate"], "No such command"),
     (["audit", "--frob"], "No such option"),
 ]
