@@ -160,7 +160,7 @@ def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criter
 
 def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion:
     """A criterion from its TOML table. Unknown keys are refused by name."""
-    known = ["abbreviation", "label", "question", "measure", "direction", "levels"]
+    known = ["abbreviation", "label", "question", "measure", "direction", "levels", "range"]
     for key in entry:
         if key not in known:
             raise UnknownName(f"{path}: criterion {name}: key", key, known)
@@ -168,8 +168,11 @@ def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion
         levels = tuple(Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", []))
     except (KeyError, TypeError, ValueError):
         raise DataError(path, f"criterion {name}: levels", 'Each is { value = 0, label = "Bad" }') from None
+    ends = entry.get("range", [None, None])
+    if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int | float | None) for end in ends)):
+        raise DataError(path, f"criterion {name}: range {ends!r}", "It is two numbers: range = [1, 5]")
     try:
-        scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels)
+        scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
         return Criterion(
             name,
             scale,
@@ -331,6 +334,8 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
             {"value": int(level.value) if float(level.value).is_integer() else level.value, "label": level.label}
             for level in criterion.scale.levels
         ]
+    if criterion.scale.low is not None:
+        record["range"] = [criterion.scale.low, criterion.scale.high]
     return record
 
 

@@ -163,7 +163,8 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
     for code, name in enumerate(facts["criterion"].cat.categories):
         rows = np.flatnonzero((codes == code) & answered)
         scale = criteria[name].scale
-        wrong = ~np.isin(score[rows], scale.values) if scale.levels else ~np.isfinite(score[rows])
+        distinct = np.unique(score[rows])
+        wrong = np.isin(score[rows], [value for value in distinct if not scale.allows(float(value))])
         if wrong.any():
             row = int(rows[np.flatnonzero(wrong)[0]])
             raise DataError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +15,8 @@ import pyarrow as pa
 
 from metal.errors import DataError, UsageError, nearest
 from metal.json_files import not_utf8, read_jsonl
-from metal.ratings import FACTS, row_of, tidy_facts
+from metal.ratings import FACTS, facts_from, row_of, tidy_facts
+from metal.records import Rating
 
 FORMATS = (".parquet", ".csv", ".jsonl")
 REQUIRED_FACTS = ("output", "criterion", "rater", "score")
@@ -176,6 +178,28 @@ def _cast(path: Path, table: pa.Table) -> pa.Table:
         return table.cast(pa.schema([(name, _TYPES[name]) for name in table.column_names]))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise DataError(path, f"columns of the wrong type ({error})", "score is a number, the rest is text") from None
+
+
+def write_ratings(ratings: Iterable[Rating], path: Path, rows: int = 20_000) -> int:
+    """Write ratings as Parquet, so many rows at a time, whole or not at all; how many there were."""
+    import pyarrow.parquet as pq
+
+    partial = path.with_name(path.name + ".part")
+    schema, written = pa.schema(list(_TYPES.items())), 0
+    with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+        for part in batched(ratings, rows):
+            frame = facts_from(part).loc[:, list(FACTS)]
+            writer.write_table(pa.Table.from_pandas(frame, preserve_index=False).cast(schema))
+            written += len(frame)
+    os.replace(partial, path)
+    return written
+
+
+def batched(ratings: Iterable[Rating], rows: int) -> Iterator[list[Rating]]:
+    """The ratings in lists of at most so many."""
+    following = iter(ratings)
+    while part := list(islice(following, rows)):
+        yield part
 
 
 def write_facts(facts: pd.DataFrame, path: Path) -> None:

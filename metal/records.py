@@ -41,11 +41,14 @@ class Level:
 class Scale:
     """The answers a criterion allows, worst to best as listed by its author.
 
-    levels is empty for a continuous score (measure "interval"), which class-based figures leave out.
+    levels is empty for a continuous score (measure "interval"), which class-based figures leave out; low and high
+    are then its ends, where it has them.
     """
 
     measure: Measure
     levels: tuple[Level, ...] = ()
+    low: float | None = None
+    high: float | None = None
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
@@ -62,6 +65,18 @@ class Scale:
             raise DataError("scale", f"level labels {labels}", "they must be different")
         if self.measure != "nominal" and values != sorted(values):
             raise DataError("scale", f"level values {values} do not rise", "list them in rising order")
+        if (self.low is None) != (self.high is None) or (self.levels and self.low is not None):
+            raise DataError("scale", "a range needs both ends, and no levels", "write range = [1, 5]")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise DataError("scale", f"range {self.low:g} to {self.high:g}", "the first end is the lower one")
+
+    def allows(self, score: float) -> bool:
+        """Whether this is a score on the scale."""
+        if self.levels:
+            return score in self.values
+        if self.low is not None and self.high is not None:
+            return self.low <= score <= self.high
+        return math.isfinite(score)
 
     @cached_property
     def values(self) -> tuple[float, ...]:
@@ -70,6 +85,8 @@ class Scale:
 
     def describe(self) -> str:
         """For messages: `0 Bad, 1 Medium, 2 Good`."""
+        if self.low is not None and self.high is not None:
+            return f"{self.low:g} to {self.high:g}"
         if not self.levels:
             return "any number"
         return ", ".join(level.shown for level in self.levels)

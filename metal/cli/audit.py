@@ -82,7 +82,8 @@ def audit(
     from metal.audit.audit import audit as run
     from metal.audit.settings import AuditSettings
     from metal.cli import audit_text, show
-    from metal.cli.run_folder import manifest, records, write_audit
+    from metal.cli.manifest import manifest
+    from metal.cli.run_folder import records, write_audit
     from metal.folders import check_new
 
     out = out or Path("runs") / dataset.resolve().name

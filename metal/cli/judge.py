@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import click
@@ -11,41 +10,108 @@ from metal.cli import options
 
 
 @click.command(short_help="Let judges rate every output.")
-@options.dataset
-@options.names("--judge", "-j", what="Judge to run: majority, random, lexical. May be given several times.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write, e.g. runs/baselines.")
+@click.argument("dataset", type=click.Path(path_type=Path), required=False)
+@options.names("--judge", "-j", what="Judge to run, e.g. openai:gpt-4o, a name of judges.toml, or a baseline.")
+@options.names("--prompt", "-p", what="Prompt: simple, detailed, or your own. [default: detailed]")
+@options.names("--criteria", "-c", what="Criteria; default all.")
+@options.names("--languages", "-l", what="Languages; default all.")
+@click.option("--out", type=click.Path(path_type=Path), help="Run folder. [default: runs/DATASET-judges]")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was stopped.")
+@click.option("--dry-run", is_flag=True, help="Show calls, tokens, cost, time and the first prompt; send nothing.")
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before more than this is spent.")
+@click.option("--ask/--yes", default=None, help="Ask before spending. [default: ask in a terminal]")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Make at most N calls; resume for the rest.")
+@click.option(
+    "--sample", type=click.IntRange(min=1), default=None, metavar="N", help="Judge N outputs, drawn evenly by language."
+)
+@click.option("--repeat", type=click.IntRange(1, 50), default=1, metavar="K", help="Ask K times, for self-agreement.")
+@click.option(
+    "--reask",
+    type=click.IntRange(0, 5),
+    default=1,
+    show_default=True,
+    help="How often to ask again after a reply without a verdict.",
+)
+@click.option(
+    "--reuse", type=click.Path(path_type=Path), multiple=True, metavar="RUN", help="Take its answers, unpaid."
+)
+@click.option("--prompts", type=click.Path(path_type=Path), multiple=True, metavar="DIR", help="Your own prompts.")
+@click.option("--prompt-language", default="", metavar="CODE", help="Language of the prompts. [default: English]")
+@options.names("--flip", what="Criteria whose rubric scores the other way round than the dataset.")
+@click.option("--base-url", default="", metavar="URL", help="Where openai-compatible: models are.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Calls in flight. [default: 16]")
 @options.seed
 @options.force
-def judge(dataset: Path, judge: tuple[str, ...], out: Path, seed: int, force: bool) -> None:
-    """Let judges rate every output of DATASET on every criterion.
+def judge(
+    dataset: Path | None,
+    judge: tuple[str, ...],
+    prompt: tuple[str, ...],
+    criteria: tuple[str, ...],
+    languages: tuple[str, ...],
+    out: Path | None,
+    resume: Path | None,
+    dry_run: bool,
+    max_cost: float | None,
+    ask: bool | None,
+    limit: int | None,
+    sample: int | None,
+    repeat: int,
+    reask: int,
+    reuse: tuple[Path, ...],
+    prompts: tuple[Path, ...],
+    prompt_language: str,
+    flip: tuple[str, ...],
+    base_url: str,
+    concurrency: int | None,
+    seed: int,
+    force: bool,
+) -> None:
+    """Let judges rate every output of DATASET on every criterion, one call each, at temperature 0.
 
-    So far the judges are baselines, the floor that an LLM judge has to beat. They need no network:
+    A judge is a model and a prompt. Models are named PROVIDER:MODEL; `metal judges list` shows providers, the keys
+    they need and the judges of your judges.toml. METAL's prompts are `simple` and `detailed` (`metal prompt show`).
+    Baselines need no network: majority, random, lexical.
+
+    Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut, goes on with
+    --resume and pays for nothing twice; the same command with more judges, prompts, criteria or languages asks only
+    what is new. `metal audit DATASET RUN` puts the judges beside the people.
 
     \b
-      majority  the people's most frequent class in the other languages (with one
-                language: in other folds); never fitted on the items it rates
-      random    a seeded draw with those class frequencies
-      lexical   transparent rules on overlap, length, repetition and script
-
-    The ratings are written to a run folder, which `metal audit DATASET RUN` adds to the dataset's own.
-
-    \b
-    Example:
-      metal judge datasets/demo --judge majority,lexical --out runs/baselines
-      metal audit datasets/demo runs/baselines
+    Examples:
+      metal judge datasets/demo -j openai:gpt-4o-mini -p simple,detailed --dry-run
+      metal judge datasets/demo -j openai:gpt-4o,vertex:gemini-2.5-pro --max-cost 5
+      metal judge datasets/demo -j openai-compatible:qwen3 --base-url http://127.0.0.1:8000/v1
+      metal judge --resume runs/demo-judges
+      metal judge datasets/demo -j majority,lexical --out runs/baselines
     """
-    from metal.cli import show
-    from metal.cli.run_folder import manifest, write_judgements
-    from metal.judges.baselines import BASELINES, run_baselines
+    from metal.cli.judge_folder import Request, read_request, wire
+    from metal.cli.judging import Wish, carry_out
+    from metal.errors import UsageError
 
-    loaded = options.load(dataset)
-    chosen = judge or tuple(BASELINES)
-    raters, facts = run_baselines(loaded, chosen, seed=seed)
-    about = manifest("judge", loaded, [dataset], {"judges": list(chosen), "seed": seed}, chosen)
-    write_judgements(out, raters, facts, about, force=force)
-    answered = int(facts["score"].notna().sum())
-    show.say(f"{len(facts):,} ratings by {', '.join(chosen)} ({answered:,} answered) in {out}")
-    missing = facts[facts["score"].isna()]
-    for (rater, reason), count in Counter(zip(missing["rater"], missing["reason"], strict=True)).items():
-        show.say(f"  {rater}: {count:,} without an answer ({reason})")
-    show.say(f"Next: metal audit {dataset} {out}", wrap=False)
+    if resume:
+        if dataset or judge or out or force:
+            raise UsageError(
+                f"--resume {resume} takes dataset and judges from the run; to add some, name all of them with --out"
+            )
+        request, settings = read_request(resume)
+        dataset, out = Path(settings["dataset"]), resume
+    else:
+        if not dataset or not judge:
+            raise UsageError("give a dataset and --judge, e.g. metal judge datasets/demo --judge openai:gpt-4o-mini")
+        request = Request(
+            judges=tuple(dict.fromkeys(judge)),
+            prompts=tuple(dict.fromkeys(prompt)) or ("detailed",),
+            criteria=tuple(dict.fromkeys(criteria)),
+            languages=tuple(dict.fromkeys(languages)),
+            sample=sample or 0,
+            seed=seed,
+            repeat=repeat,
+            reask=reask,
+            prompt_language=prompt_language,
+            prompt_folders=tuple(map(str, prompts)),
+            flip=tuple(dict.fromkeys(flip)),
+            base_url=base_url,
+        )
+    out = out or Path("runs") / f"{dataset.resolve().name}-judges"
+    wired = wire(request, dataset, concurrency)
+    carry_out(wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force))

@@ -1,12 +1,11 @@
-"""Run folders. An audit's: run.toml, raters.jsonl, warnings.txt, tables/ (CSV, JSON, Parquet),
-disagreements.parquet, report.html. A judges': run.toml, raters.jsonl, ratings.parquet.
+"""An audit's run folder: run.toml, raters.jsonl, warnings.txt, tables/ (CSV, JSON, Parquet), disagreements.parquet,
+report.html.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
-from metal import __version__
 from metal.audit.disagreements import SCHEMA
 from metal.audit.verdict import VERDICTS
 from metal.csv_cells import csv_text
-from metal.dataset import Dataset, criterion_record, rater_record, read_criterion, read_raters, read_toml
+from metal.dataset import Dataset, rater_record, read_criterion, read_raters, read_toml
 from metal.errors import DataError, MissingExtra, UsageError
 from metal.folders import new_file, new_folder
 from metal.json_files import write_jsonl
-from metal.ratings_files import write_facts
-from metal.records import Manifest, Rater
+from metal.records import Manifest
 from metal.report.latex import beyond_latin, to_latex
 from metal.report.page import charts, page, tables
 from metal.report.run import TABLES, Run
@@ -32,34 +29,6 @@ from metal.report.svg import standalone
 
 if TYPE_CHECKING:
     from metal.audit.audit import Audit
-
-LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "krippendorff")
-
-
-def manifest(
-    command: str,
-    dataset: Dataset,
-    paths: Iterable[Path],
-    settings: Mapping[str, Any],
-    raters: Iterable[str] = (),
-    signature: str = "",
-) -> Manifest:
-    """The manifest of a run over a dataset and the run folders added to it."""
-    first, *more = [str(path) for path in paths]
-    described = {"path": first, "identity": dataset.identity, "digest": dataset.digest, "more": more}
-    described |= {key: value for key, value in vars(dataset.card).items() if value}
-    criteria = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
-    return Manifest(command, __version__, (described,), settings, _versions(), tuple(raters), signature, criteria)
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def write_audit(folder: Path, found: Audit, dataset: Dataset, about: Manifest, *, force: bool) -> None:
@@ -212,16 +181,6 @@ def write_latex(run: Run, folder: Path) -> tuple[int, bool]:
         with new_file(folder / f"{name}.tex") as partial:
             partial.write_text(text, encoding="utf-8")
     return len(written), not any(map(beyond_latin, written.values()))
-
-
-def write_judgements(
-    folder: Path, raters: Iterable[Rater], facts: pd.DataFrame, about: Manifest, *, force: bool
-) -> None:
-    """A judges' run folder: raters.jsonl and ratings.parquet, which `metal audit DATASET RUN` adds to a dataset."""
-    with new_folder(folder, force=force) as partial:
-        (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
-        write_jsonl(partial / "raters.jsonl", (rater_record(rater) for rater in raters))
-        write_facts(facts, partial / "ratings.parquet")
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -18,4 +18,5 @@ METAL_CRITERIA = (
 def metal_criterion(name: str) -> Criterion:
     """One of METAL_CRITERIA."""
     path = bundled("prompts") / "criteria" / f"{name}.toml"
-    return read_criterion(name, read_toml(path), path)
+    texts = ("simple", "detailed")  # what judges are told, see metal.judges.rubric
+    return read_criterion(name, {key: value for key, value in read_toml(path).items() if key not in texts}, path)

@@ -1,0 +1,198 @@
+"""What `metal judge` prints: estimates, progress, the closing table."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metal.cli import show
+from metal.cli.judge_folder import Finished, Wired, models_of
+from metal.judges.cost import Estimate
+from metal.judges.plan import Call
+
+if TYPE_CHECKING:
+    from metal.judges.runner import Progress, Run
+
+QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
+
+
+def dollars(amount: float | None) -> str:
+    """`$1.20`, `under $0.01`; `-` where it is not known."""
+    if amount is None:
+        return "-"
+    return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else "<$0.01"
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def thousands(count: float) -> str:
+    """`950`, `12k`, `3.4M`."""
+    if count < 1000:
+        return f"{count:.0f}"
+    return f"{count / 1000:.0f}k" if count < 1e6 else f"{count / 1e6:.1f}M"
+
+
+def show_estimates(coming: Sequence[Estimate], wired: Wired, *, first_prompt: bool = False) -> None:
+    """Calls, tokens, cost and time to come, a row a model; with first_prompt, what would be sent first."""
+    rows = [
+        [
+            one.model.name,
+            f"{one.calls:,}",
+            f"{one.known:,}",
+            thousands(one.tokens_in),
+            thousands(one.tokens_out),
+            dollars(one.cost),
+            duration(one.seconds),
+        ]
+        for one in coming
+    ]
+    plan = wired.plan
+    prompts = ", ".join(prompt.name for prompt in plan.prompts)
+    show.table(
+        f"Calls to make: {len(plan.outputs):,} outputs, {len(plan.criteria)} criteria, prompts {prompts}"
+        + (f", {plan.repeat} times" if plan.repeat > 1 else ""),
+        ["model", "calls", "known", "tokens in", "tokens out", "cost", "time"],
+        rows,
+        note=_estimate_note(coming),
+    )
+    first = next((one.first for one in coming if one.first), None)
+    if first_prompt and first:
+        show.console().print()
+        show_call(first)
+        show.say("Nothing was sent.")
+
+
+def _estimate_note(coming: Sequence[Estimate]) -> str:
+    dates = sorted({one.model.price.as_of for one in coming if one.model.price and one.model.price.as_of})
+    notes = ["Tokens, cost and time are estimates; tokens may be off by a third."]
+    if dates:
+        notes.append(f"List prices of {', '.join(dates)}; judges.toml takes your own.")
+    if any(one.cost is None for one in coming):
+        notes.append("-: price not known; give it in judges.toml.")
+    return " ".join(notes)
+
+
+def show_call(call: Call) -> None:
+    """Exactly what is sent for a call."""
+    show_message(call.message.system, call.message.user)
+
+
+def show_message(system: str, user: str) -> None:
+    """The two messages of a prompt."""
+    for title, text in (("system", system), ("user", user)):
+        if text:
+            show.say(f"[{title}]", bold=True)
+            for line in text.split("\n"):
+                show.say(line, wrap=False)
+            show.say("")
+
+
+# ---------------------------------------------------------------- progress
+
+
+@contextmanager
+def progress(run: Run) -> Iterator[Callable[[], None]]:
+    """Progress on standard error: a bar a model in a terminal, a line now and then elsewhere."""
+    if not sys.stderr.isatty():
+        yield _quiet(run)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[more]}"), console=Console(stderr=True), transient=True) as bars:
+        tasks = [
+            bars.add_task(show.clean(one.model.name), total=one.total, completed=one.done, more="")
+            for one in run.progress
+        ]
+        began = time.monotonic()
+
+        def look() -> None:
+            for task, one in zip(tasks, run.progress, strict=True):
+                bars.update(task, completed=one.done, more=_said(one, time.monotonic() - began))
+
+        yield look
+
+
+def _quiet(run: Run) -> Callable[[], None]:
+    began = last = time.monotonic()
+
+    def look() -> None:
+        nonlocal last
+        if time.monotonic() - last >= QUIET_EVERY:
+            last = time.monotonic()
+            for one in run.progress:
+                print(f"{one.model.name}: {one.done:,} of {one.total:,}, {_said(one, last - began)}", file=sys.stderr)
+
+    return look
+
+
+def _said(one: Progress, seconds: float) -> str:
+    """`12.3/s $0.40 3 refused`."""
+    answered = sum(one.kinds.values())
+    parts = [f"{answered / seconds:.1f}/s" if seconds > 0 else ""]
+    if one.model.price:
+        parts.append(dollars(one.cost))
+    troubles = {kind: count for kind, count in one.kinds.items() if kind != "verdict"} | dict(one.retries)
+    parts += [f"{count} {kind}" for kind, count in sorted(troubles.items(), key=lambda entry: -entry[1])[:3]]
+    return " ".join(filter(None, parts))
+
+
+# ---------------------------------------------------------------- the end
+
+
+def show_finished(finished: Finished, wired: Wired, out: Path, seconds: float) -> None:
+    """The closing table, a row a judge, and what is odd about a judge's answers."""
+    rows = []
+    for name, model, _ in models_of(wired):
+        tally = finished.tallies[name]
+        other = sum(tally.kinds.values()) - tally.answered
+        low, high = tally.latency(50), tally.latency(95)
+        rows.append(
+            [
+                name,
+                f"{tally.answered:,}",
+                f"{other:,}",
+                f"{tally.retried:,}",
+                f"{thousands(tally.tokens_in)}/{thousands(tally.tokens_out)}",
+                dollars(tally.cost(model.price)),
+                f"{low:.2f}/{high:.2f}" if low is not None and high is not None else "-",
+            ]
+        )
+    if rows:
+        columns = ["judge", "answered", "no score", "retried", "tokens", "cost", "p50/p95 s"]
+        show.table("Answers", columns, rows)
+    for name, _, _ in models_of(wired):
+        for line in _oddities(name, finished):
+            show.say(line)
+    show.say(f"{finished.rows:,} ratings in {out} ({duration(seconds)})", wrap=False)
+
+
+def _oddities(name: str, finished: Finished) -> Iterator[str]:
+    tally = finished.tallies[name]
+    reasons = {kind: count for kind, count in tally.kinds.items() if kind != "verdict"}
+    if reasons:
+        listed = ", ".join(f"{count:,} {kind}" for kind, count in sorted(reasons.items(), key=lambda one: -one[1]))
+        yield f"{name}: no score: {listed}"
+    for parameter, said in tally.rejected.items():
+        yield f"{name}: asked without {parameter}, which the model rejects ({said})"
+    if len(tally.versions) > 1:
+        listed = ", ".join(f"{version} ({count:,})" for version, count in tally.versions.most_common())
+        yield f"warning: {name}: several model versions answered: {listed}"
+    if tally.wavering:
+        yield f"{name}: {tally.wavering:,} replies name two verdicts; the last one counts"
+    if tally.asked_again:
+        yield f"{name}: {tally.asked_again:,} replies came on being asked again"
+    if tally.reused:
+        yield f"{name}: {tally.reused:,} answers reused from other runs"
+    if tally.uncounted:
+        yield f"{name}: {tally.uncounted:,} replies without token counts; tokens and cost are too low"

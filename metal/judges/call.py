@@ -1,0 +1,110 @@
+"""A call to a model: what is asked, what comes back, what can go wrong. Every provider speaks these terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from metal.errors import MetalError
+from metal.judges.prompts import Message
+from metal.records import Scale
+
+# How a reply ended. COMPLETE says nothing of whether a verdict is in it.
+COMPLETE, TRUNCATED, FILTERED, REFUSED = "complete", "truncated", "filtered", "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One question to a model. schema: the JSON schema of the answer; parameters: temperature, seed, max_tokens, ..."""
+
+    message: Message
+    schema: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    structured: str
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. raw: the provider's reply as it arrived, on one line of JSON (or a JSON string of it).
+
+    model and fingerprint: what the provider says answered. Tokens are None where it does not say.
+    """
+
+    text: str
+    ending: str = COMPLETE
+    raw: bytes = b"null"
+    model: str = ""
+    fingerprint: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class CallFailed(Exception):
+    """A call that brought no reply. kind: one of the sets below; said: what the provider said, on one line.
+
+    parameter: the parameter the model rejects, where it does. wait: seconds the provider wants us to wait.
+    """
+
+    def __init__(self, kind: str, said: str = "", *, status: int = 0, wait: float = 0.0, parameter: str = "") -> None:
+        super().__init__(f"{kind}: {said}" if said else kind)
+        self.kind, self.said, self.status, self.wait, self.parameter = kind, said, status, wait, parameter
+
+
+# Worth another try: too many requests, a fault of the server's, no answer in time, the connection went.
+BUSY, SERVER, TIMEOUT, DROPPED = "too many requests", "server error", "timeout", "connection lost"
+TRANSIENT = frozenset({BUSY, SERVER, TIMEOUT, DROPPED})
+# No call of this judge can succeed until somebody changes something.
+DENIED, UNKNOWN_MODEL, QUOTA = "access denied", "model unknown", "quota used up"
+FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA})
+# This call will never succeed: the request itself is refused.
+PARAMETER, BLOCKED, TOO_LONG, REJECTED = "parameter rejected", "filtered", "too long", "request rejected"
+
+
+class JudgeStopped(MetalError):
+    """A judge that cannot go on: its key, its model, its deployment, or its provider is down."""
+
+
+class Client(Protocol):
+    """A connection to a model, for one event loop."""
+
+    async def ask(self, ask: Ask) -> Reply:
+        """One call, never retried here. Raises CallFailed."""
+
+    async def close(self) -> None:
+        """Give back connections."""
+
+
+def answer_schema(scale: Scale) -> dict[str, Any]:
+    """The JSON schema of a verdict on this scale, strict: no further keys."""
+    values = [int(value) if value.is_integer() else value for value in map(float, scale.values)]
+    if values:
+        whole = all(isinstance(value, int) for value in values)
+        score: dict[str, Any] = {"type": "integer" if whole else "number", "enum": values}
+    else:
+        score = {"type": "number"}
+    return {
+        "type": "object",
+        "properties": {"score": score, "justification": {"type": "string"}},
+        "required": ["score", "justification"],
+        "additionalProperties": False,
+    }
+
+
+@dataclass
+class Downgrades:
+    """What a model would not take, found out on the way: parameter -> what it said. Shared by all its calls."""
+
+    rejected: dict[str, str] = field(default_factory=dict)
+
+    def apply(self, parameters: Mapping[str, Any], structured: str) -> tuple[dict[str, Any], str]:
+        """Parameters and way of asking for structure, as they are still sent."""
+        kept = {key: value for key, value in parameters.items() if key not in self.rejected}
+        if "max_tokens" in self.rejected and "max_tokens" in parameters:  # newer OpenAI models know it by another name
+            kept["max_completion_tokens"] = parameters["max_tokens"]
+        if "json_object" in self.rejected:
+            structured = "none"
+        elif "json_schema" in self.rejected and structured == "json_schema":
+            structured = "json_object"
+        return kept, structured

@@ -1,0 +1,122 @@
+"""Tokens and money: estimates before a run, sums during one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from metal.errors import UsageError
+from metal.judges.models import Model
+from metal.judges.plan import Call, Plan
+
+ANSWER_TOKENS = 120  # of a verdict with two or three sentences, until replies say otherwise
+SECONDS_A_CALL = 2.0  # a guess, for the time a run may take
+
+
+@dataclass
+class Budget:
+    """What may be spent on a run, and what has been. limit None: no limit. Calls in flight count as estimated."""
+
+    limit: float | None = None
+    spent: float = 0.0
+    committed: float = 0.0
+
+    def take(self, estimate: float) -> bool:
+        """Set the cost of a call aside; False when that would go beyond the limit."""
+        if self.limit is not None and self.spent + self.committed + estimate > self.limit:
+            return False
+        self.committed += estimate
+        return True
+
+    def release(self, estimate: float) -> None:
+        """The call has ended, and what it cost has been added to what is spent."""
+        self.committed -= estimate
+
+
+@dataclass
+class TokenGuess:
+    """Tokens of a call before it is made: a rough count, put right by the calls that came back."""
+
+    guessed: float = 0.0
+    counted: float = 0.0
+    answers: int = 0
+    answer_tokens: float = 0.0
+
+    def of(self, rough: float) -> tuple[float, float]:
+        """Tokens in and out to expect of a call with that rough count."""
+        ratio = self.counted / self.guessed if self.guessed else 1.0
+        return rough * ratio, self.answer_tokens / self.answers if self.answers else ANSWER_TOKENS
+
+    def learn(self, rough: float, tokens_in: int | None, tokens_out: int | None) -> None:
+        """What a call had."""
+        if tokens_in:
+            self.guessed += rough
+            self.counted += tokens_in
+        if tokens_out is not None:
+            self.answers += 1
+            self.answer_tokens += tokens_out
+
+
+@dataclass
+class Estimate:
+    """What is to come of one model: calls still to be made, tokens, dollars (None: no price known), seconds."""
+
+    model: Model
+    calls: int = 0
+    known: int = 0
+    tokens_in: float = 0.0
+    tokens_out: float = 0.0
+    first: Call | None = field(default=None, repr=False)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars, where the price is known."""
+        return self.model.price.cost(self.tokens_in, self.tokens_out) if self.model.price else None
+
+    @property
+    def seconds(self) -> float:
+        """How long it may take: by calls in flight, or by a limit of requests or tokens a minute."""
+        model = self.model
+        bounds = [self.calls * SECONDS_A_CALL / model.concurrency]
+        if model.requests_per_minute:
+            bounds.append(60 * self.calls / model.requests_per_minute)
+        if model.tokens_per_minute:
+            bounds.append(60 * (self.tokens_in + self.tokens_out) / model.tokens_per_minute)
+        return max(bounds)
+
+
+def estimates(plan: Plan, known: Iterable[set[bytes]], limit: int | None = None) -> list[Estimate]:
+    """What each model has still to be asked. known: sets of keys that are answered already."""
+    sets = list(known)
+    found = []
+    left = limit
+    for model in plan.models:
+        one = Estimate(model)
+        seen: set[bytes] = set()
+        for call in plan.calls(model):
+            key = bytes.fromhex(call.key)
+            if key in seen:
+                continue
+            seen.add(key)
+            if any(key in keys for keys in sets):
+                one.known += 1
+                continue
+            if left is not None and one.calls >= left:
+                break
+            one.calls += 1
+            one.first = one.first or call
+            one.tokens_in += call.rough_tokens
+        one.tokens_out = one.calls * ANSWER_TOKENS
+        left = None if left is None else left - one.calls
+        found.append(one)
+    return found
+
+
+def check_priced(models: Iterable[Model]) -> None:
+    """Raises UsageError when --max-cost cannot be kept because a price is unknown."""
+    unpriced = next((model.name for model in models if not model.price), None)
+    if unpriced:
+        raise UsageError(
+            f"--max-cost: the price of {unpriced} is not known; give it in judges.toml: "
+            "price = { input = 2.5, output = 10 } (dollars a million tokens; zeros for a model of your own)"
+        )

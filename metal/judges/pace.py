@@ -1,0 +1,107 @@
+"""How fast a judge is asked: calls in flight, requests and tokens a minute, and when to stop asking.
+
+One Pace a judge. Calls in flight begin at the given bound, are cut when the provider says it is too much, and grow
+again by one for every round of answers (additive increase, multiplicative decrease). A wait that the provider asks for
+holds back all calls, because limits are an account's and not a call's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+CUT = 0.7
+STREAK = 20  # failed attempts in a row, none answered between them, after which a provider counts as down
+
+
+@dataclass
+class Allowance:
+    """Units a minute, spent evenly: each spending moves the time when the next may begin."""
+
+    a_minute: float
+    burst: float = 1.0  # seconds of allowance that may be used at once
+    _next: float = 0.0
+
+    def delay(self, amount: float, now: float) -> float:
+        """Spend the amount; seconds until it may be used."""
+        begin = max(self._next, now - self.burst)
+        self._next = begin + amount * 60.0 / self.a_minute
+        return max(0.0, begin - now)
+
+
+@dataclass
+class Pace:
+    """The pace of one judge."""
+
+    most: int
+    requests: Allowance | None = None
+    tokens: Allowance | None = None
+    limit: float = field(init=False)
+    in_flight: int = 0
+    streak: int = 0
+    last_failure: str = ""
+    _open_at: float = 0.0
+    _cut_at: float = 0.0
+    _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+    def __post_init__(self) -> None:
+        self.limit = float(self.most)
+
+    async def enter(self, tokens: float) -> None:
+        """Wait for a place, and until limits and the provider's own waits allow a request of that many tokens."""
+        while self.in_flight >= int(self.limit):
+            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            await place
+        self.in_flight += 1
+        try:
+            await self.hold(tokens)
+        except BaseException:
+            self.leave()
+            raise
+
+    async def hold(self, tokens: float) -> None:
+        """Wait until a request of that many tokens may be sent."""
+        now = time.monotonic()
+        delay = self.requests.delay(1, now) if self.requests else 0.0
+        if self.tokens:
+            delay = max(delay, self.tokens.delay(tokens, now))
+        while (delay := max(delay, self._open_at - time.monotonic())) > 0:  # others may be told to wait meanwhile
+            await asyncio.sleep(delay)
+            delay = 0.0
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self.in_flight -= 1
+        room = int(self.limit) - self.in_flight
+        while self._waiting and room > 0:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                room -= 1
+
+    def answered(self) -> None:
+        """A reply came: grow by one call in flight a round of replies."""
+        self.streak = 0
+        if self.limit < self.most:
+            self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
+
+    def failed(self, why: str) -> None:
+        """An attempt failed on their side or on the way."""
+        self.streak += 1
+        self.last_failure = why
+
+    def busy(self, wait: float, sent_at: float) -> None:
+        """Too many requests: cut once for all calls that were under way together, and hold back as long as asked."""
+        now = time.monotonic()
+        self._open_at = max(self._open_at, now + wait)
+        if sent_at >= self._cut_at:
+            self.limit = max(1.0, self.limit * CUT)
+            self._cut_at = now
+
+    @property
+    def down(self) -> bool:
+        """Whether so many attempts failed in a row that there is no point in asking on."""
+        return self.streak >= max(STREAK, 2 * int(self.limit))

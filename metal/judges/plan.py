@@ -1,0 +1,127 @@
+"""What has to be asked: every output on every criterion, by every model with every prompt, as often as wished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from metal.errors import UnknownName
+from metal.judges.call import answer_schema
+from metal.judges.models import Model
+from metal.judges.prompts import Message, Prompt
+from metal.records import Criterion, Output, Source
+
+NO_TEXT = "no text"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One question: an output, a criterion, a prompt.
+
+    key: hex digest of all that its answer may depend on. rough_tokens: about how many tokens are sent.
+    """
+
+    key: str
+    output: Output
+    criterion: str
+    prompt: Prompt
+    sample: int
+    message: Message
+    rough_tokens: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The calls of a run; the same plan always gives the same calls in the same order.
+
+    outputs: those to be judged; sources: theirs by id. repeat: how often each question is asked.
+    """
+
+    models: tuple[Model, ...]
+    prompts: tuple[Prompt, ...]
+    criteria: Mapping[str, Criterion]
+    outputs: Sequence[Output]
+    sources: Mapping[str, Source]
+    repeat: int = 1
+    _schemas: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def calls_a_model(self) -> int:
+        """Calls for each model, those of outputs without text left out."""
+        asked = sum(bool(output.text.strip()) for output in self.outputs)
+        return asked * len(self.criteria) * len(self.prompts) * self.repeat
+
+    @property
+    def without_text(self) -> int:
+        """Outputs that cannot be judged because the dataset has no text for them."""
+        return sum(not output.text.strip() for output in self.outputs)
+
+    @property
+    def without_source(self) -> int:
+        """Outputs that have to be judged without their source's text."""
+        return sum(not self.sources[output.source].text.strip() for output in self.outputs if output.text.strip())
+
+    def schema(self, criterion: str) -> dict[str, Any]:
+        """The JSON schema of an answer on the criterion."""
+        if criterion not in self._schemas:
+            self._schemas[criterion] = answer_schema(self.criteria[criterion].scale)
+        return self._schemas[criterion]
+
+    def calls(self, model: Model) -> Iterator[Call]:
+        """The calls for a model: one prompt and criterion after the other, so that providers can cache what they share."""
+        for prompt in self.prompts:
+            for criterion in self.criteria:
+                known = json.dumps([model.identity, self.schema(criterion)], sort_keys=True, default=str)
+                start = blake2b(known.encode(), digest_size=16)
+                for sample in range(1, self.repeat + 1):
+                    for output in self.outputs:
+                        if not output.text.strip():
+                            continue
+                        source = self.sources[output.source].text
+                        message = prompt.write(criterion, output.language, source, output.text)
+                        digest = start.copy()
+                        whole = f"{message.system}\0{message.user}\0{sample}"
+                        written = whole.encode("utf-8", "surrogatepass")
+                        digest.update(written)
+                        tokens = rough_tokens(len(whole), len(written))
+                        yield Call(digest.hexdigest(), output, criterion, prompt, sample, message, tokens)
+
+
+def rough_tokens(letters: int, size: int) -> float:
+    """About how many tokens a text of so many letters and bytes has: a quarter of Latin letters, half of others.
+
+    Off by a third and more; the first replies put it right (TokenGuess).
+    """
+    return (letters + (size - letters) / 2) / 4
+
+
+def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
+    """`openai:gpt-4o/simple`, as it stands in the ratings; `#2` for the second time of asking."""
+    return f"{model.name}/{prompt.name}" + (f"#{sample}" if sample > 1 else "")
+
+
+def choose_outputs(
+    outputs: Mapping[str, Output], languages: Sequence[str] = (), sample: int = 0, seed: int = 0
+) -> list[Output]:
+    """The outputs of the languages, all, or a seeded sample that takes as evenly as it can from each language."""
+    known = sorted({output.language for output in outputs.values()})
+    for language in languages:
+        if language not in known:
+            raise UnknownName("language", language, known)
+    chosen = [output for output in outputs.values() if not languages or output.language in languages]
+    if not sample or sample >= len(chosen):
+        return chosen
+    rng = np.random.default_rng(seed)
+    rounds: list[tuple[int, int, Output]] = []
+    for place, language in enumerate(known):
+        group = [output for output in chosen if output.language == language]
+        order = rng.permutation(len(group))
+        rounds += [(turn, place, group[member]) for turn, member in enumerate(order)]
+    rounds.sort(key=lambda entry: entry[:2])
+    taken = {output.output for _, _, output in rounds[:sample]}
+    return [output for output in chosen if output.output in taken]

@@ -1,0 +1,38 @@
+"""Providers: one file each. `open_client` gives the connection to a model; PROVIDERS says who makes it.
+
+To add a provider: a file here with a function `open_client(model) -> Client`, a line in OPENERS, its name in
+metal.judges.models.PROVIDERS, and its library in an extra of pyproject.toml.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from metal.errors import MissingExtra
+from metal.judges.call import Client
+from metal.judges.models import Model
+
+# provider: (module here, the library it needs, the extra that brings it)
+OPENERS = {
+    "openai": ("openai_like", "openai", "openai"),
+    "azure": ("openai_like", "openai", "openai"),
+    "openai-compatible": ("openai_like", "openai", "openai"),
+    "gemini": ("google", "google.genai", "google"),
+    "vertex": ("google", "google.genai", "google"),
+    "vertex-endpoint": ("vertex_endpoint", "google.cloud.aiplatform", "vertex"),
+    "langchain": ("langchain_chat", "langchain", "langchain"),
+}
+
+
+def open_client(model: Model) -> Client:
+    """A connection to the model, for the running event loop.
+
+    Raises MissingExtra when its library is not installed, UsageError when a key or an address is missing.
+    """
+    module, library, extra = OPENERS[model.provider]
+    try:
+        import_module(library)
+    except ImportError:
+        raise MissingExtra(f"judge {model.name}", extra) from None
+    client: Client = import_module(f"metal.judges.providers.{module}").open_client(model)
+    return client

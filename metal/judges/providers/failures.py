@@ -1,0 +1,102 @@
+"""What a provider's error means: one reading of HTTP status, error code and message for all of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from metal.judges.call import (
+    BLOCKED,
+    BUSY,
+    DENIED,
+    PARAMETER,
+    QUOTA,
+    REJECTED,
+    SERVER,
+    TOO_LONG,
+    UNKNOWN_MODEL,
+    CallFailed,
+)
+
+LONGEST = 300  # letters of a provider's message that are kept
+
+_UNWELCOME = re.compile(
+    r"unsupported|not support|n't support|not enabled|not allowed|not permitted|not available|only the default|unknown|"
+    r"unrecognized|unexpected|extra inputs|invalid|deprecated|cannot find field|must be",
+    re.I,
+)
+# How messages speak of a parameter -> its name in Model.parameters; response_format is `structured`.
+_PARAMETERS = (
+    (r"response_?format|json_?schema|json mode|json_object|structured output|response_?(?:json_?)?schema|response_?mime_?type|guided", "response_format"),
+    (r"temperature", "temperature"),
+    (r"\bseed\b", "seed"),
+    (r"max_tokens|max_output_tokens|maxoutputtokens", "max_tokens"),
+    (r"top_p|topp", "top_p"),
+    (r"top_k|topk", "top_k"),
+)  # fmt: skip
+_TOO_LONG = re.compile(r"context.{0,20}length|maximum context|too long|too large|token count .{0,40}exceeds", re.I)
+_QUOTA = re.compile(r"insufficient_quota|billing|credit balance|payment", re.I)
+_FILTER = re.compile(r"content_filter|content management policy|responsible.?ai|safety|prohibited", re.I)
+
+
+def failure(
+    status: int, said: str, *, code: str = "", parameter: str = "", wait: float = 0.0, whose: str = ""
+) -> CallFailed:
+    """The failure behind an HTTP error. whose: the key, model or deployment that the error is about, for people."""
+    short = one_line(said) or "no message"
+    told = f"HTTP {status}: {short}"
+    about = f"{code} {said}"
+    if status in (401, 403):
+        return CallFailed(DENIED, f"{whose}; {told}", status=status)
+    if status == 404:
+        return CallFailed(UNKNOWN_MODEL, f"{whose}; {told}", status=status)
+    if status == 402 or (status == 429 and not wait and _QUOTA.search(about)):
+        return CallFailed(QUOTA, told, status=status)
+    if status == 429:
+        return CallFailed(BUSY, told, status=status, wait=wait)
+    if status in (408, 409, 425) or status >= 500:
+        return CallFailed(SERVER, told, status=status, wait=wait)
+    if code == "content_filter" or (status == 400 and _FILTER.search(about)):
+        return CallFailed(BLOCKED, told, status=status)
+    if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
+        return CallFailed(TOO_LONG, told, status=status)
+    named = _parameter(parameter, said) if parameter or _UNWELCOME.search(about) else ""
+    return CallFailed(PARAMETER if named else REJECTED, told, status=status, parameter=named)
+
+
+def _parameter(told: str, said: str) -> str:
+    """The parameter that an error names, by its own name or in its message."""
+    for text in filter(None, (told, said)):
+        for pattern, name in _PARAMETERS:
+            if re.search(pattern, text, re.I):
+                return name
+    return "" if "messages" in told else told.split(".")[0]
+
+
+def one_line(text: str) -> str:
+    """A message as one short line."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= LONGEST else line[:LONGEST] + "..."
+
+
+def retry_after(headers: Mapping[str, Any]) -> float:
+    """Seconds a provider asks to wait: retry-after-ms, or Retry-After in seconds or as a date; 0 without."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return max(0.0, float(milliseconds) / 1000)
+        told = str(headers.get("retry-after") or headers.get("Retry-After") or "")
+        if not told:
+            return 0.0
+        if re.fullmatch(r"\d+(\.\d+)?", told):
+            return float(told)
+        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def one_line_json(body: bytes) -> bytes:
+    """A JSON text on one line: line breaks can only stand between its parts."""
+    return body.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in body or b"\r" in body else body

@@ -1,0 +1,166 @@
+"""OpenAI, Azure OpenAI, and servers that speak OpenAI's protocol, through the openai package.
+
+Requests go through the client's low-level `post`, which leaves the body as it is: nothing is lost of a reply that
+is not what the package expects, and a call costs half the time. The package's own retries are off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+
+import httpx2
+import openai
+
+from metal.errors import UsageError
+from metal.judges.call import (
+    COMPLETE,
+    DROPPED,
+    FILTERED,
+    REFUSED,
+    SERVER,
+    TIMEOUT,
+    TRUNCATED,
+    Ask,
+    CallFailed,
+    Client,
+    Reply,
+)
+from metal.judges.models import Model
+from metal.judges.providers.failures import failure, one_line, one_line_json, retry_after
+from metal.judges.secrets import key_from_environment
+
+API_VERSION = "2024-10-21"  # of Azure, the newest that is not a preview
+ENDINGS = {"stop": COMPLETE, "length": TRUNCATED, "content_filter": FILTERED, "refusal": REFUSED}
+
+
+def open_client(model: Model) -> Client:
+    """A client for openai:, azure: and openai-compatible: models."""
+    shared: dict[str, Any] = {
+        "max_retries": 0,
+        "timeout": httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0)),
+        "default_headers": dict(model.headers),
+        "http_client": openai.DefaultAioHttpClient(
+            limits=httpx2.Limits(max_connections=model.concurrency + 8, max_keepalive_connections=model.concurrency + 8)
+        ),
+    }
+    if model.provider == "azure":
+        return OpenAILike(_azure(model, shared), model)
+    if model.provider == "openai":
+        key = key_from_environment([model.api_key_env or "OPENAI_API_KEY"], model.name)
+        return OpenAILike(openai.AsyncOpenAI(api_key=key, base_url=model.base_url or None, **shared), model)
+    url = model.base_url or os.environ["OPENAI_COMPATIBLE_BASE_URL"]
+    wanted = model.api_key_env or "OPENAI_COMPATIBLE_API_KEY"
+    # Servers of one's own mostly want no key; OpenAI's is never sent to somebody else.
+    key = key_from_environment([wanted], model.name) if model.api_key_env else os.environ.get(wanted) or "none"
+    return OpenAILike(openai.AsyncOpenAI(api_key=key, base_url=url, organization="", project="", **shared), model)
+
+
+def _azure(model: Model, shared: dict[str, Any]) -> openai.AsyncOpenAI:
+    key = key_from_environment([model.api_key_env or "AZURE_OPENAI_API_KEY"], model.name)
+    endpoint = model.base_url or os.environ.get("AZURE_OPENAI_ENDPOINT", "")
+    if not endpoint:
+        raise UsageError(
+            f"{model.name} needs your resource's address: set AZURE_OPENAI_ENDPOINT, or base_url in judges.toml"
+        )
+    if "/openai/v1" in endpoint:  # the newer address, without versions
+        return openai.AsyncOpenAI(api_key=key, base_url=endpoint, **shared)
+    version = model.api_version or os.environ.get("OPENAI_API_VERSION") or API_VERSION
+    return openai.AsyncAzureOpenAI(azure_endpoint=endpoint, api_version=version, api_key=key, **shared)
+
+
+class OpenAILike:
+    """A connection to one model."""
+
+    def __init__(self, client: openai.AsyncOpenAI, model: Model) -> None:
+        self._client, self._model = client, model
+        what = "deployment" if model.provider == "azure" else "model"
+        key = model.api_key_env or {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}.get(
+            model.provider, "OPENAI_COMPATIBLE_API_KEY"
+        )
+        self._whose = f"{what} {model.model} with the key in {key} at {client.base_url.host}"
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def ask(self, ask: Ask) -> Reply:
+        """One call. Raises CallFailed."""
+        try:
+            async with asyncio.timeout(ask.timeout):  # the client's own timeout is between two pieces of a reply
+                response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=self._body(ask))
+                body = response.content
+        except TimeoutError:
+            raise CallFailed(TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+        except openai.APITimeoutError:
+            raise CallFailed(TIMEOUT, f"no reply in {ask.timeout:g} s") from None
+        except openai.APIStatusError as error:
+            raise self._failure(error) from None
+        except (openai.APIConnectionError, httpx2.TransportError) as error:
+            cause = error.__cause__ or error
+            raise CallFailed(DROPPED, one_line(f"{self._client.base_url.host}: {cause}")) from None
+        return read_body(body)
+
+    def _body(self, ask: Ask) -> dict[str, Any]:
+        messages = [{"role": "system", "content": ask.message.system}] if ask.message.system else []
+        messages.append({"role": "user", "content": ask.message.user})
+        body: dict[str, Any] = {"model": self._model.model, "messages": messages, **ask.parameters}
+        if ask.structured == "json_schema":
+            schema = {"name": "verdict", "strict": True, "schema": ask.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif ask.structured == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        return body
+
+    def _failure(self, error: openai.APIStatusError) -> CallFailed:
+        body: dict[str, Any] = error.body if isinstance(error.body, dict) else {}
+        said = str(body.get("message") or error.response.text)
+        return failure(
+            error.status_code,
+            said,
+            code=str(body.get("code") or body.get("type") or ""),
+            parameter=str(body.get("param") or ""),
+            wait=retry_after(error.response.headers),
+            whose=self._whose,
+        )
+
+
+def read_body(body: bytes) -> Reply:
+    """The reply in the body of a chat completion. Raises CallFailed for what is none."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        raise CallFailed(SERVER, f"the reply is not JSON: {one_line(body[:200].decode('utf-8', 'replace'))}") from None
+    if not isinstance(found, dict):
+        raise CallFailed(SERVER, "the reply is not an object")
+    if isinstance(found.get("error"), dict) and not found.get("choices"):  # some routers send errors with status 200
+        error = found["error"]
+        status = error.get("code") if isinstance(error.get("code"), int) else 500
+        raise failure(status, str(error.get("message", "")), code=str(error.get("type") or ""), whose="the model")
+    choices = found.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message = choice.get("message") if isinstance(choice.get("message"), dict) else {}
+    refusal = message.get("refusal")
+    usage = found.get("usage") if isinstance(found.get("usage"), dict) else {}
+    return Reply(
+        refusal if isinstance(refusal, str) and refusal else _text(message.get("content")),
+        REFUSED if refusal else ENDINGS.get(str(choice.get("finish_reason")), COMPLETE),
+        one_line_json(body),
+        str(found.get("model") or ""),
+        str(found.get("system_fingerprint") or ""),
+        _count(usage.get("prompt_tokens")),
+        _count(usage.get("completion_tokens")),
+    )
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):  # parts, as some servers send them
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return ""
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

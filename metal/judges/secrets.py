@@ -1,0 +1,44 @@
+"""API keys: read from the environment, and taken out of everything that is written, should a provider echo them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+
+from metal.errors import UsageError
+
+HIDDEN = b"[key hidden]"
+SHORTEST = 8  # a shorter value is no key, and taking it out would tear texts apart
+
+
+class Secrets:
+    """Values that must not be written anywhere."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        written = {value for value in values if len(value) >= SHORTEST}
+        written |= {json.dumps(value)[1:-1] for value in written}
+        self._values = sorted((value.encode() for value in written), key=len, reverse=True)
+
+    def hidden(self, text: bytes) -> bytes:
+        """The text without them."""
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, HIDDEN)
+        return text
+
+
+def key_from_environment(names: Iterable[str], whose: str) -> str:
+    """The key in the first of these environment variables that is set. Raises UsageError when none is."""
+    wanted = [name for name in names if name]
+    for name in wanted:
+        if os.environ.get(name):
+            return os.environ[name]
+    raise UsageError(f"{whose} needs a key in the environment variable {' or '.join(wanted)}, which is not set")
+
+
+def known_keys() -> list[str]:
+    """The values of all environment variables that look like keys, whoever they are for."""
+    endings = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
+    found = (value for name, value in os.environ.items() if name.upper().endswith(endings))
+    return [value for value in found if len(value) >= 16 and not value.isspace()]
