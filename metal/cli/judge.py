@@ -90,9 +90,7 @@ def judge(
 
     if resume:
         if dataset or judge or out or force:
-            raise UsageError(
-                f"--resume {resume} takes dataset and judges from the run; to add some, name all of them with --out"
-            )
+            raise UsageError(f"--resume {resume} knows its dataset and judges; to add some, name all with --out")
         request, settings = read_request(resume)
         dataset, out = Path(settings["dataset"]), resume
     else:

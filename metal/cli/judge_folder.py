@@ -26,6 +26,7 @@ from metal.judges.models import Model, find_model, judges_files, named_models, w
 from metal.judges.plan import Plan, choose_outputs
 from metal.judges.prompts import Prompt, load_template
 from metal.judges.rubric import rubrics_for
+from metal.ratings import FACTS
 from metal.ratings_files import write_ratings
 from metal.records import Rating
 
@@ -159,8 +160,8 @@ def _check_same(out: Path, wired: Wired, older: Request, settings: Mapping[str, 
         had = getattr(older, different) or "all"
         shown = ", ".join(had) if isinstance(had, tuple) else had
         raise UsageError(
-            f"{out} was begun with --{different.replace('_', '-')} {shown}; ask for the same or for more of it, or give "
-            f"another --out (and --reuse {out}, so that nothing is paid twice)"
+            f"{out} was begun with --{different.replace('_', '-')} {shown}; ask for the same or for more of it, or "
+            f"give another --out (and --reuse {out}, so that nothing is paid twice)"
         )
     first = settings.get("dataset", "")
     if first != str(wired.folder) and Path(first).resolve() != wired.folder.resolve():
@@ -216,9 +217,8 @@ def read_request(out: Path) -> tuple[Request, Mapping[str, Any]]:
         known = {key: settings[key] for key in Request.__dataclass_fields__}
     except KeyError as missing:
         raise DataError(out / "run.toml", f"no {missing}", "Begin a new run with --out") from None
-    return Request(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
-    ), settings
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
+    return Request(**plain), settings
 
 
 # ---------------------------------------------------------------- the end
@@ -241,9 +241,9 @@ def finish(out: Path, wired: Wired) -> Finished:
         write_jsonl(partial, map(rater_record, chain(found.raters(), people)))
     chosen = {output.output for output in wired.plan.outputs}
     baselines = (
-        Rating(row.output, row.criterion, row.rater, row.score, row.reason, row.comment)
-        for row in facts.itertuples(index=False)
-        if row.output in chosen and row.criterion in wired.plan.criteria
+        Rating(*row)
+        for row in zip(*(facts[name] for name in FACTS), strict=True)
+        if row[0] in chosen and row[1] in wired.plan.criteria
     )
     rows = write_ratings(chain(found.ratings(), baselines), out / "ratings.parquet")
     not_asked = sum(tally.not_asked for tally in found.tallies.values())

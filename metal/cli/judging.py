@@ -40,12 +40,12 @@ class Wish:
 
 
 def carry_out(wired: Wired, out: Path, wish: Wish) -> None:
-    """`metal judge`, from the estimate to the closing table. Exits with 130 when interrupted, 2 when a judge stopped."""
+    """`metal judge`, from the estimate to the closing table. Exits with 130 when interrupted, 2 when a judge stops."""
     if wish.max_cost is not None:
         check_priced(wired.plan.models)
-    for run in wish.reuse:
-        if not (run / JOURNAL).is_file():
-            raise UsageError(f"--reuse {run}: no {JOURNAL} there; give a run folder of metal judge")
+    for other in wish.reuse:
+        if not (other / JOURNAL).is_file():
+            raise UsageError(f"--reuse {other}: no {JOURNAL} there; give a run folder of metal judge")
     if wish.dry_run:
         found = Answered() if wish.force else look_through(out / JOURNAL, wired.request.reask)
         judging_text.show_estimates(_estimates(wired, found, wish), wired, first_prompt=True)
@@ -156,7 +156,12 @@ def _stop_on_interrupt(run: Run) -> Callable[[], None]:
             loop.add_signal_handler(number, interrupted)
     except NotImplementedError:  # Windows: Ctrl-C ends the program at once; the journal has what arrived
         return lambda: None
-    return lambda: [loop.remove_signal_handler(number) for number in (signal.SIGINT, signal.SIGTERM)] and None
+
+    def restore() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    return restore
 
 
 async def _with_progress(run: Run) -> None:

@@ -39,6 +39,7 @@ class Reply:
     fingerprint: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    dropped: tuple[str, ...] = ()  # parameters that the provider's library does not send to this model
 
 
 class CallFailed(Exception):

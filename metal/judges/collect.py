@@ -43,6 +43,11 @@ class Tally:
     rejected: dict[str, str] = field(default_factory=dict)
 
     @property
+    def failed(self) -> int:
+        """Calls given up, to be made when the run is resumed."""
+        return sum(count for kind, count in self.kinds.items() if kind.startswith(FAILED_AS))
+
+    @property
     def answered(self) -> int:
         """Ratings with a score."""
         return self.kinds[VERDICT]
@@ -187,9 +192,7 @@ def rejected_before(path: Path) -> dict[str, dict[str, str]]:
 
 def lines_to_reuse(plan: Plan, journals: Iterable[Path], settled: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """(key, line) of the verdicts in other runs' journals that answer calls of the plan still open."""
-    wanted = {
-        key for model in plan.models for call in plan.calls(model) if (key := bytes.fromhex(call.key)) not in settled
-    }
+    wanted = {bytes.fromhex(call.key) for model in plan.models for call in plan.calls(model)} - settled
     for path in journals:
         for key, kind, _, line in scan(path):
             known = bytes.fromhex(key)

@@ -24,6 +24,7 @@ from metal.dataset import read_toml
 from metal.errors import DataError, UnknownName, UsageError
 
 PROVIDERS = ("openai", "azure", "gemini", "vertex", "vertex-endpoint", "openai-compatible", "langchain")
+STRUCTURED_IN_LANGCHAIN = ("openai", "azure_openai", "anthropic")
 STRUCTURED = ("json_schema", "json_object", "none")
 FILE = "judges.toml"
 
@@ -118,8 +119,7 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     """
     if name in named:
         return named[name]
-    provider, colon, model = name.partition(":")
-    if not colon or not model:
+    if not name.partition(":")[2]:
         known = [*named, *(f"{provider}:MODEL" for provider in PROVIDERS)]
         raise UnknownName("judge", name, known, "`metal judges list` shows them; name your own in judges.toml")
     return _model(name, {"model": name} | ({"base_url": base_url} if base_url else {}), "")
@@ -157,6 +157,8 @@ def _model(name: str, entry: Mapping[str, Any], where: str) -> Model:
     settings = {key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry}
     if provider == "openai-compatible" and not (settings.get("base_url") or _default_url(provider)):
         raise UsageError(f"{place}: where is it? Give --base-url, e.g. http://127.0.0.1:8000/v1, or base_url in {FILE}")
+    if provider == "langchain" and model.partition(":")[0] not in STRUCTURED_IN_LANGCHAIN:
+        settings.setdefault("structured", "none")  # LangChain has no common way that keeps the reply's own text
     return Model(
         name,
         provider,
@@ -180,9 +182,7 @@ def _price(entry: Mapping[str, Any] | None, place: str) -> Price | None:
     if not entry:
         return None
     if not all(isinstance(entry.get(key), int | float) and entry[key] >= 0 for key in ("input", "output")):
-        raise DataError(
-            place, f"price {entry!r}", "Write price = { input = 2.5, output = 10 }, dollars a million tokens"
-        )
+        raise DataError(place, f"price {entry!r}", "Write price = { input = 2.5, output = 10 }: $ a million tokens")
     return Price(float(entry["input"]), float(entry["output"]))
 
 

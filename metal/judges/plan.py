@@ -73,7 +73,7 @@ class Plan:
         return self._schemas[criterion]
 
     def calls(self, model: Model) -> Iterator[Call]:
-        """The calls for a model: one prompt and criterion after the other, so that providers can cache what they share."""
+        """The calls for a model, one prompt and criterion after the other: providers can cache what they share."""
         for prompt in self.prompts:
             for criterion in self.criteria:
                 known = json.dumps([model.identity, self.schema(criterion)], sort_keys=True, default=str)

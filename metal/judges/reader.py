@@ -24,12 +24,7 @@ OFF_SCALE = "off the scale"
 
 SCORE_KEYS = ("score", "rating", "verdict", "grade", "label", "answer")
 REASON_KEYS = ("justification", "reason", "explanation", "rationale", "comments", "comment", "reasoning")
-WORDS = {
-    word: number
-    for number, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
-    )
-}
+WORDS = dict(zero=0, one=1, two=2, three=3, four=4, five=5, six=6, seven=7, eight=8, nine=9, ten=10)  # noqa: C408
 
 _decode = json.JSONDecoder(strict=False).raw_decode
 
@@ -50,7 +45,7 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     letters: what each letter stands for, where the prompt asked for a letter. Never raises, and a score is always on
     the scale. The justification is the field of that kind in a structured reply, else the text itself.
     """
-    stripped = text.strip()
+    stripped = text.rpartition("</think>")[2].strip()  # what some open models think aloud is not their answer
     if not stripped:
         return Verdict(None, EMPTY)
     objects = _verdict_objects(stripped)
@@ -143,43 +138,47 @@ def _finite(value: float) -> float | None:
 
 _AMOUNT = r"(?<![\w.,/-])[-\N{MINUS SIGN}]?\d{1,4}(?:[.,]\d{1,2})?(?![\w%]|[.,/:]\d|-\w)"
 _WORD = rf"\b(?:{'|'.join(WORDS)})\b"
+_PLAIN = rf"(?:\d+(?:\.\d+)?|{_WORD})"
 _SAID = rf"(?P<n>{_AMOUNT}|{_WORD})"
 _NOUN = r"(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|verdict|grad(?:e|es|ed|ing)|mark|answer|points?)"
-_FILL = r"(?:\s+(?!(?:not|below|above|under|over|less|more|than|if|unless|between|from)\b)[\p{L}'’-]+){0,8}?"
+_UNLIKE = r"(?!(?:not|below|above|under|over|less|more|than|if|unless|between|from)\b)"
+_FILL = rf"(?:\s+{_UNLIKE}[\p{{L}}'’-]+){{0,8}}?"
 _LINK = r"(?:\s*[:=]\s*|\s+(?:of|is|as|at|was|be|it|a|an|the|to|with|would be|should be)\s+)"
 _QUOTES = r"[\"'*_`(\[\s]*"
+_CLOSED = r"[\"'*_`)\]]*"
 _OF = r"(?:\s*/\s*|\s+out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
+_TOP = rf"(?P<top>\d{{1,4}}(?:\.0+)?|{_WORD})"
 
 _BEGINS = regex.compile(r"\s*(?P<n>[-\N{MINUS SIGN}]?\d{1,4}(?:[.,]\d{1,2})?)(?=\s*[^\w.,/%\s-]|\s+[-\p{L}]|\s*$)")
-_FORMS = (
-    # Score: 4 | a score of 4 | I rate its fluency as a 4 | scores 4
-    regex.compile(
-        rf"\b{_NOUN}\b[\"'*_`)\]]*(?:{_FILL}{_LINK}|\s+){_QUOTES}(?:an?\s+|perfect\s+|full\s+|solid\s+)*{_SAID}",
-        regex.I,
-    ),
-    # 4 out of 5 | 4/5
-    regex.compile(
-        rf"(?P<n>(?<![\w.,/-])\d{{1,4}}(?:[.,]\d{{1,2}})?|{_WORD}){_OF}(?P<top>\d{{1,4}}(?:\.0+)?|{_WORD})(?![\w/]|\.\d)",
-        regex.I,
-    ),
-    # 4 stars | Four stars
-    regex.compile(rf"{_SAID}[\s-]*(?:stars?\b|\N{{BLACK STAR}})", regex.I),
+_FORMS = tuple(
+    regex.compile(pattern, regex.I)
+    for pattern in (
+        # Score: 4 | a score of 4 | I rate its fluency as a 4 | scores 4
+        rf"\b{_NOUN}\b{_CLOSED}(?:{_FILL}{_LINK}|\s+){_QUOTES}(?:(?:an?|perfect|full|solid)\s+)*{_SAID}",
+        # 4 out of 5 | 4/5
+        rf"(?P<n>(?<![\w.,/-])\d{{1,4}}(?:[.,]\d{{1,2}})?|{_WORD}){_OF}{_TOP}(?![\w/]|\.\d)",
+        # 4 stars | Four stars
+        rf"{_SAID}[\s-]*(?:stars?\b|\N{{BLACK STAR}})",
+        # ... therefore it is irrelevant (1).
+        rf"\({_SAID}\)[\s.!\"']*\Z",
+    )
 )
-_BRACKETED = regex.compile(rf"\({_SAID}\)[\s.!\"']*\Z", regex.I)  # ... therefore it is irrelevant (1).
 _STARS = regex.compile(r"(?<!\p{L})[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]+")
 # What only looks like a verdict: the scale itself, comparisons, what was not reached, what is taken off.
 _NOISE = tuple(
     regex.compile(pattern, regex.I)
     for pattern in (
-        rf"(?:\bscale|\brange|\branging|\branges)\b[^.;:\n]{{0,24}}?(?:{_SAID})\s*(?:-|to|through|and|\N{{EN DASH}})\s*(?:\d+|{_WORD})",
+        r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
+        rf"{_PLAIN}\s*(?:-|to|through|and|\N{{EN DASH}})\s*{_PLAIN}",
         r"[(\[]\s*\d+\s*(?:-|to|\N{EN DASH})\s*\d+[^)\]]{0,20}[)\]]",
-        rf"\bfrom\s+(?:being|achieving|getting|earning|receiving|deserving|scoring)(?:\s+\p{{L}}+){{0,6}}?\s+"
-        rf"(?:\d+(?:\.\d+)?|{_WORD})(?:{_OF}(?:\d+|{_WORD}))?",
-        rf"\b(?:not|isn't|n't|never|"
-        rf"rather\s+than|instead\s+of|less\s+than|more\s+than|(?:below|above)|short\s+of|to\s+(?:get|reach|earn|achieve|be|make\s+it))"
-        rf"(?:\s+(?:it|quite|be|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|score|rating|of|as|to|get|at|reach))*\s+"
-        rf"(?:\d+(?:\.\d+)?|{_WORD})(?:{_OF}(?:\d+|{_WORD}))?",
-        rf"\b(?:deduct\w*|subtract\w*|los(?:e|es|ing)|lost|minus|took\s+off|remov\w+)\s+(?:by\s+)?(?:\d+(?:\.\d+)?|{_WORD})(?:\s+points?)?",
+        r"\bfrom\s+(?:being|achieving|getting|earning|receiving|deserving|scoring)(?:\s+\p{L}+){0,6}?\s+"
+        rf"{_PLAIN}(?:{_OF}{_PLAIN})?",
+        r"\b(?:not|isn't|n't|never|rather\s+than|instead\s+of|less\s+than|more\s+than|below|above|short\s+of|"
+        r"to\s+(?:get|reach|earn|achieve|be|make\s+it))"
+        r"(?:\s+(?:it|quite|be|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|score|rating|of|as|"
+        rf"to|get|at|reach))*\s+{_PLAIN}(?:{_OF}{_PLAIN})?",
+        r"\b(?:deduct\w*|subtract\w*|los(?:e|es|ing)|lost|minus|took\s+off|remov\w+)\s+(?:by\s+)?"
+        rf"{_PLAIN}(?:\s+points?)?",
     )
 )
 
@@ -198,7 +197,7 @@ def _candidates(text: str, scale: Scale, letters: Mapping[str, float] | None) ->
     for noise in _NOISE:
         text = noise.sub(lambda found: " " * len(found[0]), text)
     tops = {max(scale.values)} if scale.levels else {scale.high} if scale.high is not None else set()
-    for form in (*_FORMS, _BRACKETED):
+    for form in _FORMS:
         for found in form.finditer(text, overlapped=True):
             number = _number(found["n"])
             top = found.groupdict().get("top")
@@ -207,8 +206,7 @@ def _candidates(text: str, scale: Scale, letters: Mapping[str, float] | None) ->
             yield found.start("n"), number
     for found in _STARS.finditer(text):
         yield found.start(), float(len(found[0]))
-    for place, word in _labels_said(text, scale):
-        yield place, word
+    yield from _labels_said(text, scale)
     if letters:
         for found in _letters_said(tuple(letters)).finditer(text):
             yield found.start("letter"), letters[found["letter"].upper()]
@@ -251,8 +249,9 @@ def _label_form(labels: tuple[str, ...]) -> Any:
 @lru_cache(maxsize=16)
 def _letters_said(letters: tuple[str, ...]) -> Any:
     known = "".join(regex.escape(letter) for letter in letters)
+    letter = rf"(?P<letter>[{known}])"
+    asked = r"(?i:\b(?:answer|choice|option|verdict|score|rating|grade))\b[^\w\n]{0,4}(?:\s*(?i:is|would be)\s+)?"
     return regex.compile(
-        rf"(?:(?i:\b(?:answer|choice|option|verdict|score|rating|grade))\b[^\w\n]{{0,4}}(?:\s*(?i:is|would be)\s+)?[^\w\n]{{0,4}}"
-        rf"(?P<letter>[{known}])\b(?!['’]))|(?:^\W{{0,3}}(?P<letter>[{known}])(?:[).:]|\s*$))",
+        rf"(?:{asked}[^\w\n]{{0,4}}{letter}\b(?!['’]))|(?:^\W{{0,3}}{letter}(?:[).:]|\s*$))",
         regex.M,
     )

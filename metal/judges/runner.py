@@ -243,6 +243,9 @@ class _Judge:
                 self._failed(failure, tries)
                 raise
             tries.took = time.monotonic() - tries.began
+            for name in reply.dropped:
+                self._note(name, "its library does not send it to this model")
+                parameters.pop(name, None)
             tries.sent = {**parameters, "structured": structured}
             self.pace.answered()
             return reply
@@ -252,12 +255,17 @@ class _Judge:
         name = ask.structured if failure.parameter == "response_format" else failure.parameter
         if name not in ask.parameters and name != ask.structured:
             return False
-        if name not in self.downgrades.rejected:
-            self.downgrades.rejected[name] = failure.said
-            record = {"judge": self.model.name, "parameter": name, "said": failure.said, "at": _now()}
-            line = head("", REJECTED) + b"," + _dump(record)[1:]
-            self.run.journal.append(line, partial(self._again, f"rejects {name}"))
+        self._note(name, failure.said)
         return True
+
+    def _note(self, parameter: str, said: str) -> None:
+        """Write down, once for the whole run, that calls are made without the parameter."""
+        if parameter not in self.downgrades.rejected:
+            self.downgrades.rejected[parameter] = said
+            record = {"judge": self.model.name, "parameter": parameter, "said": said, "at": _now()}
+            self.run.journal.append(
+                head("", REJECTED) + b"," + _dump(record)[1:], partial(self._again, f"rejects {parameter}")
+            )
 
     def _failed(self, failure: CallFailed, tries: _Tries) -> None:
         tries.failures += 1

@@ -6,6 +6,7 @@ metal.judges.models.PROVIDERS, and its library in an extra of pyproject.toml.
 
 from __future__ import annotations
 
+import importlib.util
 from importlib import import_module
 
 from metal.errors import MissingExtra
@@ -31,8 +32,9 @@ def open_client(model: Model) -> Client:
     """
     module, library, extra = OPENERS[model.provider]
     try:
-        import_module(library)
-    except ImportError:
+        if importlib.util.find_spec(library) is None:
+            raise ImportError(library)
+    except ImportError:  # also where the package above it is missing
         raise MissingExtra(f"judge {model.name}", extra) from None
     client: Client = import_module(f"metal.judges.providers.{module}").open_client(model)
     return client

@@ -30,13 +30,17 @@ _UNWELCOME = re.compile(
 )
 # How messages speak of a parameter -> its name in Model.parameters; response_format is `structured`.
 _PARAMETERS = (
-    (r"response_?format|json_?schema|json mode|json_object|structured output|response_?(?:json_?)?schema|response_?mime_?type|guided", "response_format"),
+    (
+        r"response_?format|json_?schema|json mode|json_object|structured output|response_?(?:json_?)?schema|"
+        r"response_?mime_?type|guided",
+        "response_format",
+    ),
     (r"temperature", "temperature"),
     (r"\bseed\b", "seed"),
     (r"max_tokens|max_output_tokens|maxoutputtokens", "max_tokens"),
     (r"top_p|topp", "top_p"),
     (r"top_k|topk", "top_k"),
-)  # fmt: skip
+)
 _TOO_LONG = re.compile(r"context.{0,20}length|maximum context|too long|too large|token count .{0,40}exceeds", re.I)
 _QUOTA = re.compile(r"insufficient_quota|billing|credit balance|payment", re.I)
 _FILTER = re.compile(r"content_filter|content management policy|responsible.?ai|safety|prohibited", re.I)
@@ -100,3 +104,13 @@ def retry_after(headers: Mapping[str, Any]) -> float:
 def one_line_json(body: bytes) -> bytes:
     """A JSON text on one line: line breaks can only stand between its parts."""
     return body.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in body or b"\r" in body else body
+
+
+def retry_delay(details: object) -> float:
+    """Seconds in the RetryInfo of a Google error; 0 without."""
+    error = details.get("error", details) if isinstance(details, dict) else {}
+    for detail in error.get("details") or [] if isinstance(error, dict) else []:
+        told = detail.get("retryDelay", "") if isinstance(detail, dict) else ""
+        if re.fullmatch(r"\d+(\.\d+)?s", str(told)):
+            return float(told[:-1])
+    return 0.0

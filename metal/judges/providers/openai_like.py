@@ -11,6 +11,7 @@ import json
 import os
 from typing import Any
 
+import aiohttp
 import httpx2
 import openai
 
@@ -38,13 +39,12 @@ ENDINGS = {"stop": COMPLETE, "length": TRUNCATED, "content_filter": FILTERED, "r
 
 def open_client(model: Model) -> Client:
     """A client for openai:, azure: and openai-compatible: models."""
+    timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
     shared: dict[str, Any] = {
         "max_retries": 0,
-        "timeout": httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0)),
+        "timeout": timeout,
         "default_headers": dict(model.headers),
-        "http_client": openai.DefaultAioHttpClient(
-            limits=httpx2.Limits(max_connections=model.concurrency + 8, max_keepalive_connections=model.concurrency + 8)
-        ),
+        "http_client": openai.DefaultAioHttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout),
     }
     if model.provider == "azure":
         return OpenAILike(_azure(model, shared), model)
@@ -55,7 +55,8 @@ def open_client(model: Model) -> Client:
     wanted = model.api_key_env or "OPENAI_COMPATIBLE_API_KEY"
     # Servers of one's own mostly want no key; OpenAI's is never sent to somebody else.
     key = key_from_environment([wanted], model.name) if model.api_key_env else os.environ.get(wanted) or "none"
-    return OpenAILike(openai.AsyncOpenAI(api_key=key, base_url=url, organization="", project="", **shared), model)
+    shared["default_headers"] = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit(), **model.headers}
+    return OpenAILike(openai.AsyncOpenAI(api_key=key, base_url=url, **shared), model)
 
 
 def _azure(model: Model, shared: dict[str, Any]) -> openai.AsyncOpenAI:
@@ -93,13 +94,10 @@ class OpenAILike:
                 body = response.content
         except TimeoutError:
             raise CallFailed(TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
-        except openai.APITimeoutError:
-            raise CallFailed(TIMEOUT, f"no reply in {ask.timeout:g} s") from None
         except openai.APIStatusError as error:
             raise self._failure(error) from None
-        except (openai.APIConnectionError, httpx2.TransportError) as error:
-            cause = error.__cause__ or error
-            raise CallFailed(DROPPED, one_line(f"{self._client.base_url.host}: {cause}")) from None
+        except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError) as error:
+            raise self._lost(error) from None
         return read_body(body)
 
     def _body(self, ask: Ask) -> dict[str, Any]:
@@ -113,8 +111,16 @@ class OpenAILike:
             body["response_format"] = {"type": "json_object"}
         return body
 
+    def _lost(self, error: Exception) -> CallFailed:
+        """A connection that failed; the transport calls some of these timeouts, and only the innermost cause tells."""
+        cause: BaseException = error
+        while cause.__cause__:
+            cause = cause.__cause__
+        kind = TIMEOUT if isinstance(cause, TimeoutError) else DROPPED
+        return CallFailed(kind, one_line(f"{self._client.base_url.host}: {str(cause) or type(cause).__name__}"))
+
     def _failure(self, error: openai.APIStatusError) -> CallFailed:
-        body: dict[str, Any] = error.body if isinstance(error.body, dict) else {}
+        body: Any = error.body if isinstance(error.body, dict) else {}
         said = str(body.get("message") or error.response.text)
         return failure(
             error.status_code,
@@ -139,10 +145,9 @@ def read_body(body: bytes) -> Reply:
         status = error.get("code") if isinstance(error.get("code"), int) else 500
         raise failure(status, str(error.get("message", "")), code=str(error.get("type") or ""), whose="the model")
     choices = found.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message") if isinstance(choice.get("message"), dict) else {}
+    choice = _object(choices[0] if isinstance(choices, list) and choices else None)
+    message, usage = _object(choice.get("message")), _object(found.get("usage"))
     refusal = message.get("refusal")
-    usage = found.get("usage") if isinstance(found.get("usage"), dict) else {}
     return Reply(
         refusal if isinstance(refusal, str) and refusal else _text(message.get("content")),
         REFUSED if refusal else ENDINGS.get(str(choice.get("finish_reason")), COMPLETE),
@@ -152,6 +157,10 @@ def read_body(body: bytes) -> Reply:
         _count(usage.get("prompt_tokens")),
         _count(usage.get("completion_tokens")),
     )
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _text(content: object) -> str:
