@@ -21,9 +21,14 @@ else
 endif
 	@touch $@
 
-demo: .venv/ready  ## audit the bundled dataset
-	$(BIN)/metal judge datasets/demo --judge majority --judge random --judge lexical --out runs/demo-judges --force
-	$(BIN)/metal audit datasets/demo runs/demo-judges --out runs/demo --force
+demo: .venv/ready  ## audit the bundled dataset; JUDGE=openai:gpt-4o-mini adds a real judge, after asking
+	$(BIN)/metal judge datasets/demo --judge majority --judge random --judge lexical --out runs/demo-baselines --force
+ifdef JUDGE
+	$(BIN)/metal judge datasets/demo --judge "$(JUDGE)" --prompt simple,detailed --out "runs/demo-$(notdir $(subst :,-,$(JUDGE)))" --ask
+	$(BIN)/metal audit datasets/demo runs/demo-baselines "runs/demo-$(notdir $(subst :,-,$(JUDGE)))" --out runs/demo --force
+else
+	$(BIN)/metal audit datasets/demo runs/demo-baselines --out runs/demo --force
+endif
 
 check: .venv/ready  ## lint and types
 	$(BIN)/ruff check metal tests
@@ -35,6 +40,7 @@ test: check  ## lint, types and the whole test suite
 
 bench: .venv/ready  ## speed, as ratios against named peers
 	$(BIN)/python -m tests.bench.bootstrap
+	$(BIN)/python -m tests.bench.judging
 
 clean:  ## remove the environment and caches
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.llm_server import LlmServer
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -19,7 +22,7 @@ def blocks(kind: str) -> list[str]:
     return re.findall(rf"^```{kind}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
 
 
-def metal(command: str, folder: Path) -> str:
+def metal(command: str, folder: Path, **environment: str) -> str:
     words = shlex.split(command)
     assert words[0] == "metal"
     done = subprocess.run(
@@ -28,7 +31,7 @@ def metal(command: str, folder: Path) -> str:
         capture_output=True,
         text=True,
         timeout=300,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"} | environment,
     )
     assert done.returncode == 0, f"{command}\n{done.stderr}"
     return done.stdout
@@ -40,9 +43,18 @@ def test_help_blocks(block: str, tmp_path: Path) -> None:
     assert metal(command.removeprefix("$ "), tmp_path).strip() == shown.strip()
 
 
-def run_all(kind: str, folder: Path) -> list[str]:
+def run_all(kind: str, folder: Path, **environment: str) -> list[str]:
     commands = [line for block in blocks(kind) for line in block.splitlines() if line]
-    return [metal(command, folder) for command in commands]
+    return [metal(command, folder, **environment) for command in commands]
+
+
+def test_commands_with_a_judge(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "datasets" / "demo", tmp_path / "datasets" / "demo")
+    with LlmServer() as server:
+        said = run_all("bash judge", tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY="sk-0123456789")
+    assert "Nothing was sent." in said[0]
+    assert server.requests == 800
+    assert "openai:gpt-4o-mini/detailed" in said[2]
 
 
 def test_commands_on_ones_own_data(tmp_path: Path) -> None:

@@ -18,12 +18,14 @@ from metal.audit.judging import JudgeFigures, judge_figures, judge_row
 from metal.audit.layouts import table_3, table_6
 from metal.audit.lint import lint
 from metal.audit.people import people_row
+from metal.audit.self_agreement import COLUMNS as SELF_COLUMNS
+from metal.audit.self_agreement import self_agreement_rows
 from metal.audit.settings import AuditSettings
 from metal.audit.signature import signature
 from metal.audit.verdict import verdicts
 from metal.dataset import Dataset
 from metal.errors import UsageError
-from metal.records import Estimate
+from metal.records import Estimate, Rater
 from metal.stats.bootstrap import SourceBootstrap
 
 FEW_SOURCES = 30
@@ -81,6 +83,7 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int,
         "verdicts": [vars(verdict) for verdict in verdicts(figures, _fleiss(people))],
         "differences": differences,
         "class_distribution": distribution,
+        "self_agreement": list(self_agreement_rows(dataset, settings, bootstrap)),
     }
     return _audit(dataset, settings, found, rows)
 
@@ -96,9 +99,10 @@ def _audit(
     dataset: Dataset, settings: AuditSettings, found: list[Cell], rows: dict[str, list[dict[str, Any]]]
 ) -> Audit:
     data = dataset.identity
-    tables = {name: _signed(name, records, data, settings) for name, records in rows.items()}
-    if tables["differences"].empty:  # one judge: no pairs, but a table that can be read
-        tables["differences"] = pd.DataFrame(columns=list(DIFFERENCE_COLUMNS))
+    tables = {name: _signed(name, records, dataset, settings) for name, records in rows.items()}
+    for name, columns in (("differences", DIFFERENCE_COLUMNS), ("self_agreement", SELF_COLUMNS)):
+        if tables[name].empty:  # no pairs, nobody asked twice: still a table that can be read
+            tables[name] = pd.DataFrame(columns=list(columns))
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
     tables["table_3"] = table_3(tables["judges"], tables["people"], dataset)
     tables["table_6"] = table_6(tables["people"], dataset, paper_compat=settings.paper_compat)
@@ -143,14 +147,16 @@ def _few_sources(people: pd.DataFrame) -> list[str]:
     ]
 
 
-def _signed(name: str, records: list[dict[str, Any]], data: str, settings: AuditSettings) -> pd.DataFrame:
+def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
     """The records as a table, each with the signature of its figures."""
     for record in records:
+        judge = record.get("judge", record.get("rater")) or ""
         record["signature"] = signature(
-            data,
+            dataset.identity,
             settings,
             stat=name,
-            judge=record.get("judge", record.get("rater")) or _pair(record),
+            judge=judge or _pair(record),
+            **_how_asked(dataset.raters.get(judge), record["criterion"]),
             lang=record["language"],
             crit=record["criterion"],
             case=record.get("case"),
@@ -158,6 +164,19 @@ def _signed(name: str, records: list[dict[str, Any]], data: str, settings: Audit
             dropped=str(record.get("dropped", "")).replace(", ", "+").replace(" ", "="),
         )
     return pd.DataFrame(records)
+
+
+def _how_asked(judge: Rater | None, criterion: str) -> dict[str, str]:
+    """What a signature says of a judge that METAL asked: model version, prompt with its hash, what it was not sent."""
+    about = judge.about if judge else {}
+    versions = list(about.get("versions") or {})
+    hashes = about.get("prompt_hash") or {}
+    found = (
+        {"model": versions[0].split()[0] + (f"+{len(versions) - 1}" if len(versions) > 1 else "")} if versions else {}
+    )
+    found |= {"prompt": f"{about['prompt']}@{hashes[criterion][:4]}"} if criterion in hashes else {}
+    found |= {"without": "+".join(sorted(about["rejected"]))} if about.get("rejected") else {}
+    return found
 
 
 def _pair(record: dict[str, Any]) -> str:

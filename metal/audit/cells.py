@@ -151,11 +151,16 @@ def people_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
 
 
 def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
-    """The judges to audit: LLM judges first, then metrics, then baselines, each in string order."""
+    """The judges to audit: LLM judges first, then metrics, then baselines, each in string order.
+
+    What a judge said when it was asked again is no judge of its own, unless it is named.
+    """
     order = {"llm": 0, "metric": 1, "baseline": 2}
     found = [rater for rater in dataset.raters.values() if rater.kind in order]
     if settings.judges:
         found = [rater for rater in found if rater.rater in settings.judges]
+    else:
+        found = [rater for rater in found if rater.about.get("repeats") not in dataset.raters]
     return tuple(r.rater for r in sorted(found, key=lambda rater: (order[rater.kind], rater.rater)))
 
 

@@ -29,13 +29,15 @@ def lint(dataset: Dataset) -> list[Finding]:
     table = dataset.ratings
     return [
         *_never_meet(table),
-        *_identical_raters(table),
+        *_identical_raters(table[~table["rater"].isin(_asked_again(dataset))]),
         *_identical_generators(table),
         *_one_label(table),
         *_only_machines(dataset),
         *_few_items(table),
         *_unanswered(table),
         *_unrated(dataset),
+        *_model_versions(dataset),
+        *_not_sent(dataset),
     ]
 
 
@@ -160,6 +162,30 @@ def _unrated(dataset: Dataset) -> Iterator[Finding]:
     for language in dataset.languages:
         if language not in rated:
             yield Finding("unrated-language", f"{language}: outputs, but no ratings")
+
+
+def _asked_again(dataset: Dataset) -> list[str]:
+    """Raters that are a judge asked once more: equal answers are what is hoped for."""
+    return [rater.rater for rater in dataset.raters.values() if "repeats" in rater.about]
+
+
+def _model_versions(dataset: Dataset) -> Iterator[Finding]:
+    """Judges whose provider changed the model while they were at work."""
+    for rater in dataset.raters.values():
+        versions = rater.about.get("versions")
+        if isinstance(versions, dict) and len(versions) > 1:
+            listed = ", ".join(f"{version} {count}" for version, count in list(versions.items())[:SHOWN])
+            yield Finding("model-versions", f"{rater.rater}: {len(versions)} model versions answered ({listed})")
+
+
+def _not_sent(dataset: Dataset) -> Iterator[Finding]:
+    """Judges that were asked without a parameter because their model rejects it."""
+    for rater in dataset.raters.values():
+        rejected = rater.about.get("rejected")
+        if isinstance(rejected, dict) and rejected:
+            what = "temperature 0" if "temperature" in rejected else ""
+            others = [what] * bool(what) + sorted(name for name in rejected if name != "temperature")
+            yield Finding("not-sent", f"{rater.rater}: asked without {', '.join(others)}, which its model rejects")
 
 
 def _groups(table: pd.DataFrame, by: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:

@@ -20,6 +20,8 @@ from metal.cli.compare import compare
 from metal.cli.export import export
 from metal.cli.import_ import import_
 from metal.cli.judge import judge
+from metal.cli.judges import judges
+from metal.cli.prompt import prompt
 from metal.cli.report import report
 from metal.errors import MetalError
 
@@ -35,11 +37,12 @@ def metal() -> None:
     \b
     First steps:
       metal import pariksha PATH --out datasets/pariksha   other people's ratings in
-      metal audit datasets/pariksha                        judges against people
+      metal judge datasets/pariksha -j openai:gpt-4o       a judge rates the outputs
+      metal audit datasets/pariksha runs/pariksha-judges   judges against people
     """
 
 
-for verb in (import_, check, audit, report, compare, judge, export):
+for verb in (import_, check, judge, judges, prompt, audit, report, compare, export):
     metal.add_command(verb)
 
 

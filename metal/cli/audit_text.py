@@ -32,6 +32,7 @@ def show_audit(found: Audit, dataset: Dataset) -> None:
         show.say("No judges in the data: only the people were compared. Add a run folder of `metal judge`.")
     else:
         _verdicts(found.tables["verdicts"], dataset)
+    _self_agreement(found.tables["self_agreement"], dataset)
     show.warn(found.warnings, more="warnings.txt in the run folder, and the report")
     show.say(f"Signature: {found.signature}", dim=True, wrap=False)
 
@@ -116,6 +117,24 @@ def _verdicts(verdicts: pd.DataFrame, dataset: Dataset) -> None:
     for row in verdicts.to_dict("records"):
         short = dataset.criteria[row["criterion"]].short
         show.say(f"{row['language']} {short} {row['judge']}: {row['verdict']}. {_sentence(row['reason'])}")
+
+
+def _self_agreement(table: pd.DataFrame, dataset: Dataset) -> None:
+    """How often judges that were asked again said the same, by judge and criterion."""
+    if table.empty:
+        return
+    languages = sorted(table["language"].unique())
+    by_cell = table.set_index(["judge", "criterion", "language"])["self_agreement"]
+    rows = [
+        [
+            judge,
+            dataset.criteria[criterion].short,
+            *(number(by_cell.get((judge, criterion, code))) for code in languages),
+        ]
+        for judge in table["judge"].unique()
+        for criterion in table["criterion"].unique()
+    ]
+    show.table("Self-agreement of judges that were asked again", ["judge", "", *languages], rows, keep=2)
 
 
 def _sentence(text: str) -> str:

@@ -115,7 +115,7 @@ async def _run(wired: Wired, out: Path, answered: Answered, wish: Wish) -> Run:
     journal = Journal(out / JOURNAL)
     try:
         _reuse(wired, journal, answered, wish)
-        rules = Rules(wired.request.reask, wish.limit, wish.max_cost)
+        rules = Rules(wired.request.reask, limit=wish.limit, max_cost=wish.max_cost)
         run = Run(wired.plan, journal, answered, rules, open_client, rejected_before(out / JOURNAL), secrets)
         restore = _stop_on_interrupt(run)
         try:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from metal.cli import show
 from metal.cli.judge_folder import Finished, Wired, models_of
+from metal.judges.call import REFUSED
 from metal.judges.cost import Estimate
 from metal.judges.plan import Call
+from metal.judges.reader import OFF_SCALE, UNPARSABLE
 
 if TYPE_CHECKING:
     from metal.judges.runner import Progress, Run
@@ -152,25 +154,18 @@ def _said(one: Progress, seconds: float) -> str:
 
 def show_finished(finished: Finished, wired: Wired, out: Path, seconds: float) -> None:
     """The closing table, a row a judge, and what is odd about a judge's answers."""
-    rows = []
+    answers, calls = [], []
     for name, model, _ in models_of(wired):
         tally = finished.tallies[name]
-        other = sum(tally.kinds.values()) - tally.answered
-        low, high = tally.latency(50), tally.latency(95)
-        rows.append(
-            [
-                name,
-                f"{tally.answered:,}",
-                f"{other:,}",
-                f"{tally.retried:,}",
-                f"{thousands(tally.tokens_in)}/{thousands(tally.tokens_out)}",
-                dollars(tally.cost(model.price)),
-                f"{low:.2f}/{high:.2f}" if low is not None and high is not None else "-",
-            ]
-        )
-    if rows:
-        columns = ["judge", "answered", "no score", "retried", "tokens", "cost", "p50/p95 s"]
-        show.table("Answers", columns, rows)
+        kinds = [tally.answered, tally.kinds[UNPARSABLE] + tally.kinds[OFF_SCALE], tally.kinds[REFUSED]]
+        rest = sum(tally.kinds.values()) - sum(kinds)
+        answers.append([name, *(f"{count:,}" for count in (*kinds, rest, tally.retried + tally.asked_again))])
+        latencies = ("-" if seconds is None else f"{seconds:.2f} s" for seconds in map(tally.latency, (50, 95)))
+        tokens = (thousands(tally.tokens_in), thousands(tally.tokens_out))
+        calls.append([name, *tokens, dollars(tally.cost(model.price)), *latencies])
+    if answers:
+        show.table("Answers", ["judge", "answered", "unparsable", "refused", "other", "retried"], answers)
+        show.table("Calls", ["judge", "tokens in", "tokens out", "cost", "p50", "p95"], calls)
     for name, _, _ in models_of(wired):
         for line in _oddities(name, finished):
             show.say(line)

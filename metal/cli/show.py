@@ -18,6 +18,7 @@ from rich.text import Text
 
 WIDTH = 80
 NAME_WIDTH = 30
+GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
 
 
@@ -95,11 +96,11 @@ def column_groups(
         for place in range(len(columns))
     ]
     kept = list(range(keep))
-    start = sum(min(widths[place], NAME_WIDTH) + 2 for place in kept)
+    start = sum(min(widths[place], NAME_WIDTH) + GAP for place in kept)
     group, used = [*kept], start
     for place in range(keep, len(columns)):
-        needed = widths[place] + 2
-        if len(group) > keep and used + needed > width + 2:
+        needed = widths[place] + GAP
+        if len(group) > keep and used + needed > width + GAP:
             yield group
             group, used = [*kept], start
         group.append(place)

@@ -74,12 +74,17 @@ class Progress:
 
 @dataclass(frozen=True)
 class Rules:
-    """How a run is carried out. limit: at most so many calls are begun. reasks: for replies without a verdict."""
+    """How a run is carried out. reasks: for replies without a verdict. limit: at most so many calls are begun.
+
+    attempts: at a call that fails for a while. max_cost: US dollars. backoff: seconds, about, before the second
+    attempt; twice as long before each further one.
+    """
 
     reasks: int = 1
     limit: int | None = None
+    attempts: int = ATTEMPTS
     max_cost: float | None = None
-    backoff: float = 1.0  # seconds, about, before the second attempt; doubled from then on
+    backoff: float = 1.0
 
 
 class Run:
@@ -297,7 +302,9 @@ class _Judge:
     def _enough(self, state: RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
         busy = isinstance(error, CallFailed) and error.kind == calls.BUSY
-        return self.run.stopping.is_set() or state.attempt_number >= (BUSY_ATTEMPTS if busy else ATTEMPTS)
+        return self.run.stopping.is_set() or state.attempt_number >= (
+            max(BUSY_ATTEMPTS, self.run.rules.attempts) if busy else self.run.rules.attempts
+        )
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None

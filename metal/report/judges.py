@@ -66,6 +66,36 @@ def _f1_row(
     return Cell(criterion.short), Cell(model, mark=mark), Cell(prompt, mark=mark), *values
 
 
+def self_agreement_table(run: Run) -> TableView:
+    """How often each judge says the same again; no rows where none was asked twice."""
+    rows = [
+        (
+            Cell(run.criteria[row["criterion"]].short),
+            Cell(row["language"], language_name(row["language"])),
+            Cell(name(row["judge"])),
+            Cell(count(row["times"])),
+            Cell(count(row["items"])),
+            Cell(figure(row["self_agreement"]), interval(row["self_agreement_low"], row["self_agreement_high"])),
+            Cell(percent(row["all_equal"] / row["items"] if row["items"] else None)),
+            Cell(figure(row["alpha"])),
+        )
+        for row in run.records("self_agreement")[:MOST_ROWS]
+    ]
+    return TableView(
+        "self_agreement",
+        "Judges asked again",
+        ("", "language", "judge", "times", "items", "self-agreement", "always the same", "alpha"),
+        tuple(rows),
+        "self_agreement",
+        run.signature("self_agreement"),
+        heads=3,
+        notes=(
+            "Self-agreement: share of equal pairs among a judge's answers to the same question, at the same settings.",
+            *notes.undefined(run.records("self_agreement"), run, ("self_agreement", "alpha")),
+        ),
+    )
+
+
 COEFFICIENTS = ("weighted_f1", "kappa", "kappa_quadratic", "gwet_ac1", "percent_agreement", "macro_f1", "strict_f1")
 
 

@@ -29,6 +29,7 @@ FIGURES = {
     "difference_to_people": "difference to people",
     "alt_test": "alternative annotator test",
     "difference": "difference",
+    "self_agreement": "self-agreement",
 }
 
 

@@ -14,7 +14,7 @@ from metal.report import svg
 from metal.report.differences import difference_tables, prompt_charts
 from metal.report.disagreements import pack
 from metal.report.distribution import case_charts, prediction_table
-from metal.report.judges import agreement_charts, f1_table, figures_table
+from metal.report.judges import agreement_charts, f1_table, figures_table, self_agreement_table
 from metal.report.methods import definitions, left_out_table
 from metal.report.overview import legend, matrices
 from metal.report.people import agreement_table, ceilings_table, class_charts
@@ -36,7 +36,8 @@ def charts(run: Run) -> list[Chart]:
 def tables(run: Run) -> list[TableView]:
     """Every table of the report, in its order (also for LaTeX)."""
     of_judges = [f1_table(run), figures_table(run), prediction_table(run)] if run.judges else []
-    return [agreement_table(run), ceilings_table(run), *of_judges, *difference_tables(run), left_out_table(run)]
+    again = [table for table in [self_agreement_table(run)] if table.rows]
+    return [agreement_table(run), ceilings_table(run), *of_judges, *difference_tables(run), *again, left_out_table(run)]
 
 
 def page(run: Run) -> str:

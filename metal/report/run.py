@@ -37,6 +37,9 @@ TABLES = {
     "class_distribution": CELL | {"case", "side", "level", "count"},
     "class_distribution_overall": {"criterion", "case", "side", "rater", "level"}
     | {"count", "compared", "compared_people"},
+    "self_agreement": CELL
+    | {"judge", "times", "items", "all_equal", "undefined", "alpha"}
+    | _figures("self_agreement"),
     "table_3": set(),
     "table_6": set(),
 }

@@ -13,7 +13,8 @@ import pytest
 from metal.audit.audit import audit
 from metal.audit.settings import AuditSettings
 from metal.bundled import bundled
-from metal.cli.run_folder import manifest, read_run, write_audit
+from metal.cli.manifest import manifest
+from metal.cli.run_folder import read_run, write_audit
 from metal.dataset import Dataset, assemble, concat_facts, load_dataset
 from metal.judges.baselines import run_baselines
 from metal.report.run import Run
