@@ -77,12 +77,14 @@ class Client(Protocol):
         """Give back connections."""
 
 
-def answer_schema(scale: Scale) -> dict[str, Any]:
-    """The JSON schema of a verdict on this scale, strict: no further keys."""
+def answer_schema(scale: Scale, letters: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """The JSON schema of a verdict on this scale, or of a letter; strict: no further keys."""
     values = [int(value) if value.is_integer() else value for value in map(float, scale.values)]
-    if values:
+    if letters:
+        score: dict[str, Any] = {"type": "string", "enum": list(letters)}
+    elif values:
         whole = all(isinstance(value, int) for value in values)
-        score: dict[str, Any] = {"type": "integer" if whole else "number", "enum": values}
+        score = {"type": "integer" if whole else "number", "enum": values}
     else:
         score = {"type": "number"}
     return {
@@ -102,8 +104,9 @@ class Downgrades:
     def apply(self, parameters: Mapping[str, Any], structured: str) -> tuple[dict[str, Any], str]:
         """Parameters and way of asking for structure, as they are still sent."""
         kept = {key: value for key, value in parameters.items() if key not in self.rejected}
-        if "max_tokens" in self.rejected and "max_tokens" in parameters:  # newer OpenAI models know it by another name
-            kept["max_completion_tokens"] = parameters["max_tokens"]
+        newer = "max_completion_tokens"  # what newer OpenAI models call it
+        if "max_tokens" in self.rejected and "max_tokens" in parameters and newer not in self.rejected:
+            kept[newer] = parameters["max_tokens"]
         if "json_object" in self.rejected:
             structured = "none"
         elif "json_schema" in self.rejected and structured == "json_schema":

@@ -16,7 +16,7 @@ import numpy as np
 
 from metal.judges.journal import read_line, scan
 from metal.judges.models import Model, Price
-from metal.judges.plan import NO_TEXT, Plan, rater_name
+from metal.judges.plan import NO_TEXT, Call, Plan, rater_name
 from metal.judges.reader import Verdict
 from metal.judges.runner import FAILED, REJECTED, VERDICT, read_ending
 from metal.records import Rater, Rating
@@ -85,7 +85,7 @@ class Collected:
                         continue
                     file.seek(place // 4)
                     record = read_line(self.path, file.readline(), place // 4)
-                    score, reason, comment, wavering = self._verdict(record, call.criterion)
+                    score, reason, comment, wavering = self._verdict(record, call)
                     if score is not None:
                         score = call.prompt.rubrics[call.criterion].score(score)
                     tally.kinds[VERDICT if score is not None else reason] += 1
@@ -93,11 +93,16 @@ class Collected:
                     yield Rating(call.output.output, call.criterion, name, score, reason, comment)
                 yield from self._without_text(model)
 
-    def _verdict(self, record: Mapping[str, Any], criterion: str) -> tuple[float | None, str, str, bool]:
+    def _verdict(self, record: Mapping[str, Any], call: Call) -> tuple[float | None, str, str, bool]:
         if "why" in record:
             lasting = record["kind"] != FAILED
             return None, record["why"] if lasting else FAILED_AS + record["why"], "", False
-        verdict: Verdict = read_ending(record["text"], record["ending"], self.plan, criterion)
+        verdict: Verdict = read_ending(
+            record["text"],
+            record["ending"],
+            self.plan.criteria[call.criterion].scale,
+            call.prompt.letters(call.criterion),
+        )
         comment = verdict.justification or ("" if verdict.score is not None else record["text"])
         return verdict.score, verdict.reason, whole_text(comment), verdict.wavering
 

@@ -48,7 +48,7 @@ class Plan:
     outputs: Sequence[Output]
     sources: Mapping[str, Source]
     repeat: int = 1
-    _schemas: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
+    _schemas: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def calls_a_model(self) -> int:
@@ -66,17 +66,18 @@ class Plan:
         """Outputs that have to be judged without their source's text."""
         return sum(not self.sources[output.source].text.strip() for output in self.outputs if output.text.strip())
 
-    def schema(self, criterion: str) -> dict[str, Any]:
+    def schema(self, criterion: str, prompt: Prompt) -> dict[str, Any]:
         """The JSON schema of an answer on the criterion."""
-        if criterion not in self._schemas:
-            self._schemas[criterion] = answer_schema(self.criteria[criterion].scale)
-        return self._schemas[criterion]
+        known = (criterion, prompt.name)
+        if known not in self._schemas:
+            self._schemas[known] = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion))
+        return self._schemas[known]
 
     def calls(self, model: Model) -> Iterator[Call]:
         """The calls for a model, one prompt and criterion after the other: providers can cache what they share."""
         for prompt in self.prompts:
             for criterion in self.criteria:
-                known = json.dumps([model.identity, self.schema(criterion)], sort_keys=True, default=str)
+                known = json.dumps([model.identity, self.schema(criterion, prompt)], sort_keys=True, default=str)
                 start = blake2b(known.encode(), digest_size=16)
                 for sample in range(1, self.repeat + 1):
                     for output in self.outputs:

@@ -26,12 +26,16 @@ _CODE_BYTES = 5
 
 @dataclass(frozen=True)
 class Template:
-    """prompts/judge/NAME.toml: Jinja2 texts for the system and the user message."""
+    """prompts/judge/NAME.toml: Jinja2 texts for the system and the user message.
+
+    letters: whether it asks for a letter, A for the first level, and not for a score.
+    """
 
     name: str
     system: str
     user: str
     path: Path
+    letters: bool = False
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -66,13 +70,13 @@ def load_template(name: str, folders: Sequence[Path], language: str = "") -> Tem
                 continue
             found = read_toml(path)
             for key in found:
-                if key not in ("system", "user"):
-                    raise UnknownName(f"{path}: key", key, ["system", "user"])
+                if key not in ("system", "user", "letters"):
+                    raise UnknownName(f"{path}: key", key, ["system", "user", "letters"])
             if not all(isinstance(found.get(key), str) for key in ("system", "user")):
                 raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
             if "output" not in found["user"] + found["system"]:
                 raise DataError(path, "nowhere says {{ output }}", "The output has to be in what is sent")
-            return Template(name, found["system"], found["user"], path)
+            return Template(name, found["system"], found["user"], path, bool(found.get("letters", False)))
     raise UnknownName("prompt", name, template_names(folders), "Or give your own as judge/NAME.toml with --prompts DIR")
 
 
@@ -97,6 +101,11 @@ class Prompt:
     def name(self) -> str:
         """`simple`; `simple-sw` in another language than English."""
         return f"{self.template.name}-{self.language}" if self.language else self.template.name
+
+    def letters(self, criterion: str) -> dict[str, float] | None:
+        """What each letter stands for, where the prompt asks for one: A is the first level."""
+        levels = self.rubrics[criterion].criterion.scale.levels
+        return {chr(65 + place): level.value for place, level in enumerate(levels)} if self.template.letters else None
 
     def digest(self, criterion: str) -> str:
         """Eight hex digits of what the prompt says on a criterion, whatever the language and the texts."""
@@ -154,10 +163,11 @@ def _variables(rubric: Rubric) -> dict[str, Any]:
         {
             "value": f"{level.value:g}",
             "label": level.label,
+            "letter": chr(65 + place),
             "definition": (text := rubric.levels.get(level.value, LevelText())).definition,
             "reasons": list(text.reasons),
         }
-        for level in criterion.scale.levels
+        for place, level in enumerate(criterion.scale.levels)
     ]
     return {
         "criterion": {

@@ -28,6 +28,7 @@ from metal.judges.pace import Allowance, Pace
 from metal.judges.plan import Call, Plan
 from metal.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, Verdict, read_reply
 from metal.judges.secrets import Secrets
+from metal.records import Scale
 
 VERDICT, FAILED, REJECTED = "verdict", "failed", "rejected"
 ASK_AGAIN = frozenset({UNPARSABLE, OFF_SCALE, EMPTY})
@@ -236,7 +237,13 @@ class _Judge:
             if self.progress.stopped:
                 raise CallFailed(_ABANDONED)
             parameters, structured = self.downgrades.apply(self.model.parameters, self.model.structured)
-            ask = Ask(call.message, self.run.plan.schema(call.criterion), parameters, structured, self.model.timeout)
+            ask = Ask(
+                call.message,
+                self.run.plan.schema(call.criterion, call.prompt),
+                parameters,
+                structured,
+                self.model.timeout,
+            )
             tries.began = time.monotonic()
             self.progress.sent += 1
             try:
@@ -258,7 +265,7 @@ class _Judge:
     def _without(self, failure: CallFailed, ask: Ask) -> bool:
         """Whether the call may be made again without the parameter; noted once for the whole run."""
         name = ask.structured if failure.parameter == "response_format" else failure.parameter
-        if name not in ask.parameters and name != ask.structured:
+        if name == "none" or (name not in ask.parameters and name != ask.structured):
             return False
         self._note(name, failure.said)
         return True
@@ -322,7 +329,8 @@ class _Judge:
     # ------------------------------------------------------------ what comes back
 
     def _read(self, call: Call, reply: Reply) -> Verdict:
-        return read_ending(reply.text, reply.ending, self.run.plan, call.criterion)
+        scale = self.run.plan.criteria[call.criterion].scale
+        return read_ending(reply.text, reply.ending, scale, call.prompt.letters(call.criterion))
 
     def _count(self, call: Call, reply: Reply) -> None:
         """Tokens and money of a reply; what the provider does not count is guessed."""
@@ -402,9 +410,9 @@ class _Tries:
     sent: dict[str, Any] = field(default_factory=dict)
 
 
-def read_ending(text: str, ending: str, plan: Plan, criterion: str) -> Verdict:
+def read_ending(text: str, ending: str, scale: Scale, letters: Mapping[str, float] | None) -> Verdict:
     """The verdict in a reply that ended so; a refused, filtered or cut reply has none, and says so."""
-    verdict = read_reply(text, plan.criteria[criterion].scale)
+    verdict = read_reply(text, scale, letters)
     if ending == calls.COMPLETE:
         return verdict
     if ending == calls.TRUNCATED and verdict.score is not None and text.rstrip().endswith(("}", "```")):

@@ -16,6 +16,7 @@ from langchain.chat_models import init_chat_model
 from metal.errors import UsageError
 from metal.judges.call import (
     COMPLETE,
+    DENIED,
     DROPPED,
     FILTERED,
     REFUSED,
@@ -85,7 +86,10 @@ class LangChainChat:
     async def ask(self, ask: Ask) -> Reply:
         """One call. Raises CallFailed."""
         parameters = dict(ask.parameters)
-        chat = self.chat(parameters, ask.structured, dict(ask.schema))
+        try:
+            chat = self.chat(parameters, ask.structured, dict(ask.schema))
+        except UsageError as error:
+            raise CallFailed(DENIED, str(error)) from None
         messages = [("system", ask.message.system), ("user", ask.message.user)]
         try:
             async with asyncio.timeout(ask.timeout):
