@@ -112,7 +112,7 @@ def test(name: str, base_url: str) -> None:
     from metal.judges.providers import open_client
     from metal.judges.rubric import rubrics_for
     from metal.judges.runner import Answered, Rules, Run
-    from metal.judges.secrets import Secrets, known_keys
+    from metal.judges.secrets import Secrets
     from metal.records import Output, Source
 
     model = find_model(name, named_models(judges_files()), base_url=base_url)
@@ -123,10 +123,9 @@ def test(name: str, base_url: str) -> None:
     plan = Plan((model,), (prompt,), {criterion.name: criterion}, (output,), {source.source: source})
 
     async def ask(folder: Path) -> Run:
-        secrets = Secrets([*known_keys(), *model.headers.values()])
         journal = Journal(folder / "journal.jsonl")
         try:
-            run = Run(plan, journal, Answered(), Rules(reasks=0, attempts=1), open_client, {}, secrets)
+            run = Run(plan, journal, Answered(), Rules(reasks=0, attempts=1), open_client, {}, Secrets.of([model]))
             await run.go()
         finally:
             await journal.close()

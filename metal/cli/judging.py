@@ -21,7 +21,7 @@ from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import Journal, lock_run, scan
 from metal.judges.providers import open_client
 from metal.judges.runner import Answered, Rules, Run
-from metal.judges.secrets import Secrets, known_keys
+from metal.judges.secrets import Secrets
 
 INTERRUPTED = 130
 EVERY = 0.25  # seconds between two looks at the progress
@@ -111,7 +111,7 @@ def _warn_of_texts(wired: Wired) -> None:
 
 
 async def _run(wired: Wired, out: Path, answered: Answered, wish: Wish) -> Run:
-    secrets = Secrets([*known_keys(), *(value for model in wired.plan.models for value in model.headers.values())])
+    secrets = Secrets.of(wired.plan.models)
     journal = Journal(out / JOURNAL)
     try:
         _reuse(wired, journal, answered, wish)

@@ -49,8 +49,11 @@ class CallFailed(Exception):
     """
 
     def __init__(self, kind: str, said: str = "", *, status: int = 0, wait: float = 0.0, parameter: str = "") -> None:
-        super().__init__(f"{kind}: {said}" if said else kind)
+        super().__init__(kind)
         self.kind, self.said, self.status, self.wait, self.parameter = kind, said, status, wait, parameter
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.said}" if self.said else self.kind
 
 
 # Worth another try: too many requests, a fault of the server's, no answer in time, the connection went.

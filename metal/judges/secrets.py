@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 
 from metal.errors import UsageError
+from metal.judges.models import Model
 
 HIDDEN = b"[key hidden]"
 SHORTEST = 8  # a shorter value is no key, and taking it out would tear texts apart
@@ -19,6 +20,14 @@ class Secrets:
         written = {value for value in values if len(value) >= SHORTEST}
         written |= {json.dumps(value)[1:-1] for value in written}
         self._values = sorted((value.encode() for value in written), key=len, reverse=True)
+
+    @classmethod
+    def of(cls, models: Iterable[Model]) -> Secrets:
+        """The keys of these models, values of their headers, and whatever in the environment looks like a key."""
+        named = [
+            value for model in models for value in (os.environ.get(model.api_key_env, ""), *model.headers.values())
+        ]
+        return cls([*named, *known_keys()])
 
     def hidden(self, text: bytes) -> bytes:
         """The text without them."""

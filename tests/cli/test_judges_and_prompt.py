@@ -1,0 +1,100 @@
+"""`metal judges` and `metal prompt`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import DEMO, metal
+from tests.llm_server import Fault, LlmServer, always, rejects_parameters
+
+KEY = "sk-canary-0123456789"
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for name in ("AZURE_OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_prompt_show_prints_what_is_sent(tmp_path: Path, environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LlmServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        metal("judge", DEMO, "-j", "openai:m", "-p", "detailed", "-c", "hallucinations", "-l", "sw", cwd=tmp_path)
+        sent = [message["content"] for body in server.bodies for message in body["messages"]]
+    shown = metal("prompt", "show", DEMO, "-c", "hallucinations", "--output", "sw-1/good", cwd=tmp_path).stdout
+    system, user = shown.removeprefix("[system]\n").rsplit("\n\ndetailed@", 1)[0].split("\n\n[user]\n")
+    assert system in sent
+    assert user.rstrip("\n") in sent
+
+
+def test_prompt_list_and_placeholders(tmp_path: Path) -> None:
+    listed = metal("prompt", "list", cwd=tmp_path).stdout
+    shown = metal("prompt", "show", "-c", "task_quality", "-p", "simple", cwd=tmp_path).stdout
+    digest = shown.strip().rsplit("simple@", 1)[1]
+    assert digest in listed
+    assert "(the output's text)" in shown
+
+
+def test_own_prompts_come_first(tmp_path: Path) -> None:
+    (tmp_path / "mine" / "judge").mkdir(parents=True)
+    (tmp_path / "mine" / "judge" / "short.toml").write_text(
+        'system = ""\nuser = "{{ criterion.label }}? {{ output }} Answer {{ values }}."\n'
+    )
+    shown = metal("prompt", "show", "-c", "task_quality", "-p", "short", "--prompts", "mine", cwd=tmp_path).stdout
+    assert shown.startswith("[user]\nTask quality? ----- OUTPUT ")
+    assert "Answer 0, 1 or 2." in shown
+
+
+WRONG = [
+    (["prompt", "show", "-c", "task_qualty"], "did you mean 'task_quality'"),
+    (["prompt", "show", "-c", "task_quality", "-p", "detialed"], "did you mean 'detailed'"),
+    (["prompt", "show", "-c", "task_quality", "--prompts", "nowhere"], "--prompts nowhere: no such folder"),
+    (["prompt", "show", "-c", "task_quality", "--output", "x"], "give the dataset too"),
+    (["prompt", "show", str(DEMO), "-c", "task_quality", "--output", "sw-1/gud"], "did you mean 'sw-1/good'"),
+    (["prompt", "show", "-c", "task_quality", "--prompt-language", "sw"], "criteria/task_quality.sw.toml"),
+    (["judges", "test", "vertex:text-bison@002"], "PaLM 2 was shut down on 2025-04-09"),
+    (["judges", "test", "gpt-4o"], "judge 'gpt-4o' is not known"),
+    (["judges", "test", "opnai:gpt-4o"], "did you mean 'openai'"),
+    (["judges", "test", "azure:d"], "AZURE_OPENAI_API_KEY, which is not set"),
+    (["judges", "test", "openai-compatible:llama"], "Give --base-url"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), WRONG, ids=lambda value: " ".join(value)[:40] if value else "")
+def test_mistakes_are_answered_in_one_line(tmp_path: Path, environment: None, arguments: list[str], said: str) -> None:
+    done = metal(*arguments, cwd=tmp_path, expect=2)
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_judges_list(tmp_path: Path, environment: None) -> None:
+    (tmp_path / "judges.toml").write_text(
+        '[judges.llama]\nmodel = "openai-compatible:llama"\nbase_url = "http://127.0.0.1:1/v1"\n'
+        "price = { input = 0.2, output = 0.6 }\nconcurrency = 3\n"
+    )
+    shown = metal("judges", "list", cwd=tmp_path).stdout
+    assert "set AZURE_OPENAI_API_KEY, AZURE_OPENAI_ENDPOINT" in shown
+    assert "$0.20/$0.60" in shown
+    assert KEY not in shown
+
+
+def test_judges_test_shows_a_small_call(tmp_path: Path, environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with LlmServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        server.faults = rejects_parameters("temperature")
+        shown = metal("judges", "test", "openai:gpt-4o-mini", cwd=tmp_path).stdout
+        assert server.requests == 2
+        assert "on linguistic_acceptability (0 Bad, 1 Medium, 2 Good)" in shown
+        assert "answered by gpt-4o-mini-2026-01-01 fp_1" in shown
+        assert "cost $0.0000" in shown
+        assert "asked without temperature" in shown
+        server.faults = always(Fault("unauthorized"))
+        done = metal("judges", "test", "openai:gpt-4o-mini", cwd=tmp_path, expect=2)
+    assert "key in OPENAI_API_KEY" in done.stderr
+    assert KEY not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
