@@ -90,7 +90,9 @@ class Model:
 
     def described(self) -> dict[str, Any]:
         """The settings for run.toml and raters.jsonl: names of headers, never their values; no key."""
-        about: dict[str, Any] = {"model": f"{self.provider}:{self.model}", "family": self.family}
+        asked = f"{self.provider}:{self.model}"
+        about: dict[str, Any] = {"model": self.name, "family": self.family}
+        about |= {"asked": asked} if asked != self.name else {}
         about |= {"base_url": without_secrets(self.base_url)} if self.base_url else {}
         about |= {"parameters": dict(self.parameters), "structured": self.structured}
         about |= {"headers": sorted(self.headers)} if self.headers else {}
