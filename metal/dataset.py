@@ -92,13 +92,14 @@ def assemble(
     by_source = _unique(sources, "source", folder / "sources.jsonl")
     by_output = _unique(outputs, "output", folder / "outputs.jsonl")
     by_rater = _unique(raters, "rater", folder / "raters.jsonl")
+    sources_file, outputs_file = str(folder / "sources.jsonl"), str(folder / "outputs.jsonl")
     for row, source in enumerate(by_source.values(), 1):
-        check_language(source.language, f"{folder / 'sources.jsonl'} row {row}")
+        check_language(source.language, f"{sources_file} row {row}")
     for row, output in enumerate(by_output.values(), 1):
-        check_language(output.language, f"{folder / 'outputs.jsonl'} row {row}")
+        check_language(output.language, f"{outputs_file} row {row}")
         if output.source not in by_source:
             raise DataError(
-                f"{folder / 'outputs.jsonl'} row {row}",
+                f"{outputs_file} row {row}",
                 f"output {output.output!r} is of source {output.source!r}, which does not exist",
                 "Outputs need a line in sources.jsonl",
             )

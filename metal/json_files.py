@@ -29,7 +29,7 @@ def read_json(path: Path, shape: str) -> Any:
 
 def _parse(text: str) -> Any:
     value = json.loads(text)
-    if "\\ud" not in text.lower():
+    if "\\ud" not in text and "\\uD" not in text:
         return value
     whole = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return json.loads(whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -23,16 +24,22 @@ NO_TEXT = "no text"
 class Call:
     """One question: an output, a criterion, a prompt.
 
-    key: hex digest of all that its answer may depend on. rough_tokens: about how many tokens are sent.
+    key: hex digest of all that its answer may depend on. source: the source's text. rough_tokens: about how many
+    tokens are sent.
     """
 
     key: str
     output: Output
+    source: str
     criterion: str
     prompt: Prompt
     sample: int
-    message: Message
     rough_tokens: float
+
+    @property
+    def message(self) -> Message:
+        """What is sent; written anew each time, so that calls that are only counted cost next to nothing."""
+        return self.prompt.write(self.criterion, self.output.language, self.source, self.output.text)
 
 
 @dataclass(frozen=True)
@@ -50,11 +57,26 @@ class Plan:
     repeat: int = 1
     _schemas: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
+    @cached_property
+    def _asked(self) -> list[tuple[Output, str, bytes, float]]:
+        """The outputs with a text: each with its source's text, a digest of both, and about how many tokens they have.
+
+        A message is made of these and of what `Prompt.frame` digests, so keys need no message.
+        """
+        found = []
+        for output in self.outputs:
+            if output.text.strip():
+                source = self.sources[output.source].text
+                whole = f"{source}\0{output.text}"
+                written = whole.encode("utf-8", "surrogatepass")
+                tokens = rough_tokens(len(whole), len(written))
+                found.append((output, source, blake2b(written, digest_size=16).digest(), tokens))
+        return found
+
     @property
     def calls_a_model(self) -> int:
         """Calls for each model, those of outputs without text left out."""
-        asked = sum(bool(output.text.strip()) for output in self.outputs)
-        return asked * len(self.criteria) * len(self.prompts) * self.repeat
+        return len(self._asked) * len(self.criteria) * len(self.prompts) * self.repeat
 
     @property
     def without_text(self) -> int:
@@ -78,19 +100,18 @@ class Plan:
         for prompt in self.prompts:
             for criterion in self.criteria:
                 known = json.dumps([model.identity, self.schema(criterion, prompt)], sort_keys=True, default=str)
-                start = blake2b(known.encode(), digest_size=16)
+                frames: dict[tuple[str, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):
-                    for output in self.outputs:
-                        if not output.text.strip():
-                            continue
-                        source = self.sources[output.source].text
-                        message = prompt.write(criterion, output.language, source, output.text)
+                    for output, source, texts, tokens in self._asked:
+                        kind = output.language, bool(source)
+                        if kind not in frames:
+                            whole = prompt.frame(criterion, *kind)
+                            written = f"{known}\0{whole}".encode("utf-8", "surrogatepass")
+                            frames[kind] = blake2b(written, digest_size=16), rough_tokens(len(whole), len(whole))
+                        start, more = frames[kind]
                         digest = start.copy()
-                        whole = f"{message.system}\0{message.user}\0{sample}"
-                        written = whole.encode("utf-8", "surrogatepass")
-                        digest.update(written)
-                        tokens = rough_tokens(len(whole), len(written))
-                        yield Call(digest.hexdigest(), output, criterion, prompt, sample, message, tokens)
+                        digest.update(b"%b%d" % (texts, sample))
+                        yield Call(digest.hexdigest(), output, source, criterion, prompt, sample, tokens + more)
 
 
 def rough_tokens(letters: int, size: int) -> float:

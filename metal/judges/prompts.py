@@ -119,6 +119,11 @@ class Prompt:
         texts = {"source": fence("SOURCE", code, source), "output": fence("OUTPUT", code, output)}
         return Message(_filled(frame.system, texts), _filled(frame.user, texts))
 
+    def frame(self, criterion: str, language: str, has_source: bool) -> str:
+        """All that a message has beside its two texts: the same frame and texts always give the same message."""
+        message = self.write(criterion, language, "source" if has_source else "", "output")
+        return f"{message.system}\0{message.user}"
+
     def _frame(self, criterion: str, language: str, has_source: bool) -> _Frame:
         known = self._frames.get((criterion, language, has_source))
         if known is None:

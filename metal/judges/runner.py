@@ -204,7 +204,7 @@ class _Judge:
             asked += 1
             tries = _Tries()
             try:
-                reply: Reply = await self.retrying(self._attempt, call, tries)
+                reply = await self._reply(call, tries)
             except CallFailed as failure:
                 self._give_up(call, failure, tries, asked)
                 return
@@ -302,6 +302,21 @@ class _Judge:
         self.progress.stopped = self.progress.stopped or why
 
     # ------------------------------------------------------------ retries (tenacity)
+
+    async def _reply(self, call: Call, tries: _Tries) -> Reply:
+        """The reply of the first attempt that brings one. Raises CallFailed when no further one is worth it."""
+        try:
+            return await self._attempt(call, tries)  # nearly always enough, and then tenacity has no part in it
+        except CallFailed as failure:
+            failures = [failure]
+
+        async def attempt() -> Reply:
+            if failures:
+                raise failures.pop()
+            return await self._attempt(call, tries)
+
+        reply: Reply = await self.retrying(attempt)
+        return reply
 
     def _worth_retrying(self, error: BaseException) -> bool:
         return isinstance(error, CallFailed) and error.kind in calls.TRANSIENT and not self.progress.stopped

@@ -1,0 +1,120 @@
+"""METAL's whole pipeline as the peers of tests/bench/judging.py are timed, in a process of its own.
+
+    python -m tests.bench.judging_ours --base-url http://127.0.0.1:8000/v1
+
+Prompts are rendered, sent, read and journaled durably by metal.judges.runner.Run. The clock starts after imports and
+32 calls of warm-up, and stops when the journal is synced and closed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from metal.bundled import bundled
+from metal.dataset import Card, Dataset, assemble
+from metal.judges.call import Client
+from metal.judges.journal import Journal
+from metal.judges.models import Model
+from metal.judges.plan import Plan
+from metal.judges.prompts import Prompt, load_template
+from metal.judges.providers import open_client
+from metal.judges.rubric import rubrics_for
+from metal.judges.runner import Answered, Rules, Run
+from metal.judges.secrets import Secrets, known_keys
+from metal.ratings import facts_from
+from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from tests.bench.peers.measuring import WARM_UP, peak_mb
+
+LATIN = "the summary keeps what matters in this article and tells it to readers of every city plainly"
+DEVANAGARI = "यह सारांश लेख की मुख्य बातें बताता है और भाषा सरल तथा स्पष्ट रखता है"
+SIZE = 3_700  # bytes of a source and its output; with the prompt around them 5 KB
+SCALE = Scale("ordinal", (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good")))
+JUDGE = "openai-compatible:gpt-4o"
+
+
+def dataset(outputs: int, criteria: int = 1) -> Dataset:
+    """Different outputs, each with a source of its own; half of their phrases in Devanagari."""
+    rng = random.Random(0)
+    sources, made = [], []
+    for number in range(outputs):
+        phrases, room = [f"Article {number}."], SIZE
+        while room > 0:
+            words = (DEVANAGARI if len(phrases) % 2 else LATIN).split()
+            phrases.append(" ".join(rng.choices(words, k=8)) + (" ।" if len(phrases) % 2 else "."))
+            room -= len(phrases[-1].encode()) + 1
+        cut = len(phrases) * 3 // 4
+        sources.append(Source(f"s{number}", "hi", " ".join(phrases[:cut])))
+        made.append(Output(f"o{number}", f"s{number}", "generator", "hi", " ".join(phrases[cut:])))
+    asked = [
+        Criterion(f"q{number}", SCALE, question=f"How good is it in respect {number}?") for number in range(criteria)
+    ]
+    ratings = facts_from(Rating(one.output, criterion.name, "p", 1.0) for one in made for criterion in asked)
+    return assemble(Card("bench"), asked, sources, made, [Rater("p", "human")], ratings)
+
+
+def plan_of(found: Dataset, base_url: str, in_flight: int) -> Plan:
+    """One judge with the bundled prompt `simple` on every criterion."""
+    folders = [bundled("prompts")]
+    template = load_template("simple", folders)
+    prompt = Prompt(template, rubrics_for(found.criteria.values(), folders, needed=template.needed))
+    model = Model(JUDGE, *JUDGE.split(":"), base_url=base_url, concurrency=in_flight)
+    return Plan((model,), (prompt,), found.criteria, list(found.outputs.values()), found.sources)
+
+
+def run_of(plan: Plan, journal: Journal, limit: int, opener: Callable[[Model], Client] = open_client) -> Run:
+    """A run as `metal judge` makes it."""
+    return Run(plan, journal, Answered(), Rules(limit=limit), opener, {}, Secrets(known_keys()))
+
+
+async def measure(plan: Plan, calls: int, folder: Path) -> dict[str, float]:
+    """Warm up, judge, and what it took: CPU is of all threads, user and system."""
+    warm = Journal(folder / "warm.jsonl")
+    await run_of(plan, warm, WARM_UP).go()
+    await warm.close()
+    gc.collect()
+    before = peak_mb()
+    journal = Journal(folder / "journal.jsonl")
+    run = run_of(plan, journal, calls)
+    cpu, wall = time.process_time(), time.perf_counter()
+    await run.go()
+    await journal.close()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    with (folder / "journal.jsonl").open("rb") as lines:
+        assert sum(1 for _ in lines) == calls
+    return {
+        "calls": calls,
+        "answered": run.progress[0].kinds["verdict"],
+        "wall_s": wall,
+        "cpu_s": cpu,
+        "before_mb": before,
+        "peak_mb": peak_mb(),
+    }
+
+
+def main() -> None:
+    """Print one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--base-url", required=True, help="of an OpenAI-compatible server, up to and with /v1")
+    parser.add_argument("--calls", type=int, default=2_000)
+    parser.add_argument("--outputs", type=int, help="in the dataset (default: as many as calls)")
+    parser.add_argument("--criteria", type=int, default=1)
+    parser.add_argument("--in-flight", type=int, default=64)
+    asked = parser.parse_args()
+    os.environ["OPENAI_COMPATIBLE_API_KEY"] = "sk-bench-0123456789abcdefghij"  # looked for in every line, as any key is
+    plan = plan_of(dataset(asked.outputs or asked.calls, asked.criteria), asked.base_url, asked.in_flight)
+    with tempfile.TemporaryDirectory() as folder:
+        json.dump(asyncio.run(measure(plan, asked.calls, Path(folder))), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
