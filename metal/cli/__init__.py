@@ -6,6 +6,7 @@ Verb files import only light modules at the top and the rest inside the function
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -79,6 +80,8 @@ def _defect(error: Exception) -> NoReturn:
 
 def _stop(message: str, code: int) -> NoReturn:
     one_line = " ".join(message.split())
+    if code == 130:  # one more Ctrl-C would only break into the interpreter's end
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     print(f"metal: {one_line}", file=sys.stderr)
     sys.exit(code)
 

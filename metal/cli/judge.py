@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from metal.cli import options
+
+# Options that run.toml knows under another name.
+SETTLED = ("prompt", "prompts")
 
 
 @click.command(short_help="Let judges rate every output.")
@@ -91,6 +95,14 @@ def judge(
     if resume:
         if dataset or judge or out or force:
             raise UsageError(f"--resume {resume} knows its dataset and judges; to add some, name all with --out")
+        context = click.get_current_context()
+        given = (name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE)
+        settled = next((name for name in given if name in Request.__dataclass_fields__ or name in SETTLED), "")
+        if settled:
+            raise UsageError(
+                f"--resume {resume} goes on with what was asked for; to change --{settled.replace('_', '-')}, name all "
+                f"with --out {resume}"
+            )
         request, settings = read_request(resume)
         dataset, out = Path(settings["dataset"]), resume
     else:

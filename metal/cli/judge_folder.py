@@ -136,15 +136,25 @@ PARTS = ("run.toml", JOURNAL, "raters.jsonl", "ratings.parquet")
 
 def check_place(out: Path, *, force: bool) -> None:
     """Make the run folder where it is missing. Raises UsageError when something else is there."""
+    if (out / "dataset.toml").is_file():
+        raise UsageError(f"{out} is a dataset; it is not replaced. Give another --out")
     if (out / "run.toml").is_file() and not force:
         read_request(out)  # a run of this kind
-    elif not out.is_dir() or any(path.name != LOCK for path in out.iterdir()):
+    elif not out.is_dir() or any(path.name != LOCK and path not in set(_left_over(out)) for path in out.iterdir()):
         check_new(out, force=force, marks=("run.toml",))
     out.mkdir(parents=True, exist_ok=True)
 
 
+def _left_over(out: Path) -> Iterator[Path]:
+    """Files that a killed process had not finished (see metal.folders.new_file)."""
+    for name in PARTS:
+        yield from out.glob(f".{name}.*.part")
+
+
 def begin(out: Path, wired: Wired, *, force: bool) -> None:
     """Write run.toml, after a check that the run that is there is an older part of this one; the lock is held."""
+    for path in list(_left_over(out)):
+        path.unlink()
     if force:
         for name in PARTS:
             (out / name).unlink(missing_ok=True)

@@ -145,7 +145,8 @@ def _stop_on_interrupt(run: Run) -> Callable[[], None]:
 
     def interrupted() -> None:
         if run.stopping.is_set() and task:
-            task.cancel()
+            if not task.cancelling():
+                task.cancel()
             return
         run.stop()
         flying = sum(judge.pace.in_flight for judge in run.judges)
@@ -175,7 +176,7 @@ async def _with_progress(run: Run) -> None:
             await working
         except asyncio.CancelledError:
             working.cancel()
-            await asyncio.gather(working, return_exceptions=True)
+            await asyncio.wait([working])
             if not run.stopping.is_set():
                 raise
 
@@ -194,12 +195,13 @@ def _end(run: Run | None, finished: Finished, wired: Wired, out: Path) -> None:
     if run and run.over_budget:
         show.say("Stopped before --max-cost was exceeded.")
     for one in stopped:
-        print(f"metal: {one.model.name} stopped: {one.stopped}", file=sys.stderr)
+        print(f"metal: {one.model.name} stopped: {show.clean(one.stopped)}", file=sys.stderr)
     if missing or failed:
         parts = [f"{missing:,} calls not made"] * bool(missing) + [f"{failed:,} failed"] * bool(failed)
         show.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)
     show.say(f"Next: metal audit {wired.folder} {out}", wrap=False)
     if run and run.stopping.is_set():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more would only break into the interpreter's end
         raise SystemExit(INTERRUPTED)
     if stopped:
         raise SystemExit(2)

@@ -52,7 +52,7 @@ class CallFailed(Exception):
         super().__init__(kind)
         self.kind, self.said, self.status, self.wait, self.parameter = kind, said, status, wait, parameter
 
-    def __str__(self) -> str:
+    def __str__(self) -> str:  # `said` as it is now: keys are taken out of it after the error was made
         return f"{self.kind}: {self.said}" if self.said else self.kind
 
 

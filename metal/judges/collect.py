@@ -72,7 +72,7 @@ class Collected:
 
     def ratings(self) -> Iterator[Rating]:
         """A rating for every call of the plan that was made, in the plan's order. Counts into the tallies."""
-        if not self.plan.models:
+        if not self.plan.models:  # baselines alone leave no journal
             return
         with self.path.open("rb") as file:
             for model in self.plan.models:

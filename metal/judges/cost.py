@@ -23,10 +23,14 @@ class Budget:
 
     def take(self, estimate: float) -> bool:
         """Set the cost of a call aside; False when that would go beyond the limit."""
-        if self.limit is not None and self.spent + self.committed + estimate > self.limit:
+        if self.limit is not None and estimate and self.spent + self.committed + estimate > self.limit:
             return False
         self.committed += estimate
         return True
+
+    def spent_up(self, estimate: float) -> bool:
+        """Whether a call of that cost would go beyond the limit even if those in flight cost nothing."""
+        return self.limit is not None and estimate > 0 and self.spent + estimate > self.limit
 
     def release(self, estimate: float) -> None:
         """The call has ended, and what it cost has been added to what is spent."""
@@ -41,20 +45,29 @@ class TokenGuess:
     counted: float = 0.0
     answers: int = 0
     answer_tokens: float = 0.0
+    worst_ratio: float = 1.0
+    longest: float = 0.0
 
     def of(self, rough: float) -> tuple[float, float]:
         """Tokens in and out to expect of a call with that rough count."""
         ratio = self.counted / self.guessed if self.guessed else 1.0
         return rough * ratio, self.answer_tokens / self.answers if self.answers else ANSWER_TOKENS
 
+    def most(self, rough: float, longest: float = 0.0) -> tuple[float, float]:
+        """Tokens in and out that a call may have at most, as far as calls have shown. longest: before any came back."""
+        return rough * self.worst_ratio, self.longest if self.answers else max(longest, ANSWER_TOKENS)
+
     def learn(self, rough: float, tokens_in: int | None, tokens_out: int | None) -> None:
         """What a call had."""
         if tokens_in:
             self.guessed += rough
             self.counted += tokens_in
+            ratio = tokens_in / rough if rough else 1.0
+            self.worst_ratio = max(self.worst_ratio, ratio) if self.answers else ratio
         if tokens_out is not None:
             self.answers += 1
             self.answer_tokens += tokens_out
+            self.longest = max(self.longest, tokens_out)
 
 
 @dataclass

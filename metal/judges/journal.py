@@ -64,9 +64,13 @@ class Journal:
         if self._failure:
             raise self._failure
         whole = line + b"\n"
-        if os.write(self._file, whole) != len(whole):  # a full disk takes a part
+        try:
+            if os.write(self._file, whole) != len(whole):  # a full disk takes a part
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
             os.ftruncate(self._file, self._end)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            self._failure = OSError(error.errno, error.strerror, str(self.path))
+            raise self._failure from None
         self._end += len(whole)
         self._waiting.append(then)
         self._written.set()

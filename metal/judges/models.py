@@ -146,6 +146,8 @@ def _model(name: str, entry: Mapping[str, Any], where: str) -> Model:
     if provider == "langchain" and ":" not in model:
         raise DataError(place, "no LangChain provider", "Write langchain:PROVIDER:MODEL, e.g. langchain:anthropic:...")
     _refuse_gone(provider, model, place)
+    if entry.get("base_url", "") != without_secrets(str(entry.get("base_url", ""))):
+        raise UsageError(f"{place}: a name and password in base_url would be written down; give a key in api_key_env")
     for key, kind, what in (*((key, str, "a text") for key in _TEXTS), *((key, dict, "a table") for key in _TABLES)):
         if not isinstance(entry.get(key, kind()), kind):
             raise DataError(place, f"{key} is not {what}", "See `metal judges --help`")

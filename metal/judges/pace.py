@@ -16,6 +16,15 @@ CUT = 0.7
 STREAK = 20  # failed attempts in a row, none answered between them, after which a provider counts as down
 
 
+async def sleep_until(event: asyncio.Event, seconds: float) -> bool:
+    """Sleep, but no longer than until the event; whether it has come."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await event.wait()
+    except TimeoutError:
+        return False
+
+
 @dataclass
 class Allowance:
     """Units a minute, spent evenly: each spending moves the time when the next may begin."""
@@ -49,27 +58,28 @@ class Pace:
     def __post_init__(self) -> None:
         self.limit = float(self.most)
 
-    async def enter(self, tokens: float) -> None:
-        """Wait for a place, and until limits and the provider's own waits allow a request of that many tokens."""
+    async def enter(self, tokens: float, over: asyncio.Event) -> None:
+        """Wait for a place, and until limits and the provider's own waits allow a request; at most until `over`."""
         while self.in_flight >= int(self.limit):
             place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
             await place
         self.in_flight += 1
         try:
-            await self.hold(tokens)
+            await self.hold(tokens, over)
         except BaseException:
             self.leave()
             raise
 
-    async def hold(self, tokens: float) -> None:
-        """Wait until a request of that many tokens may be sent."""
+    async def hold(self, tokens: float, over: asyncio.Event) -> None:
+        """Wait until a request of that many tokens may be sent, or until `over`."""
         now = time.monotonic()
         delay = self.requests.delay(1, now) if self.requests else 0.0
         if self.tokens:
             delay = max(delay, self.tokens.delay(tokens, now))
         while (delay := max(delay, self._open_at - time.monotonic())) > 0:  # others may be told to wait meanwhile
-            await asyncio.sleep(delay)
+            if await sleep_until(over, delay):
+                return
             delay = 0.0
 
     def leave(self) -> None:

@@ -24,7 +24,7 @@ from metal.judges.call import Ask, CallFailed, Client, Downgrades, Reply
 from metal.judges.cost import Budget, TokenGuess
 from metal.judges.journal import Journal, head
 from metal.judges.models import Model
-from metal.judges.pace import Allowance, Pace
+from metal.judges.pace import Allowance, Pace, sleep_until
 from metal.judges.plan import Call, Plan
 from metal.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, Verdict, read_reply
 from metal.judges.secrets import Secrets
@@ -107,6 +107,7 @@ class Run:
         self.over_budget = False
         self.stopping = asyncio.Event()
         self.secrets = secrets
+        self.claimed: set[bytes] = set()  # by any judge: two names of one model share their answers
         self.judges = [
             _Judge(self, model, open_client(model), dict(rejected.get(model.name, {}))) for model in plan.models
         ]
@@ -119,6 +120,8 @@ class Run:
     def stop(self) -> None:
         """Begin no more calls; those in flight are finished and saved."""
         self.stopping.set()
+        for judge in self.judges:
+            judge.halt()
 
     async def go(self) -> None:
         """Ask until there is nothing left to ask. Raises OSError when the journal cannot be written."""
@@ -130,14 +133,16 @@ class Run:
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
         finally:
-            for judge in self.judges:
-                await judge.client.close()
+            await asyncio.gather(*(judge.client.close() for judge in self.judges), return_exceptions=True)
 
     def may_begin(self) -> bool:
         """Whether another call may be begun, as far as --limit and Ctrl-C go; counts it."""
         if self.stopping.is_set() or (self.rules.limit is not None and self.begun >= self.rules.limit):
             return False
         self.begun += 1
+        if self.begun == self.rules.limit:  # nobody need wait for a turn any more
+            for judge in self.judges:
+                judge.closed.set()
         return True
 
 
@@ -154,7 +159,11 @@ class _Judge:
         self.pace = Pace(model.concurrency, requests, tokens)
         self.guess = TokenGuess()
         self.calls = self._missing()
-        self.claimed: set[bytes] = set()
+        self.halted = asyncio.Event()  # nothing more is sent, no wait is sat out
+        self.closed = asyncio.Event()  # no call is begun any more; those under way are carried to their end
+        self.probe = asyncio.Lock()
+        self.ever_answered = False
+        self.rejections = 0
         self.retrying = AsyncRetrying(
             retry=retry_if_exception(self._worth_retrying),
             wait=self._wait,
@@ -168,55 +177,92 @@ class _Judge:
         """The calls that are neither answered nor taken; equal questions are asked once."""
         for call in self.run.plan.calls(self.model):
             key = bytes.fromhex(call.key)
-            if key in self.run.answered.settled or key in self.claimed:
+            if key in self.run.answered.settled or key in self.run.claimed:
+                self.ever_answered = self.ever_answered or key in self.run.answered.settled
                 self.progress.done += 1
                 continue
             yield call, key
 
     async def work(self) -> None:
         """One worker: call after call, as long as there are any."""
-        while not self.progress.stopped and not self.run.over_budget:
-            following = next(self.calls, None)
-            if following is None:
+        while not self.closed.is_set():
+            if self._unsized():  # until a reply tells what calls cost, one at a time
+                async with self.probe:
+                    if self._unsized():
+                        if not await self._next():
+                            return
+                        continue
+            if not await self._next():
                 return
-            call, key = following
-            self.claimed.add(key)
-            tokens = self.guess.of(call.rough_tokens)
-            await self.pace.enter(sum(tokens))
-            try:
-                estimate = self.model.price.cost(*tokens) if self.model.price else 0.0
-                if self.progress.stopped or not self.run.may_begin():
-                    return
-                if not self.run.budget.take(estimate):
-                    self.run.over_budget = True
-                    return
-                try:
-                    await self._settle(call, key)
-                finally:
-                    self.run.budget.release(estimate)
-            finally:
-                self.pace.leave()
 
-    async def _settle(self, call: Call, key: bytes) -> None:
-        """Ask until there is a reply that is read, or that is not worth asking again."""
+    def _unsized(self) -> bool:
+        return self.run.budget.limit is not None and self.model.price is not None and not self.guess.answers
+
+    async def _next(self) -> bool:
+        """Make the next call; whether there may be more."""
+        following = next(self.calls, None)
+        if following is None or self.closed.is_set():
+            return False
+        call, key = following
+        self.run.claimed.add(key)
+        if self.run.budget.spent_up(self._most(call)):  # no use in waiting for a turn
+            self._over()
+            return False
+        await self.pace.enter(sum(self.guess.of(call.rough_tokens)), self.closed)
+        try:
+            estimate = self._afford(call)
+            if estimate is None:
+                return False
+            await self._settle(call, key, estimate)
+        finally:
+            self.pace.leave()
+        return not self.closed.is_set()
+
+    def _most(self, call: Call) -> float:
+        if not self.model.price:
+            return 0.0
+        longest = self.model.parameters.get("max_tokens") or 0
+        return self.model.price.cost(*self.guess.most(call.rough_tokens, longest))
+
+    def _over(self) -> None:
+        self.run.over_budget = True
+        self.closed.set()
+
+    def _afford(self, call: Call) -> float | None:
+        """Set aside what a call may cost at most, as far as replies have shown; None: it may not be begun."""
+        estimate = self._most(call)
+        if self.closed.is_set():
+            return None
+        if not self.run.budget.take(estimate):
+            self._over()
+            return None
+        if not self.run.may_begin():
+            self.run.budget.release(estimate)
+            return None
+        return estimate
+
+    async def _settle(self, call: Call, key: bytes, estimate: float | None) -> None:
+        """Ask until there is a reply that is read, or that is not worth asking again. estimate: set aside for it."""
         asked = self.run.answered.unreadable[key]
-        while True:
+        while estimate is not None:
             asked += 1
             tries = _Tries()
             try:
                 reply = await self._reply(call, tries)
+                self._count(call, reply)
             except CallFailed as failure:
                 self._give_up(call, failure, tries, asked)
                 return
+            finally:
+                self.run.budget.release(estimate)
             verdict = self._read(call, reply)
             kind = VERDICT if verdict.score is not None else verdict.reason
-            self._count(call, reply)
-            last = kind not in ASK_AGAIN or asked > self.run.rules.reasks or self.run.stopping.is_set()
+            again = kind in ASK_AGAIN and asked <= self.run.rules.reasks
+            estimate = self._afford(call) if again else None
             line = self.run.secrets.hidden(self._line(call, kind, reply, tries, asked))
-            self.run.journal.append(line, partial(self._done if last else self._again, kind))
-            if last:
-                return
-            await self.pace.hold(sum(self.guess.of(call.rough_tokens)))
+            self.run.journal.append(line, partial(self._done if estimate is None else self._again, kind))
+            if estimate is not None:
+                await self.pace.hold(sum(self.guess.of(call.rough_tokens)), self.halted)
 
     def _done(self, kind: str) -> None:
         self.progress.kinds[kind] += 1
@@ -230,11 +276,9 @@ class _Judge:
     async def _attempt(self, call: Call, tries: _Tries) -> Reply:
         """One request, and again at once without a parameter that turns out to be unwelcome."""
         if tries.failures:
-            if self.run.stopping.is_set():
-                raise CallFailed(_ABANDONED)
-            await self.pace.hold(sum(self.guess.of(call.rough_tokens)))
+            await self.pace.hold(sum(self.guess.of(call.rough_tokens)), self.halted)
         while True:
-            if self.progress.stopped:
+            if self.halted.is_set():
                 raise CallFailed(_ABANDONED)
             parameters, structured = self.downgrades.apply(self.model.parameters, self.model.structured)
             ask = Ask(
@@ -249,7 +293,7 @@ class _Judge:
             try:
                 reply = await self.client.ask(ask)
             except CallFailed as failure:
-                failure.said = self.run.secrets.hidden(failure.said.encode()).decode()
+                failure.said = self.run.secrets.hidden(failure.said.encode("utf-8", "replace")).decode()
                 if failure.kind == calls.PARAMETER and self._without(failure, ask):
                     continue
                 self._failed(failure, tries)
@@ -260,6 +304,7 @@ class _Judge:
                 parameters.pop(name, None)
             tries.sent = {**parameters, "structured": structured}
             self.pace.answered()
+            self.ever_answered = True
             return reply
 
     def _without(self, failure: CallFailed, ask: Ask) -> bool:
@@ -268,7 +313,8 @@ class _Judge:
         if name == "none" or (name not in ask.parameters and name != ask.structured):
             return False
         self._note(name, failure.said)
-        return True
+        now = self.downgrades.apply(self.model.parameters, self.model.structured)
+        return now != (ask.parameters, ask.structured)  # else it would be refused for ever
 
     def _note(self, parameter: str, said: str) -> None:
         """Write down, once for the whole run, that calls are made without the parameter."""
@@ -285,21 +331,27 @@ class _Judge:
             self.progress.retries[failure.kind] += 1
         if failure.kind == calls.BUSY:
             self.pace.busy(failure.wait, tries.began)
-            if failure.wait > PATIENCE:
-                self._stop(f"the provider asks to wait {failure.wait / 60:.0f} minutes; resume then")
         elif failure.kind in calls.TRANSIENT:
             self.pace.failed(failure.kind)
             if self.pace.down:
                 self._stop(f"{self.pace.streak} calls in a row failed ({failure}); the provider seems to be down")
         elif failure.kind in calls.FATAL:
             self._stop(str(failure))
-        elif failure.kind in (calls.REJECTED, calls.PARAMETER) and not sum(self.progress.kinds.values()):
-            self.pace.failed(failure.kind)
-            if self.pace.streak >= 3:  # nothing was ever answered: the request is wrong, not the text in it
+        elif failure.kind in (calls.REJECTED, calls.PARAMETER) and not self.ever_answered:
+            self.rejections += 1
+            if self.rejections >= 3:  # nothing was ever answered: the request is wrong, not the text in it
                 self._stop(str(failure))
+        if failure.kind in calls.TRANSIENT and failure.wait > PATIENCE:
+            self._stop(f"the provider asks to wait {failure.wait / 60:.0f} minutes; resume then")
 
     def _stop(self, why: str) -> None:
         self.progress.stopped = self.progress.stopped or why
+        self.halt()
+
+    def halt(self) -> None:
+        """Send nothing more, and sit out no wait."""
+        self.halted.set()
+        self.closed.set()
 
     # ------------------------------------------------------------ retries (tenacity)
 
@@ -324,7 +376,7 @@ class _Judge:
     def _enough(self, state: RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
         busy = isinstance(error, CallFailed) and error.kind == calls.BUSY
-        return self.run.stopping.is_set() or state.attempt_number >= (
+        return self.halted.is_set() or state.attempt_number >= (
             max(BUSY_ATTEMPTS, self.run.rules.attempts) if busy else self.run.rules.attempts
         )
 
@@ -334,12 +386,8 @@ class _Judge:
         return asked_for + self.backoff(state)
 
     async def _nap(self, seconds: float) -> None:
-        """Sleep, but wake when the run is stopped."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self.run.stopping.wait()
-        except TimeoutError:
-            return
+        """Sleep, but wake when the run or this judge is stopped."""
+        await sleep_until(self.halted, seconds)
 
     # ------------------------------------------------------------ what comes back
 
@@ -383,11 +431,11 @@ class _Judge:
 
     def _give_up(self, call: Call, failure: CallFailed, tries: _Tries, asked: int) -> None:
         """A call that brought no reply: written down unless it was only abandoned; asked again when resumed."""
-        if failure.kind == _ABANDONED or failure.kind in calls.FATAL or self.run.stopping.is_set():
+        lasting = failure.kind in (calls.BLOCKED, calls.TOO_LONG)
+        if failure.kind == _ABANDONED or failure.kind in calls.FATAL or (self.run.stopping.is_set() and not lasting):
             return
         if self.progress.stopped and failure.kind in calls.TRANSIENT:
             return
-        lasting = failure.kind in (calls.BLOCKED, calls.TOO_LONG)
         record = {
             "judge": self.model.name,
             "prompt": call.prompt.name,

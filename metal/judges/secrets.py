@@ -25,7 +25,9 @@ class Secrets:
     def of(cls, models: Iterable[Model]) -> Secrets:
         """The keys of these models, values of their headers, and whatever in the environment looks like a key."""
         named = [
-            value for model in models for value in (os.environ.get(model.api_key_env, ""), *model.headers.values())
+            value
+            for model in models
+            for value in (os.environ.get(model.api_key_env, "").strip(), *model.headers.values())
         ]
         return cls([*named, *known_keys()])
 
@@ -41,13 +43,13 @@ def key_from_environment(names: Iterable[str], whose: str) -> str:
     """The key in the first of these environment variables that is set. Raises UsageError when none is."""
     wanted = [name for name in names if name]
     for name in wanted:
-        if os.environ.get(name):
-            return os.environ[name]
+        if os.environ.get(name, "").strip():
+            return os.environ[name].strip()  # a line break from a file is no part of it
     raise UsageError(f"{whose} needs a key in the environment variable {' or '.join(wanted)}, which is not set")
 
 
 def known_keys() -> list[str]:
     """The values of all environment variables that look like keys, whoever they are for."""
     endings = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
-    found = (value for name, value in os.environ.items() if name.upper().endswith(endings))
+    found = (value.strip() for name, value in os.environ.items() if name.upper().endswith(endings))
     return [value for value in found if len(value) >= 16 and not value.isspace()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping
@@ -103,6 +104,8 @@ def retry_after(headers: Mapping[str, Any]) -> float:
 
 def one_line_json(body: bytes) -> bytes:
     """A JSON text on one line: line breaks can only stand between its parts."""
+    if body[:3] == b"\xef\xbb\xbf" or b"\0" in body:  # a byte order mark, or UTF-16: JSON, but not inside another
+        body = body.decode(json.detect_encoding(body), "surrogatepass").encode("utf-8", "surrogatepass")
     return body.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in body or b"\r" in body else body
 
 

@@ -139,7 +139,7 @@ def read_body(body: bytes) -> Reply:
     """The reply in the body of generateContent. Raises CallFailed for what is none."""
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise CallFailed(SERVER, f"the reply is not JSON: {one_line(body[:200].decode('utf-8', 'replace'))}") from None
     if not isinstance(found, dict):
         raise CallFailed(SERVER, "the reply is not an object")

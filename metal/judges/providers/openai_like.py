@@ -22,6 +22,7 @@ from metal.judges.call import (
     DROPPED,
     FILTERED,
     REFUSED,
+    REJECTED,
     SERVER,
     TIMEOUT,
     TRUNCATED,
@@ -100,6 +101,8 @@ class OpenAILike:
             response = error.response
         except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError) as error:
             raise self._lost(error) from None
+        except ValueError as error:  # an address or a header that cannot be sent
+            raise CallFailed(REJECTED, one_line(f"cannot be sent: {error}")) from None
         if response.is_error:
             raise self._failure(response)
         return read_body(response.content)
@@ -155,7 +158,7 @@ def read_body(body: bytes) -> Reply:
     """The reply in the body of a chat completion. Raises CallFailed for what is none."""
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise CallFailed(SERVER, f"the reply is not JSON: {one_line(body[:200].decode('utf-8', 'replace'))}") from None
     if not isinstance(found, dict):
         raise CallFailed(SERVER, "the reply is not an object")

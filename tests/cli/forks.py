@@ -1,0 +1,156 @@
+"""`metal` as processes that start at once: forks of one process that has the heavy imports done.
+
+Each is a process of its own, with its own environment, that can be sent any signal; exit codes, output and what the
+interpreter says at its end are those of `metal` started by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOWEST = 60.0  # seconds; a command that takes longer counts as hanging
+
+STARTER = """
+import json, os, sys, threading, warnings
+warnings.simplefilter("ignore")
+import metal.cli, metal.cli.judging, metal.cli.judge_folder, openai, aiohttp, pandas, pyarrow.parquet, filelock
+import metal.judges.providers.openai_like, tenacity, rich.table, rich.console, rich.progress, jinja2, babel, langcodes
+from metal.bundled import bundled
+metal.cli.judge_folder.load_dataset(bundled("datasets/demo"))
+warnings.resetwarnings()
+
+def reap(pid, code):
+    status = os.waitpid(pid, 0)[1]
+    with open(code + ".part", "w") as file:
+        file.write(str(os.waitstatus_to_exitcode(status)))
+    os.replace(code + ".part", code)
+
+for line in sys.stdin:
+    wish = json.loads(line)
+    pid = os.fork()
+    if not pid:
+        break
+    threading.Thread(target=reap, args=(pid, wish["code"]), daemon=True).start()
+    print(pid, flush=True)
+else:
+    sys.exit()
+for number, name in ((0, os.devnull), (1, wish["out"]), (2, wish["err"])):
+    os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), number)
+os.chdir(wish["cwd"])
+os.environ.clear()
+os.environ.update(wish["env"])
+sys.argv = ["metal", *wish["arguments"]]
+metal.cli.main()
+"""
+
+
+@dataclass
+class Done:
+    """How a process ended; a code below 0 is the signal that killed it."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def said(self) -> str:
+        """Standard output on one line, words apart by one space."""
+        return " ".join(self.out.split())
+
+
+@dataclass
+class Started:
+    """A running `metal`."""
+
+    pid: int
+    files: dict[str, Path]
+
+    @property
+    def over(self) -> bool:
+        return self.files["code"].exists()
+
+    def send(self, number: int) -> None:
+        if not self.over:
+            os.kill(self.pid, number)
+
+    def wait(self, seconds: float = SLOWEST) -> Done:
+        until = time.monotonic() + seconds
+        while not self.over:
+            if time.monotonic() > until:
+                self.send(signal.SIGKILL)
+                raise AssertionError(f"metal did not end in {seconds} s: {self.files['err'].read_text()}")
+            time.sleep(0.005)
+        out, err = (self.files[name].read_text("utf-8", "replace") for name in ("out", "err"))
+        return Done(int(self.files["code"].read_text()), out, err)
+
+
+@dataclass
+class Metal:
+    """Starts `metal` in a folder, with an environment of its own."""
+
+    pipe: subprocess.Popen[str]
+    logs: Path
+    cwd: Path = ROOT
+    env: dict[str, str] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def at(self, cwd: Path, env: Mapping[str, str]) -> Metal:
+        return Metal(self.pipe, self.logs, cwd, dict(env), self.numbers)
+
+    def start(self, *arguments: object) -> Started:
+        number = next(self.numbers)
+        files = {name: self.logs / f"{number}.{name}" for name in ("out", "err", "code")}
+        wish: dict[str, Any] = {name: str(path) for name, path in files.items()}
+        wish |= {"arguments": [*map(str, arguments)], "cwd": str(self.cwd), "env": self.env}
+        to, back = self.pipe.stdin, self.pipe.stdout
+        assert to
+        assert back
+        to.write(json.dumps(wish) + "\n")
+        to.flush()
+        return Started(int(back.readline()), files)
+
+    def __call__(self, *arguments: object, expect: int = 0) -> Done:
+        done = self.start(*arguments).wait()
+        assert done.code == expect, done.out + done.err
+        assert "Traceback" not in done.err
+        assert "Unclosed" not in done.err
+        return done
+
+    def refused(self, *arguments: object) -> str:
+        """The one line that it says when it exits with 2 before anything is done."""
+        done = self(*arguments, expect=2)
+        assert done.err.startswith("metal: "), done.err
+        assert done.err.count("\n") == 1, done.err
+        return done.err
+
+
+@contextmanager
+def starter() -> Iterator[Metal]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as logs:
+        pipe = subprocess.Popen(
+            [sys.executable, "-c", STARTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        try:
+            yield Metal(pipe, Path(logs))
+        finally:
+            pipe.communicate()
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """An environment without keys and addresses of whoever runs the tests."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+    return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"} | more

@@ -1,0 +1,886 @@
+"""The runner against a local server that fails on demand: what is asked, how often, what is kept, when it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.cli.judge_folder import Request, load_prompts, prompt_folders
+from metal.judges import call as calls
+from metal.judges import journal as journals
+from metal.judges.call import Ask, CallFailed, Client, Reply
+from metal.judges.collect import Tally, collect, rejected_before
+from metal.judges.journal import Journal, scan
+from metal.judges.models import Model, Price
+from metal.judges.pace import Allowance, Pace
+from metal.judges.plan import Plan
+from metal.judges.providers import open_client
+from metal.judges.providers.openai_like import read_body
+from metal.judges.runner import Answered, Rules, Run
+from metal.judges.secrets import Secrets
+from metal.records import Criterion, Output, Rating, Source
+from tests.conftest import HALLUCINATIONS, TASK_QUALITY
+from tests.llm_server import (
+    Fault,
+    LlmServer,
+    always,
+    by_attempt,
+    first_attempts,
+    random_faults,
+    rejects_parameters,
+    when_prompt_has,
+)
+
+pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
+
+KEY = "sk-canary-key-0123456789"
+QUICK = Rules(backoff=0.01)
+HANGS = 10.0  # seconds after which a run counts as hanging
+UNREADABLE = Fault("text", text="I would rather not say.")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def llm_server() -> Iterator[LlmServer]:
+    with LlmServer() as server:
+        yield server
+
+
+def a_model(server: LlmServer, name: str = "gpt-4o", **settings: Any) -> Model:
+    return Model(f"openai:{name}", "openai", name, **({"base_url": server.openai_url} | settings))
+
+
+def a_plan(
+    *models: Model,
+    count: int = 6,
+    texts: list[str] | None = None,
+    criteria: tuple[Criterion, ...] = (TASK_QUALITY,),
+    repeat: int = 1,
+) -> Plan:
+    texts = texts if texts is not None else [f"summary {item}." for item in range(count)]
+    outputs = [Output(f"o{item}", "s", "g", "en", text) for item, text in enumerate(texts)]
+    prompts = load_prompts(Request((), ("simple",)), criteria, prompt_folders((), None))
+    named = {criterion.name: criterion for criterion in criteria}
+    return Plan(models, prompts, named, outputs, {"s": Source("s", "en", "the passage")}, repeat)
+
+
+@dataclass
+class Outcome:
+    """A session's end: the run, the ratings of its journal, a tally a judge, the journal's records."""
+
+    run: Run
+    ratings: list[Rating]
+    tallies: dict[str, Tally]
+    records: list[dict[str, Any]]
+    seconds: float
+
+    @property
+    def reasons(self) -> Counter[str]:
+        return Counter(rating.reason or "verdict" for rating in self.ratings)
+
+    @property
+    def tally(self) -> Tally:
+        return next(iter(self.tallies.values()))
+
+    @property
+    def stopped(self) -> list[str]:
+        return [one.stopped for one in self.run.progress]
+
+
+def session(
+    plan: Plan,
+    folder: Path,
+    rules: Rules = QUICK,
+    opener: Callable[[Model], Client] = open_client,
+    during: Callable[[Run], Any] | None = None,
+) -> Outcome:
+    """One session over the folder's journal, as `metal judge` has it. during: awaited beside the run."""
+    path = folder / "journal.jsonl"
+
+    async def whole() -> Run:
+        answered = Answered()
+        for key, kind, _, _ in scan(path):
+            answered.note(key, kind, rules.reasks)
+        journal = Journal(path)
+        try:
+            run = Run(plan, journal, answered, rules, opener, rejected_before(path), Secrets([KEY]))
+            async with asyncio.timeout(HANGS):
+                going = asyncio.create_task(run.go())
+                try:
+                    if during:
+                        await during(run)
+                    await going
+                finally:
+                    going.cancel()
+                    await asyncio.gather(going, return_exceptions=True)
+        finally:
+            await journal.close()
+        return run
+
+    began = time.monotonic()
+    run = asyncio.run(whole())
+    seconds = time.monotonic() - began
+    found = collect(plan, path)
+    ratings = list(found.ratings())
+    lines = path.read_bytes().split(b"\n")
+    assert lines.pop() == b""
+    assert KEY.encode() not in path.read_bytes()
+    return Outcome(run, ratings, dict(found.tallies), [json.loads(line) for line in lines], seconds)
+
+
+class Scripted:
+    """A client that answers as told, without a network."""
+
+    def __init__(self, answer: Callable[[Ask, int], Reply | Exception], seconds: float = 0.0) -> None:
+        self.answer, self.seconds, self.asked, self.flying, self.most = answer, seconds, 0, 0, 0
+
+    async def ask(self, ask: Ask) -> Reply:
+        self.asked += 1
+        number = self.asked
+        self.flying += 1
+        self.most = max(self.most, self.flying)
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.flying -= 1
+        found = self.answer(ask, number)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def close(self) -> None:
+        return
+
+
+GOOD = Reply('{"score": 2, "justification": "fine"}', raw=b"{}", model="m", tokens_in=100, tokens_out=20)
+LOCAL = Model("local", "openai", "local")
+
+
+# ---------------------------------------------------------------- a run without faults
+
+
+def test_every_question_is_asked_once_and_counted(llm_server: LlmServer, tmp_path: Path) -> None:
+    plan = a_plan(a_model(llm_server), count=40, criteria=(TASK_QUALITY, HALLUCINATIONS))
+    found = session(plan, tmp_path)
+    assert found.reasons == {"verdict": 80}
+    assert set(llm_server.counts.values()) == {1}
+    assert llm_server.requests == 80
+    progress = found.run.progress[0]
+    assert (progress.total, progress.done, progress.sent) == (80, 80, 80)
+    assert progress.kinds == {"verdict": 80}
+    assert found.tally.answered == 80
+    assert found.tally.versions == {"gpt-4o-2026-01-01 fp_1": 80}
+    assert all(record["reply"]["choices"] for record in found.records)
+    again = session(plan, tmp_path)
+    assert llm_server.requests == 80
+    assert again.run.progress[0].done == 80
+    assert again.ratings == found.ratings
+
+
+def test_concurrency_is_bounded(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.latency_ms = 20
+    session(a_plan(a_model(llm_server, concurrency=3), count=20), tmp_path)
+    assert llm_server.max_in_flight == 3
+
+
+def test_equal_questions_are_asked_once(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.latency_ms = 20
+    found = session(a_plan(a_model(llm_server), texts=["one", "same", "same", "same"]), tmp_path)
+    assert llm_server.requests == 2
+    assert found.reasons == {"verdict": 4}
+    assert found.run.progress[0].done == 4
+
+
+def test_two_names_of_one_model_pay_once(llm_server: LlmServer, tmp_path: Path) -> None:
+    """judges.toml may name a model that is also asked for by its own name: the answers are the same."""
+    llm_server.latency_ms = 20
+    one = a_model(llm_server)
+    other = Model("mine", "openai", "gpt-4o", base_url=llm_server.openai_url)
+    found = session(a_plan(one, other), tmp_path)
+    assert set(llm_server.counts.values()) == {1}
+    assert found.reasons == {"verdict": 12}
+
+
+def test_repeats_are_asked_so_often_and_are_raters_of_their_own(llm_server: LlmServer, tmp_path: Path) -> None:
+    found = session(a_plan(a_model(llm_server), repeat=3), tmp_path)
+    assert set(llm_server.counts.values()) == {3}
+    names = Counter(rating.rater for rating in found.ratings)
+    assert names == {"openai:gpt-4o/simple": 6, "openai:gpt-4o/simple#2": 6, "openai:gpt-4o/simple#3": 6}
+
+
+# ---------------------------------------------------------------- faults that pass
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("429", retry_after=0.05),
+        Fault("429"),
+        *(Fault(kind) for kind in ("500", "502", "503", "504", "408", "409", "drop", "drop_mid_body")),
+        Fault("not_json_body"),
+        Fault("bad_utf8"),
+        Fault("hang"),
+        Fault("slow", seconds=5.0),
+        Fault("slow_body", seconds=5.0),
+    ],
+    ids=lambda fault: f"{fault.kind}-{fault.retry_after or ''}",
+)
+def test_a_passing_fault_is_retried(fault: Fault, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = first_attempts(fault)
+    found = session(a_plan(a_model(llm_server, timeout=0.4)), tmp_path)
+    assert found.reasons == {"verdict": 6}
+    assert llm_server.requests == 12
+    assert found.tally.retried == 6
+    assert len(found.records) == 6
+    assert {record["retries"] for record in found.records} == {1}
+    assert sum(found.run.progress[0].retries.values()) == 6
+
+
+@pytest.mark.parametrize("fault", [Fault("fenced"), Fault("slow", seconds=0.1), Fault("slow_body", seconds=0.2)])
+def test_an_odd_reply_counts(fault: Fault, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(fault)
+    assert session(a_plan(a_model(llm_server)), tmp_path).reasons == {"verdict": 6}
+    assert llm_server.requests == 6
+
+
+LASTING = {  # fault: the reason in the ratings, requests for each question
+    "text": ("unparsable", 2),
+    "off_schema": ("off the scale", 2),
+    "empty": ("empty", 2),
+    "truncated": ("truncated", 1),
+    "refusal": ("refused", 1),
+    "content_filter_reply": ("filtered", 1),
+    "content_filter": ("filtered", 1),
+    "context_length_exceeded": ("too long", 1),
+    "413": ("too long", 1),
+    "500": ("failed: server error", 6),
+    "drop": ("failed: connection lost", 6),
+    "hang": ("failed: timeout", 6),
+    "400": ("failed: request rejected", 1),
+}
+
+
+@pytest.mark.parametrize("kind", LASTING)
+def test_what_a_lasting_fault_becomes(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    reason, times = LASTING[kind]
+    llm_server.faults = when_prompt_has("summary 3", UNREADABLE if kind == "text" else Fault(kind))
+    plan = a_plan(a_model(llm_server, timeout=0.15 if kind == "hang" else 5.0))
+    found = session(plan, tmp_path)
+    assert found.reasons == {"verdict": 5, reason: 1}
+    assert llm_server.requests == 5 + times
+    assert found.tally.kinds == found.reasons
+    assert found.run.progress[0].done == 6
+    assert found.stopped == [""]
+    missing = next(rating for rating in found.ratings if rating.score is None)
+    assert missing.output == "o3"
+    llm_server.reset()
+    llm_server.faults = None
+    again = session(plan, tmp_path)  # what failed is asked again; what was answered, however badly, is not
+    assert llm_server.requests == (1 if reason.startswith("failed") else 0)
+    assert again.reasons == ({"verdict": 6} if reason.startswith("failed") else found.reasons)
+
+
+@pytest.mark.parametrize("kind", ["malformed", "off_schema", "empty", "truncated", "refusal", "content_filter_reply"])
+def test_every_reply_is_kept_as_it_arrived(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault(kind))
+    found = session(a_plan(a_model(llm_server)), tmp_path)
+    assert len(found.records) == llm_server.completed
+    assert all(record["reply"]["object"] == "chat.completion" for record in found.records)
+    assert all(record["text"] == (record["reply"]["choices"][0]["message"]["content"] or record["text"])
+               for record in found.records)  # fmt: skip
+
+
+def test_an_unreadable_reply_keeps_its_text_as_comment(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(UNREADABLE)
+    found = session(a_plan(a_model(llm_server)), tmp_path)
+    assert {rating.comment for rating in found.ratings} == {"I would rather not say."}
+
+
+def test_a_storm_of_faults_ends_with_every_answer(llm_server: LlmServer, tmp_path: Path) -> None:
+    rates = dict.fromkeys(("429", "500", "503", "drop", "drop_mid_body", "not_json_body", "malformed", "empty"), 0.08)
+    llm_server.faults = random_faults(1, rates, max_attempt=1, retry_after=0.01)
+    found = session(a_plan(a_model(llm_server), count=200), tmp_path)
+    assert found.reasons == {"verdict": 200}
+    assert len({record["key"] for record in found.records}) == 200
+    assert len(found.records) == llm_server.completed - sum(call.fault == "not_json_body" for call in llm_server.calls)
+
+
+# ---------------------------------------------------------------- too many requests
+
+
+def test_retry_after_holds_back_all_calls(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = lambda call: Fault("429", retry_after=0.6) if call.number == 1 else None
+    session(a_plan(a_model(llm_server, concurrency=1), count=3), tmp_path)
+    times = [call.time for call in llm_server.calls]
+    assert times[1] - times[0] >= 0.6
+
+
+def test_a_storm_of_429_cuts_the_calls_in_flight_and_they_grow_again(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.latency_ms = 5
+    llm_server.faults = lambda call: Fault("429", retry_after=0.02) if call.number <= 40 else None
+    lowest = 99.0
+
+    async def look(run: Run) -> None:
+        nonlocal lowest
+        while run.progress[0].done < 200:
+            lowest = min(lowest, run.judges[0].pace.limit)
+            await asyncio.sleep(0.005)
+
+    found = session(a_plan(a_model(llm_server, concurrency=32), count=300), tmp_path, during=look)
+    assert found.reasons == {"verdict": 300}
+    assert lowest < 32 * 0.7
+    assert found.run.judges[0].pace.limit > lowest
+    assert found.run.judges[0].pace.in_flight == 0
+
+
+@pytest.mark.parametrize("kind", ["429", "503"])
+def test_a_provider_that_wants_an_hour_is_not_waited_for(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    """Nor by the calls that were under way, nor by those that wait for their turn."""
+    llm_server.faults = always(Fault(kind, retry_after=3600.0))
+    found = session(a_plan(a_model(llm_server, concurrency=4), count=40), tmp_path)
+    assert "60 minutes" in found.stopped[0]
+    assert found.seconds < 3
+    assert llm_server.requests <= 4
+    assert found.tally.not_asked == 40
+
+
+def test_requests_a_minute(llm_server: LlmServer, tmp_path: Path) -> None:
+    found = session(a_plan(a_model(llm_server, requests_per_minute=1200.0), count=50), tmp_path)
+    assert found.seconds > (50 - 21) / 20  # twenty a second, after one second's worth at once
+    assert found.seconds < 6
+
+
+def test_tokens_a_minute(tmp_path: Path) -> None:
+    client = Scripted(lambda ask, number: GOOD)
+    model = Model("local", "openai", "local", tokens_per_minute=60 * 4800.0)
+    found = session(a_plan(model, count=60), tmp_path, opener=lambda model: client)
+    assert found.seconds > (60 - 50) * 120 / 4800
+
+
+def test_an_allowance_is_spent_evenly() -> None:
+    allowance = Allowance(60.0)
+    delays = [allowance.delay(1, 1000.0) for _ in range(4)]
+    assert delays == [0.0, 0.0, 1.0, 2.0]
+
+
+def test_places_are_handed_on(tmp_path: Path) -> None:
+    """Nobody waits for ever, whatever the limit does meanwhile."""
+
+    async def whole() -> int:
+        pace = Pace(8)
+        done = 0
+
+        async def one(number: int) -> None:
+            nonlocal done
+            await pace.enter(1, asyncio.Event())
+            await asyncio.sleep(0.001 * (number % 3))
+            if number % 5 == 0:
+                pace.busy(0.0, time.monotonic())
+            else:
+                pace.answered()
+            pace.leave()
+            done += 1
+
+        async with asyncio.timeout(HANGS):
+            await asyncio.gather(*(one(number) for number in range(300)))
+        assert pace.in_flight == 0
+        return done
+
+    assert asyncio.run(whole()) == 300
+
+
+# ---------------------------------------------------------------- stopping
+
+
+async def after(run: Run, calls_sent: int, seconds: float = 0.0) -> None:
+    while run.progress[0].sent < calls_sent:
+        await asyncio.sleep(0.005)
+    await asyncio.sleep(seconds)
+    run.stop()
+
+
+def test_a_stop_finishes_calls_in_flight_and_begins_no_more(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.latency_ms = 150
+    plan = a_plan(a_model(llm_server, concurrency=5), count=50)
+    found = session(plan, tmp_path, during=lambda run: after(run, 5, 0.05))
+    assert llm_server.requests == 5
+    assert found.reasons == {"verdict": 5}
+    llm_server.latency_ms = 0
+    assert session(plan, tmp_path).reasons == {"verdict": 50}
+    assert set(llm_server.counts.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("fault", "settings"),
+    [
+        (Fault("429", retry_after=300.0), {}),
+        (Fault("503", retry_after=300.0), {}),
+        (None, {"requests_per_minute": 6}),
+        (None, {"tokens_per_minute": 60}),
+    ],
+    ids=["429", "503", "requests", "tokens"],
+)
+def test_a_stop_does_not_sit_out_a_wait(
+    fault: Fault | None, settings: dict[str, Any], llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = always(fault) if fault else None
+    plan = a_plan(a_model(llm_server, **settings), count=40)
+    found = session(plan, tmp_path, during=lambda run: after(run, 1, 0.3))
+    assert found.seconds < 3
+    assert found.tally.failed == 0  # what was abandoned is no failure
+
+
+@pytest.mark.parametrize("why", ["limit", "budget", "key"])
+def test_an_end_does_not_wait_for_the_rate_limit(why: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    """Workers that wait for their turn under a limit of requests a minute go home when there are no more turns."""
+    price = Price(1.0, 1.0)
+    llm_server.faults = always(Fault("401")) if why == "key" else None
+    plan = a_plan(a_model(llm_server, requests_per_minute=6, price=price), count=40)
+    rules = Rules(backoff=0.01, limit=1 if why == "limit" else None, max_cost=0.0005 if why == "budget" else None)
+    found = session(plan, tmp_path, rules)
+    assert found.seconds < 3
+    assert llm_server.requests <= 2
+
+
+def test_a_stopped_judge_wakes_calls_that_wait_to_be_retried(llm_server: LlmServer, tmp_path: Path) -> None:
+    fault = Fault("500", retry_after=200.0)
+    llm_server.faults = lambda call: fault if call.number <= 3 else Fault("401", seconds=0.2)
+    found = session(a_plan(a_model(llm_server, concurrency=5), count=30), tmp_path)
+    assert "access denied" in found.stopped[0]
+    assert found.seconds < 3
+
+
+def test_a_filtered_call_that_ends_after_the_stop_is_kept(tmp_path: Path) -> None:
+    client = Scripted(lambda ask, number: CallFailed(calls.BLOCKED, "no", status=400), seconds=0.2)
+    plan = a_plan(LOCAL, count=3)
+    found = session(plan, tmp_path, opener=lambda model: client, during=lambda run: after(run, 3))
+    assert found.reasons == {"filtered": 3}
+
+
+def test_no_new_ask_after_the_stop(tmp_path: Path) -> None:
+    client = Scripted(lambda ask, number: Reply("?", raw=b"{}"), seconds=0.1)
+    plan = a_plan(LOCAL, count=4)
+    found = session(plan, tmp_path, Rules(3, backoff=0.01), lambda model: client, lambda run: after(run, 4))
+    assert client.asked == 4
+    assert [record["ask"] for record in found.records] == [1] * 4
+    again = session(plan, tmp_path, Rules(3, backoff=0.01), lambda model: client)
+    assert client.asked == 16
+    assert sorted(record["ask"] for record in again.records) == sorted([1, 2, 3, 4] * 4)
+
+
+# ---------------------------------------------------------------- a provider that is down; fatal errors
+
+
+@pytest.mark.parametrize("kind", ["500", "drop"])
+def test_a_provider_that_is_down_is_left_alone(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault(kind))
+    plan = a_plan(a_model(llm_server, concurrency=4), count=100)
+    found = session(plan, tmp_path)
+    assert "seems to be down" in found.stopped[0]
+    assert llm_server.requests <= 30
+    assert found.seconds < 5
+    llm_server.faults = None
+    assert session(plan, tmp_path).reasons == {"verdict": 100}
+    assert set(llm_server.counts.values()) == {1}
+
+
+def test_a_server_that_is_gone(llm_server: LlmServer, tmp_path: Path) -> None:
+    plan = a_plan(a_model(llm_server, base_url="http://127.0.0.1:9/v1"), count=100)
+    found = session(plan, tmp_path)
+    assert "seems to be down" in found.stopped[0]
+    assert found.tally.not_asked > 80
+
+
+FATAL = {
+    "401": ("access denied", "OPENAI_API_KEY"),
+    "403": ("access denied", "OPENAI_API_KEY"),
+    "404": ("model unknown", "bad-model"),
+    "insufficient_quota": ("quota used up", "billing"),
+}
+
+
+@pytest.mark.parametrize("kind", FATAL)
+def test_a_fatal_error_stops_one_judge_and_not_another(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.latency_ms = 5
+    llm_server.faults = lambda call: Fault(kind) if call.model == "bad-model" else None
+    plan = a_plan(a_model(llm_server, "bad-model", concurrency=4), a_model(llm_server), count=30)
+    found = session(plan, tmp_path)
+    what, named = FATAL[kind]
+    assert what in found.stopped[0]
+    assert named in found.stopped[0]
+    assert "\n" not in found.stopped[0]
+    assert KEY not in found.stopped[0]
+    assert found.stopped[1] == ""
+    assert found.reasons == {"verdict": 30}
+    assert sum(call.model == "bad-model" for call in llm_server.calls) <= 4
+    assert found.tallies["openai:bad-model/simple"].not_asked == 30
+
+
+def test_a_key_in_a_parameters_error_is_hidden(llm_server: LlmServer, tmp_path: Path) -> None:
+    said = f"temperature is not supported for {KEY}"
+    llm_server.faults = lambda call: Fault("400", text=said) if "temperature" in call.body else None
+    found = session(a_plan(a_model(llm_server)), tmp_path)
+    assert "[key hidden]" in found.tally.rejected["temperature"]
+
+
+def test_a_key_in_a_reply_is_hidden(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"because {KEY}"})
+    found = session(a_plan(a_model(llm_server)), tmp_path)
+    assert {rating.comment for rating in found.ratings} == {"because [key hidden]"}
+
+
+@pytest.mark.parametrize("concurrency", [1, 16])
+def test_a_request_that_is_always_wrong_stops_the_judge(
+    concurrency: int, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.latency_ms = 60  # longer than it takes to sync the journal
+    llm_server.faults = always(Fault("400"))
+    found = session(a_plan(a_model(llm_server, concurrency=concurrency), count=40), tmp_path)
+    assert "request rejected" in found.stopped[0]
+    assert llm_server.requests <= 2 + concurrency
+
+
+def test_texts_that_are_always_rejected_stop_nothing_when_resumed(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = lambda call: Fault("400") if "bad" in call.prompt else None
+    plan = a_plan(a_model(llm_server, concurrency=2), texts=[*(f"fine {n}" for n in range(8)),
+                                                            *(f"bad {n}" for n in range(6))])  # fmt: skip
+    for _ in range(2):
+        found = session(plan, tmp_path)
+        assert found.stopped == [""]
+        assert found.reasons == {"verdict": 8, "failed: request rejected": 6}
+
+
+# ---------------------------------------------------------------- parameters that a model does not take
+
+
+@pytest.mark.parametrize("name", ["temperature", "seed", "response_format", "max_tokens"])
+@pytest.mark.parametrize("code", ["unsupported_value", "unsupported_parameter"])
+def test_a_parameter_is_left_out_after_the_first_refusal(
+    name: str, code: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = rejects_parameters(name, code=code)
+    model = a_model(llm_server, parameters={"temperature": 0, "seed": 7, "max_tokens": 300}, concurrency=4)
+    plan = a_plan(model, count=20)
+    found = session(plan, tmp_path)
+    assert found.reasons == {"verdict": 20}
+    steps = 2 if name == "response_format" else 1  # json_schema, then json_object
+    assert llm_server.requests <= 20 + 4 * steps
+    assert set(found.tally.rejected) == ({"json_schema", "json_object"} if name == "response_format" else {name})
+    assert found.run.progress[0].retries == {f"rejects {one}": 1 for one in found.tally.rejected}
+    sent = collect(plan, tmp_path / "journal.jsonl").raters()[0].about["sent"]
+    assert name not in sent or name == "response_format"
+    assert (sent["structured"] == "none") == (name == "response_format")
+    if name == "max_tokens":
+        assert sent["max_completion_tokens"] == 300
+    llm_server.reset()
+    more = a_plan(model, count=30)
+    again = session(more, tmp_path)  # it is remembered
+    assert again.reasons == {"verdict": 30}
+    assert llm_server.requests == 10
+    assert again.run.progress[0].retries == {}
+
+
+def test_temperature_seed_and_schema_all_refused(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = rejects_parameters("temperature", "seed", "response_format")
+    model = a_model(llm_server, parameters={"temperature": 0, "seed": 7})
+    found = session(a_plan(model, count=20), tmp_path)
+    assert found.reasons == {"verdict": 20}
+    assert sum(record["kind"] == "rejected" for record in found.records) == 4
+
+
+@pytest.mark.parametrize(
+    "said", ["response_format is not supported", "max_tokens is not supported", "max_completion_tokens: unsupported"]
+)
+def test_a_parameter_that_is_refused_even_when_it_is_gone(said: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    """Each step down is taken once; then the request counts as rejected."""
+    llm_server.faults = lambda call: Fault("400", text=said)
+    found = session(a_plan(a_model(llm_server, parameters={"max_tokens": 9}, concurrency=2), count=20), tmp_path)
+    assert found.stopped[0]
+    assert llm_server.requests < 20
+
+
+def test_neither_name_of_max_tokens(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = rejects_parameters("max_tokens", "max_completion_tokens")
+    model = a_model(llm_server, parameters={"max_tokens": 300}, concurrency=1)
+    found = session(a_plan(model, count=5), tmp_path)
+    assert found.reasons == {"verdict": 5}
+    assert llm_server.requests == 7
+
+
+# ---------------------------------------------------------------- asking again
+
+
+@pytest.mark.parametrize("reasks", [0, 1, 3])
+@pytest.mark.parametrize("kind", ["text", "off_schema", "empty"])
+def test_unreadable_replies_are_asked_again_so_often(
+    reasks: int, kind: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = always(UNREADABLE if kind == "text" else Fault(kind))
+    plan = a_plan(a_model(llm_server))
+    found = session(plan, tmp_path, Rules(reasks, backoff=0.01))
+    assert llm_server.requests == 6 * (1 + reasks)
+    assert sorted(record["ask"] for record in found.records) == sorted([*range(1, reasks + 2)] * 6)
+    assert len({json.dumps(body, sort_keys=True) for body in llm_server.bodies}) == 6  # the same parameters
+    assert found.tally.asked_again == 6 * reasks
+    session(plan, tmp_path, Rules(reasks, backoff=0.01))
+    assert llm_server.requests == 6 * (1 + reasks)
+
+
+def test_a_readable_reply_at_the_second_ask_counts(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = by_attempt(UNREADABLE)
+    found = session(a_plan(a_model(llm_server)), tmp_path)
+    assert found.reasons == {"verdict": 6}
+    assert [kind for kind, _ in Counter(record["kind"] for record in found.records).items()] == [
+        "unparsable",
+        "verdict",
+    ]
+    assert found.run.progress[0].kinds == {"verdict": 6}
+
+
+def test_more_reasks_later(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = by_attempt(UNREADABLE, UNREADABLE)
+    plan = a_plan(a_model(llm_server))
+    assert session(plan, tmp_path, Rules(1, backoff=0.01)).reasons == {"unparsable": 6}
+    assert session(plan, tmp_path, Rules(2, backoff=0.01)).reasons == {"verdict": 6}
+    assert llm_server.requests == 18
+
+
+# ---------------------------------------------------------------- limits on calls and money
+
+
+@pytest.mark.parametrize("limit", [1, 3, 20])
+def test_a_limit_is_kept(limit: int, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.latency_ms = 10
+    plan = a_plan(a_model(llm_server), a_model(llm_server, "other"), count=30)
+    found = session(plan, tmp_path, Rules(limit=limit, backoff=0.01))
+    assert llm_server.requests == limit
+    assert found.reasons == {"verdict": limit}
+    assert session(plan, tmp_path).reasons == {"verdict": 60}
+    assert set(llm_server.counts.values()) == {2}  # once for each model
+
+
+def test_a_limit_holds_for_asks_again_too(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(UNREADABLE)
+    plan = a_plan(a_model(llm_server, concurrency=2), count=30)
+    session(plan, tmp_path, Rules(3, limit=5, backoff=0.01))
+    assert llm_server.requests == 5
+
+
+@pytest.mark.parametrize("concurrency", [1, 64])
+@pytest.mark.parametrize("tokens_out", [20, 120, 3000])
+@pytest.mark.parametrize("reasks", [0, 5])
+def test_the_budget_is_never_exceeded(concurrency: int, tokens_out: int, reasks: int, tmp_path: Path) -> None:
+    """However many calls are in flight, however long answers are, and however often they have to be asked again."""
+    text = "?" if reasks else GOOD.text
+    reply = Reply(text, raw=b"{}", tokens_in=400, tokens_out=tokens_out)
+    client = Scripted(lambda ask, number: reply, seconds=0.01)
+    model = Model("local", "openai", "local", concurrency=concurrency, price=Price(1.0, 4.0))
+    one = model.price.cost(400, tokens_out) if model.price else 0.0
+    most = 10.5 * one
+    found = session(a_plan(model, count=200), tmp_path, Rules(reasks, max_cost=most, backoff=0.01), lambda _: client)
+    assert found.run.over_budget
+    assert client.asked * one <= most
+    assert client.asked >= 5
+    assert found.run.progress[0].cost == pytest.approx(client.asked * one)
+
+
+def test_a_budget_that_suffices_stops_nothing(tmp_path: Path) -> None:
+    client = Scripted(lambda ask, number: GOOD, seconds=0.01)
+    model = Model("local", "openai", "local", concurrency=32, price=Price(1.0, 1.0))
+    found = session(a_plan(model, count=100), tmp_path, Rules(max_cost=1.0), lambda _: client)
+    assert found.reasons == {"verdict": 100}
+    assert client.most > 8
+
+
+def test_a_free_judge_goes_on_when_the_money_is_spent(tmp_path: Path) -> None:
+    dear = Model("dear", "openai", "dear", price=Price(1000.0, 1000.0))
+    free = Model("free", "openai", "free", price=Price(0.0, 0.0))
+    client = Scripted(lambda ask, number: GOOD, seconds=0.005)
+    found = session(a_plan(dear, free, count=50), tmp_path, Rules(max_cost=0.5), lambda _: client)
+    assert found.run.over_budget
+    assert found.tallies["free/simple"].answered == 50
+
+
+# ---------------------------------------------------------------- hostile replies
+
+
+@pytest.mark.parametrize("kind", ["500", "401", "400", "content_filter"])
+def test_half_a_surrogate_in_an_error_message(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = when_prompt_has("summary 3", Fault(kind, text="bad \ud83d and \x1b[31m and \0 text"))
+    found = session(a_plan(a_model(llm_server, concurrency=1)), tmp_path)
+    assert len(found.records) >= 3
+
+
+HOSTILE = {
+    "half a surrogate": '{"score": 1, "justification": "\\ud83d"}',
+    "raw half": '{"score": 1, "justification": "\ud83d"}',
+    "nul": '{"score": 1, "justification": "a\\u0000b\0"}',
+    "line separators": '{"score": 1, "justification": "a\u2028b\u0085c\r\nd"}',
+    "deep": "[" * 100_000,
+    "deep objects": '{"a":' * 10_000,
+    "long": "score " * 20_000,
+    "numbers": "1" * 200_000,
+    "huge number": '{"score": ' + "9" * 5000 + "}",
+    "megabyte": json.dumps({"score": 1, "justification": "x" * 1_000_000}),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts(name: str, llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.answer = lambda prompt, body: HOSTILE[name]
+    found = session(a_plan(a_model(llm_server), count=2), tmp_path, Rules(0, backoff=0.01))
+    assert sum(found.reasons.values()) == 2
+    assert all(len(record["text"]) == len(HOSTILE[name]) for record in found.records)
+    for rating in found.ratings:
+        rating.comment.encode()
+
+
+BODIES = {
+    "byte order mark": b'\xef\xbb\xbf{"choices":[{"message":{"content":"2"}}]}',
+    "utf-16": '{"choices":\n[{"message":{"content":"2 \u020a"}}]}'.encode("utf-16"),
+    "line breaks": b'{\r\n"choices":\n[{"message":{"content":"2"}}]}\n',
+    "not a number": b'{"choices":[{"message":{"content":"2"},"logprob":NaN}]}',
+    "parts": b'{"choices":[{"message":{"content":[{"type":"text","text":"2"}]}}]}',
+    "a text": b'"2"',
+    "null": b"null",
+    "empty": b"",
+    "no choices": b"{}",
+    "choices of another kind": b'{"choices":{"message":2},"usage":[1]}',
+    "deep": b"[" * 100_000,
+    "too many digits": b'{"id":' + b"9" * 5000 + b"}",
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_hostile_bodies(name: str, tmp_path: Path) -> None:
+    """Whatever the body is, it is a reply or a failed call, and the journal stays readable."""
+
+    def answer(ask: Ask, number: int) -> Reply | Exception:
+        try:
+            return read_body(BODIES[name])
+        except CallFailed as failure:
+            return failure
+
+    found = session(a_plan(LOCAL, count=2), tmp_path, opener=lambda model: Scripted(answer))
+    assert len(found.ratings) == 2
+
+
+def test_a_change_of_version_is_noted(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = lambda call: Fault("model_version") if call.number > 4 else None
+    plan = a_plan(a_model(llm_server))
+    found = session(plan, tmp_path)
+    assert found.tally.versions == {"gpt-4o-2026-01-01 fp_1": 4, "gpt-4o-2026-02-02 fp_2": 2}
+    assert collect(plan, tmp_path / "journal.jsonl").raters()[0].about["versions"] == dict(found.tally.versions)
+
+
+# ---------------------------------------------------------------- the journal
+
+
+def test_a_torn_last_record_is_healed_wherever_it_is_torn(llm_server: LlmServer, tmp_path: Path) -> None:
+    plan = a_plan(a_model(llm_server, concurrency=1), count=4)
+    session(plan, tmp_path)
+    path = tmp_path / "journal.jsonl"
+    whole = path.read_bytes()
+    last = whole.rstrip(b"\n").rfind(b"\n") + 1
+    for cut in (last + 1, last + 8, last + 40, (last + len(whole)) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        llm_server.reset()
+        assert session(plan, tmp_path).reasons == {"verdict": 4}
+        assert llm_server.requests == 1
+
+
+def test_a_journal_torn_in_its_first_record(llm_server: LlmServer, tmp_path: Path) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(b'{"key":"abc')
+    assert session(a_plan(a_model(llm_server)), tmp_path).reasons == {"verdict": 6}
+
+
+@pytest.mark.parametrize("taken", [-1, 0, 30], ids=["refused", "nothing", "a part"])
+def test_a_full_disk_loses_no_answer_that_was_written(
+    taken: int, llm_server: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = a_plan(a_model(llm_server, concurrency=1), count=6)
+    write, times = os.write, 0
+
+    def full(file: int, line: bytes) -> int:
+        nonlocal times
+        if not line.startswith(b'{"key":'):
+            return write(file, line)
+        times += 1
+        if times <= 3:
+            return write(file, line)
+        if taken < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(file, line[:taken])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journals.os, "write", full)
+        with pytest.raises(OSError, match="No space left") as found:
+            session(plan, tmp_path)
+    assert str(found.value.filename) == str(tmp_path / "journal.jsonl")  # which file, for the one line people see
+    llm_server.reset()
+    assert session(plan, tmp_path).reasons == {"verdict": 6}
+    assert llm_server.requests == 3
+
+
+def test_a_sync_that_fails_stops_the_run(
+    llm_server: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(file: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    llm_server.latency_ms = 30
+    with monkeypatch.context() as patch:
+        patch.setattr(journals, "_to_disk", broken)
+        with pytest.raises(OSError, match="Input/output") as found:
+            session(a_plan(a_model(llm_server, concurrency=1), count=50), tmp_path)
+    assert str(found.value.filename) == str(tmp_path / "journal.jsonl")
+    assert llm_server.requests < 20
+
+
+def test_a_fault_of_ours_loses_no_answer_that_was_written(tmp_path: Path) -> None:
+    client = Scripted(lambda ask, number: GOOD if number <= 5 else RuntimeError("a bug"))
+    model = Model("local", "openai", "local", concurrency=1)
+    plan = a_plan(model, count=10)
+    with pytest.raises(RuntimeError, match="a bug"):
+        session(plan, tmp_path, opener=lambda model: client)
+    better = Scripted(lambda ask, number: GOOD)
+    assert session(plan, tmp_path, opener=lambda model: better).reasons == {"verdict": 10}
+    assert better.asked == 5
+
+
+def test_progress_counts_only_what_is_on_the_disk(
+    llm_server: LlmServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = 0
+
+    def sync(file: int) -> None:
+        nonlocal synced
+        synced = os.fstat(file).st_size
+        time.sleep(0.02)
+
+    monkeypatch.setattr(journals, "_to_disk", sync)
+    llm_server.latency_ms = 10
+
+    async def look(run: Run) -> None:
+        while run.progress[0].done < 30:
+            done, safe = run.progress[0].done, (tmp_path / "journal.jsonl").read_bytes()[:synced]
+            assert safe.count(b"\n") >= done
+            await asyncio.sleep(0.005)
+
+    session(a_plan(a_model(llm_server, concurrency=4), count=60), tmp_path, during=look)
