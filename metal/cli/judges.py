@@ -106,12 +106,13 @@ def test(name: str, base_url: str) -> None:
     from metal.formats.criteria import metal_criterion
     from metal.judges.collect import collect
     from metal.judges.journal import Journal
+    from metal.judges.lines import Answered
     from metal.judges.models import find_model, judges_files, named_models
     from metal.judges.plan import Plan, rater_name
     from metal.judges.prompts import Prompt, load_template
     from metal.judges.providers import open_client
     from metal.judges.rubric import rubrics_for
-    from metal.judges.runner import Answered, Rules, Run
+    from metal.judges.runner import Rules, Run
     from metal.judges.secrets import Secrets
     from metal.records import Output, Source
 

@@ -19,8 +19,9 @@ from metal.judges.collect import lines_to_reuse, rejected_before
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import Journal, lock_run, scan
+from metal.judges.lines import Answered
 from metal.judges.providers import open_client
-from metal.judges.runner import Answered, Rules, Run
+from metal.judges.runner import Rules, Run
 from metal.judges.secrets import Secrets
 
 INTERRUPTED = 130
@@ -149,7 +150,7 @@ def _stop_on_interrupt(run: Run) -> Callable[[], None]:
                 task.cancel()
             return
         run.stop()
-        flying = sum(judge.pace.in_flight for judge in run.judges)
+        flying = sum(judge.asking.pace.in_flight for judge in run.judges)
         print(f"\nfinishing {flying} calls in flight; Ctrl-C again to drop them", file=sys.stderr)
 
     try:

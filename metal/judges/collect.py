@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from metal.judges.journal import read_line, scan
+from metal.judges.lines import FAILED, REJECTED, VERDICT, read_ending
 from metal.judges.models import Model, Price
 from metal.judges.plan import NO_TEXT, Call, Plan, rater_name
-from metal.judges.reader import Verdict
-from metal.judges.runner import FAILED, REJECTED, VERDICT, read_ending
 from metal.records import Rater, Rating
 
 FAILED_AS = "failed: "  # how the reason of a call begins that can still be asked again
@@ -97,12 +96,7 @@ class Collected:
         if "why" in record:
             lasting = record["kind"] != FAILED
             return None, record["why"] if lasting else FAILED_AS + record["why"], "", False
-        verdict: Verdict = read_ending(
-            record["text"],
-            record["ending"],
-            self.plan.criteria[call.criterion].scale,
-            call.prompt.letters(call.criterion),
-        )
+        verdict = read_ending(record["text"], record["ending"], call)
         comment = verdict.justification or ("" if verdict.score is not None else record["text"])
         return verdict.score, verdict.reason, whole_text(comment), verdict.wavering
 

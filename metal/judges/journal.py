@@ -96,8 +96,10 @@ class Journal:
         """Sync what is left and close the file."""
         self._closing = True
         self._written.set()
-        await self._syncing
-        os.close(self._file)
+        try:
+            await self._syncing
+        finally:
+            os.close(self._file)
         if self._failure:
             raise self._failure
 
@@ -150,7 +152,8 @@ def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
                 raise DataError(
                     f"{path} line {number}", "not a line of a journal", "Restore the file, or begin a new run"
                 )
-            yield line[len(_HEAD) : end].decode("ascii", "replace"), line[end + 10 : kind_end].decode(), place, line
+            key, kind = line[len(_HEAD) : end], line[end + 10 : kind_end]
+            yield key.decode("ascii", "replace"), kind.decode("ascii", "replace"), place, line
             place += len(line)
 
 

@@ -30,8 +30,12 @@ FILE = "judges.toml"
 
 # Models that can no longer be called: what they were, since when, and the nearest live choice.
 GONE = {
-    r"(text|chat|code|codechat)-(bison|unicorn)(@\d+|-32k)?": ("PaLM 2", "2025-04-09", "vertex:gemini-2.5-flash"),
-    r"gemini-(1\.0-)?pro(-\d+|-vision)?": ("Gemini 1.0", "2025-04-09", "vertex:gemini-2.5-pro"),
+    r"(text|chat|code|codechat|embedding|textembedding)-(bison|unicorn|gecko)([-@].*)?": (
+        "PaLM 2",
+        "2025-04-09",
+        "vertex:gemini-2.5-flash",
+    ),
+    r"gemini-(1\.0-)?(pro|ultra)(-vision)?(-latest|-\d+)?": ("Gemini 1.0", "2025-04-09", "vertex:gemini-2.5-pro"),
     r"gemini-1\.5-(pro|flash).*": ("Gemini 1.5", "2025-09-24", "vertex:gemini-2.5-flash"),
 }
 
@@ -84,8 +88,22 @@ class Model:
             "model": self.model,
             "base_url": self.base_url or _default_url(self.provider),
             "api_version": self.api_version,
+            "project": self.project or _set("GOOGLE_CLOUD_PROJECT", self.provider),
+            "location": self.location or _set("GOOGLE_CLOUD_LOCATION", self.provider),
             "structured": self.structured,
             "parameters": dict(sorted(self.parameters.items())),
+        }
+
+    def sent_headers(self) -> dict[str, str]:
+        """The extra headers; `$NAME` stands for an environment variable. Raises UsageError when it is not set."""
+        for value in self.headers.values():
+            if value.startswith("$") and value[1:] not in os.environ:
+                raise UsageError(
+                    f"judge {self.name!r}: a header needs {value[1:]} in the environment, which is not set"
+                )
+        return {
+            name: os.environ[value[1:]].strip() if value.startswith("$") else value
+            for name, value in self.headers.items()
         }
 
     def described(self) -> dict[str, Any]:
@@ -106,9 +124,15 @@ def _default_url(provider: str) -> str:
     return os.environ.get(variables.get(provider, ""), "")
 
 
+def _set(variable: str, provider: str) -> str:
+    """Where an endpoint is: its number says nothing without its project and place."""
+    return os.environ.get(variable, "") if provider == "vertex-endpoint" else ""
+
+
 def without_secrets(url: str) -> str:
     """A URL without a user's name and password in it."""
-    return re.sub(r"(?<=://)[^/@]*@", "", url)
+    bare = re.sub(r"(?<=://)[^/?#]*@", "", url)
+    return re.sub(r"(?<=[?&])([^=&#]*(?:key|token|secret|sig|password)[^=&#]*)=[^&#]*", r"\1=hidden", bare, flags=re.I)
 
 
 # ---------------------------------------------------------------- by name
@@ -120,11 +144,32 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     base_url: for openai-compatible models. Raises UnknownName, or UsageError for a model that is gone.
     """
     if name in named:
-        return named[name]
+        return _usable(with_settings(named[name], base_url=_if_compatible(named[name].provider, base_url)))
     if not name.partition(":")[2]:
         known = [*named, *(f"{provider}:MODEL" for provider in PROVIDERS)]
         raise UnknownName("judge", name, known, "`metal judges list` shows them; name your own in judges.toml")
-    return _model(name, {"model": name} | ({"base_url": base_url} if base_url else {}), "")
+    found = _model(name, {"model": name}, "")
+    return _usable(with_settings(found, base_url=_if_compatible(found.provider, base_url)))
+
+
+def _if_compatible(provider: str, base_url: str) -> str | None:
+    return base_url if base_url and provider == "openai-compatible" else None
+
+
+def _usable(model: Model) -> Model:
+    """The model. Raises UsageError when it is gone, or nobody knows where it is."""
+    place = f"judge {model.name!r}"
+    if model.provider in ("vertex", "gemini"):
+        for pattern, (what, when, nearest) in GONE.items():
+            if re.fullmatch(pattern, model.model):
+                raise UsageError(
+                    f"{place}: {what} was shut down on {when} and cannot be called any more; try {nearest}"
+                )
+    if model.provider == "openai-compatible" and not (model.base_url or _default_url(model.provider)):
+        raise UsageError(f"{place}: where is it? Give --base-url, e.g. http://127.0.0.1:8000/v1, or base_url in {FILE}")
+    if model.base_url != without_secrets(model.base_url):
+        raise UsageError(f"{place}: a key or password in base_url would be written down; use api_key_env or headers")
+    return model
 
 
 _TEXTS = ("base_url", "structured", "api_key_env", "api_version", "project", "location", "family")
@@ -145,22 +190,19 @@ def _model(name: str, entry: Mapping[str, Any], where: str) -> Model:
         raise UnknownName(f"{place}: provider", provider, PROVIDERS, "Others are called as langchain:PROVIDER:MODEL")
     if provider == "langchain" and ":" not in model:
         raise DataError(place, "no LangChain provider", "Write langchain:PROVIDER:MODEL, e.g. langchain:anthropic:...")
-    _refuse_gone(provider, model, place)
-    if entry.get("base_url", "") != without_secrets(str(entry.get("base_url", ""))):
-        raise UsageError(f"{place}: a name and password in base_url would be written down; give a key in api_key_env")
     for key, kind, what in (*((key, str, "a text") for key in _TEXTS), *((key, dict, "a table") for key in _TABLES)):
         if not isinstance(entry.get(key, kind()), kind):
             raise DataError(place, f"{key} is not {what}", "See `metal judges --help`")
     for key in _NUMBERS:
         value = entry.get(key, 1)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
             raise DataError(place, f"{key} is not a number above 0", "Leave it out for no limit of our own")
+    if not isinstance(entry.get("concurrency", 1), int):
+        raise DataError(place, "concurrency is not a whole number", "Write how many calls may be in flight, e.g. 16")
     if entry.get("structured", STRUCTURED[0]) not in STRUCTURED:
         raise UnknownName(f"{place}: structured", str(entry["structured"]), STRUCTURED)
     parameters = {"temperature": entry.get("temperature", 0)} | dict(entry.get("parameters", {}))
     settings = {key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry}
-    if provider == "openai-compatible" and not (settings.get("base_url") or _default_url(provider)):
-        raise UsageError(f"{place}: where is it? Give --base-url, e.g. http://127.0.0.1:8000/v1, or base_url in {FILE}")
     if provider == "langchain" and model.partition(":")[0] not in STRUCTURED_IN_LANGCHAIN:
         settings.setdefault("structured", "none")  # LangChain has no common way that keeps the reply's own text
     return Model(
@@ -169,38 +211,26 @@ def _model(name: str, entry: Mapping[str, Any], where: str) -> Model:
         model,
         parameters={key: value for key, value in parameters.items() if value != "unset"},
         price=_price(entry.get("price"), place) or listed_price(provider, model),
-        headers={str(key): _from_environment(str(value), place) for key, value in entry.get("headers", {}).items()},
+        headers={str(key): str(value) for key, value in entry.get("headers", {}).items()},
         **({"family": family(provider, model)} | settings),
     )
-
-
-def _refuse_gone(provider: str, model: str, place: str) -> None:
-    if provider not in ("vertex", "gemini"):
-        return
-    for pattern, (what, when, nearest) in GONE.items():
-        if re.fullmatch(pattern, model):
-            raise UsageError(f"{place}: {what} was shut down on {when} and cannot be called any more; try {nearest}")
 
 
 def _price(entry: Mapping[str, Any] | None, place: str) -> Price | None:
     if not entry:
         return None
-    if not all(isinstance(entry.get(key), int | float) and entry[key] >= 0 for key in ("input", "output")):
+    for key in entry:
+        if key not in ("input", "output"):
+            raise UnknownName(f"{place}: price: key", key, ("input", "output"))
+    said: list[Any] = [entry.get(key) for key in ("input", "output")]
+    if not all(type(dollars) in (int, float) and 0 <= dollars < float("inf") for dollars in said):
         raise DataError(place, f"price {entry!r}", "Write price = { input = 2.5, output = 10 }: $ a million tokens")
     return Price(float(entry["input"]), float(entry["output"]))
 
 
-def _from_environment(value: str, place: str) -> str:
-    if not value.startswith("$"):
-        return value
-    if value[1:] not in os.environ:
-        raise UsageError(f"{place}: a header needs the environment variable {value[1:]}, which is not set")
-    return os.environ[value[1:]]
-
-
 def family(provider: str, model: str) -> str:
     """The maker's line of models, for telling when a judge judges its own kind: gpt, gemini, llama, claude, ..."""
-    base = model.rsplit("/", 1)[-1].rpartition(":")[2] if provider == "langchain" else model.rsplit("/", 1)[-1]
+    base = (model.partition(":")[2] if provider == "langchain" else model).rsplit("/", 1)[-1].removeprefix("ft:")
     found = re.match(r"[a-z]+", base.lower())
     line = found[0] if found else ""
     return "gpt" if line in ("gpt", "chatgpt", "o") and provider in ("openai", "azure") else line
@@ -223,7 +253,10 @@ def named_models(files: Iterable[Path]) -> dict[str, Model]:
         for key in content:
             if key != "judges":
                 raise UnknownName(f"{path}: table", key, ["judges"], 'Write [judges.NAME] with model = "openai:gpt-4o"')
-        for name, entry in content.get("judges", {}).items():
+        judges = content.get("judges", {})
+        if not isinstance(judges, dict):
+            raise DataError(path, "judges is no table", 'Write [judges.NAME] with model = "openai:gpt-4o"')
+        for name, entry in judges.items():
             if not isinstance(entry, dict):
                 raise DataError(path, f"judge {name} is no table", f"Write [judges.{name}]")
             found[name] = _model(name, entry, str(path))

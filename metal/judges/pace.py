@@ -63,7 +63,12 @@ class Pace:
         while self.in_flight >= int(self.limit):
             place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
-            await place
+            try:
+                await place
+            except asyncio.CancelledError:
+                if place.done() and not place.cancelled():
+                    self._wake()  # the place it was given is another's
+                raise
         self.in_flight += 1
         try:
             await self.hold(tokens, over)
@@ -85,6 +90,9 @@ class Pace:
     def leave(self) -> None:
         """Give the place back."""
         self.in_flight -= 1
+        self._wake()
+
+    def _wake(self) -> None:
         room = int(self.limit) - self.in_flight
         while self._waiting and room > 0:
             place = self._waiting.popleft()

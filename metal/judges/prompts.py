@@ -7,6 +7,7 @@ hold the code that its own content brings about, so none can close its fence, wh
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -109,12 +110,14 @@ class Prompt:
 
     def digest(self, criterion: str) -> str:
         """Eight hex digits of what the prompt says on a criterion, whatever the language and the texts."""
-        frame = self._frame(criterion, "", True)
-        return blake2b("\0".join((*frame.system, "\1", *frame.user)).encode(), digest_size=4).hexdigest()
+        for has_source in (True, False):  # a fault shows here, before anything is sent
+            self._frame(criterion, "", has_source)
+        written = [self.template.system, self.template.user, _variables(self.rubrics[criterion])]
+        return blake2b(json.dumps(written, sort_keys=True).encode(), digest_size=4).hexdigest()
 
     def write(self, criterion: str, language: str, source: str, output: str) -> Message:
         """What is sent about one output. An empty source leaves its part of the template out."""
-        frame = self._frame(criterion, language, bool(source))
+        frame = self._frame(criterion, language, bool(source.strip()))
         code = fence_code(source, output)
         texts = {"source": fence("SOURCE", code, source), "output": fence("OUTPUT", code, output)}
         return Message(_filled(frame.system, texts), _filled(frame.user, texts))
@@ -138,7 +141,13 @@ class Prompt:
             "source": "\ue000source\ue001",
             "output": "\ue000output\ue001",
         }
-        return _Frame(*(tuple(_SLOT.split(part.render(values).strip())) for part in self._compiled))
+        try:
+            frame = _Frame(*(tuple(_SLOT.split(part.render(values).strip())) for part in self._compiled))
+        except Exception as error:  # whatever a template can bring about
+            raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
+        if "output" not in (*frame.system[1::2], *frame.user[1::2]):
+            raise DataError(self.template.path, "nowhere says {{ output }}", "The output has to be in what is sent")
+        return frame
 
     @cached_property
     def _compiled(self) -> tuple[Any, Any]:
@@ -150,10 +159,6 @@ class Prompt:
         )
         try:
             texts = [environment.from_string(text) for text in (self.template.system, self.template.user)]
-            for name, rubric in self.rubrics.items():  # a fault shows here, before anything is sent
-                known = _variables(rubric) | dict.fromkeys(("language", "has_source", "source", "output"), name)
-                for text in texts:
-                    text.render(known)
         except jinja2.TemplateError as error:
             raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
         return texts[0], texts[1]
@@ -183,7 +188,8 @@ def _variables(rubric: Rubric) -> dict[str, Any]:
             "detailed": rubric.detailed,
         },
         "levels": levels,
-        "values": _either([level["value"] for level in levels]) or f"a number from {criterion.scale.describe()}",
+        "values": _either([level["value"] for level in levels])
+        or ("" if criterion.scale.low is None else "a number from ") + criterion.scale.describe(),
     }
 
 
@@ -201,6 +207,7 @@ def fence_code(*texts: str) -> str:
     """A code that stands in none of the texts; the same texts always give the same code."""
     whole = "\0".join(texts)
     code = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=_CODE_BYTES).hexdigest()
+    whole = whole.casefold()
     while code in whole:
         code = blake2b(code.encode(), digest_size=_CODE_BYTES).hexdigest()
     return code

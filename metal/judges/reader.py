@@ -45,17 +45,17 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     letters: what each letter stands for, where the prompt asked for a letter. Never raises, and a score is always on
     the scale. The justification is the field of that kind in a structured reply, else the text itself.
     """
-    stripped = text.rpartition("</think>")[2].strip()  # what some open models think aloud is not their answer
+    stripped = _SPACES.sub(_shorter, _answer(text)).strip()
     if not stripped:
         return Verdict(None, EMPTY)
     objects = _verdict_objects(stripped)
-    if objects:
-        said = [_value(_field(found, SCORE_KEYS), scale, letters) for found in objects]
+    said = [_value(_field(found, SCORE_KEYS), scale, letters) for found in objects]
+    if any(score is not None for score in said):
         justification = next((reason for found in reversed(objects) if (reason := _justification(found))), "")
         return _last(said, scale, justification)
     whole = _whole(stripped, scale, letters)
     if whole is not None:
-        return Verdict(whole)
+        return _last([whole], scale, "")
     return _last([number for _, number in sorted(_candidates(stripped, scale, letters))], scale, stripped)
 
 
@@ -63,33 +63,57 @@ def _last(said: list[float | None], scale: Scale, justification: str) -> Verdict
     """The last valid one of the verdicts found, in their order."""
     valid = [score for score in said if score is not None and scale.allows(score)]
     if valid:
-        return Verdict(valid[-1], "", justification, wavering=len(set(valid)) > 1)
+        return Verdict(valid[-1] + 0.0, "", justification, wavering=len(set(valid)) > 1)
     off = any(score is not None for score in said)
     return Verdict(None, OFF_SCALE if off else UNPARSABLE, justification)
 
 
+_SPACES = regex.compile(r"\s{3,}+")
+
+
+def _shorter(found: Any) -> str:
+    """A run of blanks cut to two, so that no pattern has to try its way through it; a line break stays one."""
+    return "\n\n" if "\n" in found[0] else "  "
+
+
+def _answer(text: str) -> str:
+    """The reply without what some open models think aloud; a structured reply may speak of such marks itself."""
+    bare = text.strip()
+    if bare.startswith("<think>") and "</think>" not in bare:
+        return ""
+    return bare if bare.startswith(("{", "[", "```")) else bare.rpartition("</think>")[2]
+
+
 # ---------------------------------------------------------------- structured replies
+
+_OBJECT = regex.compile(r"\{\s*+[\"}]")
+_LONGEST = 50_000
+_MOST_FAULTS = 200  # each costs a pass over the text; beyond them only the last ones are looked at
 
 
 def _verdict_objects(text: str) -> list[dict[str, Any]]:
     """The JSON objects with a score in the text, innermost first met, in order."""
     found: list[dict[str, Any]] = []
-    start = text.find("{")
-    while start >= 0:
-        end = start + 1
+    starts = [match.start() for match in _OBJECT.finditer(text)]
+    end = faults = turn = 0
+    while turn < len(starts):
+        start, turn = starts[turn], turn + 1
+        if start < end:
+            continue
         try:
             value, end = _decode(text, start)
             found += _with_score(value)
         except (ValueError, RecursionError):
-            pass
-        start = text.find("{", end)
+            faults += 1
+            if faults == _MOST_FAULTS:
+                turn = max(turn, len(starts) - _MOST_FAULTS)
     return found
 
 
 def _with_score(value: object, depth: int = 0) -> Iterator[dict[str, Any]]:
     if depth > 4 or not isinstance(value, dict | list):
         return
-    if isinstance(value, dict) and _field(value, SCORE_KEYS) is not None:
+    if isinstance(value, dict) and isinstance(_field(value, SCORE_KEYS), str | int | float):
         yield value
         return
     for inner in value.values() if isinstance(value, dict) else value:
@@ -97,11 +121,8 @@ def _with_score(value: object, depth: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _field(found: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    for name in names:
-        if name in found:
-            return found[name]
-    lower = {key.lower(): value for key, value in found.items()}
-    return next((lower[name] for name in names if name in lower), None)
+    lower = {key.lower(): value for key, value in found.items()} | dict(found)
+    return next((lower[name] for name in names if lower.get(name) is not None), None)
 
 
 def _justification(found: Mapping[str, Any]) -> str:
@@ -136,38 +157,67 @@ def _finite(value: float) -> float | None:
 
 # ---------------------------------------------------------------- plain language
 
-_AMOUNT = r"(?<![\w.,/-])[-\N{MINUS SIGN}]?\d{1,4}(?:[.,]\d{1,2})?(?![\w%]|[.,/:]\d|-\w)"
-_WORD = rf"\b(?:{'|'.join(WORDS)})\b"
+_DIGITS = r"\d{1,9}(?:\.\d{1,15}|,\d{1,2})?"
+_HALF = r"[\s-]+(?:and\s+a\s+half|point\s|hundred|thousand|\d/\d)|[\p{No}]"
+_MORE = rf"(?!\s*(?:-|\N{{EN DASH}}|to|or)\s*\d|\s*%|\s+percent|{_HALF})"  # a range, a percentage, a fraction
+_AMOUNT = rf"(?<![\w.,/-])[-\N{{MINUS SIGN}}]?{_DIGITS}(?!\w|[.,/:]\d|-\w){_MORE}"
+_WORD = rf"\b(?:{'|'.join(WORDS)})\b(?!{_HALF})"
 _PLAIN = rf"(?:\d+(?:\.\d+)?|{_WORD})"
 _SAID = rf"(?P<n>{_AMOUNT}|{_WORD})"
 _NOUN = r"(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|verdict|grad(?:e|es|ed|ing)|mark|answer|points?)"
 _UNLIKE = r"(?!(?:not|below|above|under|over|less|more|than|if|unless|between|from)\b)"
 _FILL = rf"(?:\s+{_UNLIKE}[\p{{L}}'’-]+){{0,8}}?"
-_LINK = r"(?:\s*[:=]\s*|\s+(?:of|is|as|at|was|be|it|a|an|the|to|with|would be|should be)\s+)"
+# Between a noun and a label: nothing that turns the label round.
+_TURNS = r"(?!(?:not?|nothing|none|never|neither|nor|hardly|cannot|without)\b|\p{L}+n['’]t\b)"
+_PLAIN_FILL = rf"(?:\s+{_TURNS}{_UNLIKE}[\p{{L}}'’-]+){{0,8}}?"
+_DENIED = r"\b(?:not|cannot|never|\p{L}+n['’]t)\s+"
+_LINK = r"(?:\s*[:=：]\s*|\s+(?:of|is|as|at|was|be|it|a|an|the|to|with|would be|should be)\s+)"
+_GIVE = (
+    r"(?:giv(?:e|es|en|ing)|gave|(?:assign|award)(?:s|ed|ing)?|deserv(?:e|es|ing)|merit(?:s|ing)?|"
+    r"rat(?:e|es|ed|ing)|choose)"
+)
+_THING = r"(?:summary|text|output|answer|response|translation|passage|fluency|quality|relevance|coherence|consistency)"
+_NOT_TOP = r"(?<!\bout\s+of\s+(?:an?\s+)?(?:possible\s+)?|/\s*)"
+_NO_COUNT = r"(?!\s+(?!stars?|points?|for|on|in|as|because|since)\p{L})"  # it gives 4 examples
 _QUOTES = r"[\"'*_`(\[\s]*"
 _CLOSED = r"[\"'*_`)\]]*"
 _OF = r"(?:\s*/\s*|\s+out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
-_TOP = rf"(?P<top>\d{{1,4}}(?:\.0+)?|{_WORD})"
+_TOP = rf"(?P<top>\d{{1,9}}(?:\.0+)?|{_WORD})"
+_OF_TOP = rf"(?:{_OF}{_TOP})?+"
 
-_BEGINS = regex.compile(r"\s*(?P<n>[-\N{MINUS SIGN}]?\d{1,4}(?:[.,]\d{1,2})?)(?=\s*[^\w.,/%\s-]|\s+[-\p{L}]|\s*$)")
+_BEGINS = regex.compile(
+    rf"\s*(?P<n>[-\N{{MINUS SIGN}}]?{_DIGITS})(?=\s*[^\w.,/%\s-]|\s+[-\p{{L}}]|\s*$){_MORE}(?!{_OF}\d)", regex.I
+)
 _FORMS = tuple(
-    regex.compile(pattern, regex.I)
+    regex.compile(pattern, regex.I | regex.M)
     for pattern in (
         # Score: 4 | a score of 4 | I rate its fluency as a 4 | scores 4
-        rf"\b{_NOUN}\b{_CLOSED}(?:{_FILL}{_LINK}|\s+){_QUOTES}(?:(?:an?|perfect|full|solid)\s+)*{_SAID}",
+        rf"\b{_NOUN}\b{_CLOSED}(?:{_FILL}{_LINK}|\s+){_QUOTES}(?:(?:an?|perfect|full|solid)\s+)*{_SAID}{_OF_TOP}",
+        # I would give it a 4 | it deserves a 4
+        rf"\b{_GIVE}\b(?:\s+(?:it|this|that|them|the|its?|\p{{L}}+['’]s|{_THING})\b){{0,4}}\s+"
+        rf"{_QUOTES}(?:(?:an?|perfect|full|solid)\s+)*{_SAID}{_OF_TOP}{_NO_COUNT}",
         # 4 out of 5 | 4/5
-        rf"(?P<n>(?<![\w.,/-])\d{{1,4}}(?:[.,]\d{{1,2}})?|{_WORD}){_OF}{_TOP}(?![\w/]|\.\d)",
+        rf"(?P<n>(?<![\w.,/-]){_DIGITS}|{_WORD}){_OF}{_TOP}(?![\w/]|\.\d)",
         # 4 stars | Four stars
-        rf"{_SAID}[\s-]*(?:stars?\b|\N{{BLACK STAR}})",
+        rf"{_NOT_TOP}{_SAID}[\s-]*(?:stars?\b|\N{{BLACK STAR}})",
         # ... therefore it is irrelevant (1).
         rf"\({_SAID}\)[\s.!\"']*\Z",
+        # alone on a line, after the criterion's name or bare; in a tag or a box
+        rf"^[ \t*_#\"']{{0,8}}+(?:\p{{L}}[\p{{L}} \t]{{1,30}}+[*_]{{0,3}}+[:=]\s?)?[ *_\"']{{0,4}}+{_SAID}{_OF_TOP}"
+        r"[ \t*_.\"']{0,6}+$",
+        rf"(?:<\w{{1,20}}>|\\boxed\{{)\s?{_SAID}\s?(?:</\w{{1,20}}>|\}})",
     )
 )
-_STARS = regex.compile(r"(?<!\p{L})[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]+")
+_STARS = regex.compile(r"(?<!\p{L})(?:[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]\ufe0f?[ \t]?+)++(?P<half>\p{No})?")
+_STAR = regex.compile(r"[\N{BLACK STAR}\N{WHITE MEDIUM STAR}]")
 # What only looks like a verdict: the scale itself, comparisons, what was not reached, what is taken off.
 _NOISE = tuple(
     regex.compile(pattern, regex.I)
     for pattern in (
+        r"\bconfiden(?:ce|t)\b[^\d.;\n]{0,24}+\d+(?:\.\d+)?(?:\s*/\s*\d+|\s*%)?",
+        r"\b(?:max(?:imum)?|highest|top|best|min(?:imum)?|lowest)\s+(?:possible\s+)?(?:score|rating)"
+        rf"\s*(?:is|being|:|=)\s*{_PLAIN}",
+        rf"\b(?:score|rating)\s+of\s+(?:an?\s+)?{_PLAIN}\s+(?:would|means|requires?|is\s+(?:for|reserved)|stands)\b",
         r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
         rf"{_PLAIN}\s*(?:-|to|through|and|\N{{EN DASH}})\s*{_PLAIN}",
         r"[(\[]\s*\d+\s*(?:-|to|\N{EN DASH})\s*\d+[^)\]]{0,20}[)\]]",
@@ -176,7 +226,7 @@ _NOISE = tuple(
         r"\b(?:not|isn't|n't|never|rather\s+than|instead\s+of|less\s+than|more\s+than|below|above|short\s+of|"
         r"to\s+(?:get|reach|earn|achieve|be|make\s+it))"
         r"(?:\s+(?:it|quite|be|being|receive|deserve|merit|warrant|earn|give|a|an|the|perfect|full|score|rating|of|as|"
-        rf"to|get|at|reach))*\s+{_PLAIN}(?:{_OF}{_PLAIN})?",
+        rf"to|get|at|reach)){{0,8}}+\s+{_PLAIN}(?:{_OF}{_PLAIN})?",
         r"\b(?:deduct\w*|subtract\w*|los(?:e|es|ing)|lost|minus|took\s+off|remov\w+)\s+(?:by\s+)?"
         rf"{_PLAIN}(?:\s+points?)?",
     )
@@ -184,6 +234,8 @@ _NOISE = tuple(
 
 
 def _number(said: str) -> float | None:
+    if regex.fullmatch(r".*,\d{3,}", said):
+        return None  # 1,000: a thousand, and no scale's
     if said.lower() in WORDS:
         return float(WORDS[said.lower()])
     try:
@@ -194,6 +246,8 @@ def _number(said: str) -> float | None:
 
 def _candidates(text: str, scale: Scale, letters: Mapping[str, float] | None) -> Iterator[tuple[int, float]]:
     """Places and numbers of everything in the text that says a verdict."""
+    if len(text) > 2 * _LONGEST:  # no reply to a question about one text; its verdict stands first or last
+        text = text[:_LONGEST] + "\n" + text[-_LONGEST:]
     for noise in _NOISE:
         text = noise.sub(lambda found: " " * len(found[0]), text)
     tops = {max(scale.values)} if scale.levels else {scale.high} if scale.high is not None else set()
@@ -205,11 +259,11 @@ def _candidates(text: str, scale: Scale, letters: Mapping[str, float] | None) ->
                 continue
             yield found.start("n"), number
     for found in _STARS.finditer(text):
-        yield found.start(), float(len(found[0]))
+        yield found.start(), len(_STAR.findall(found[0])) + (0.5 if found["half"] else 0.0)
     yield from _labels_said(text, scale)
     if letters:
         for found in _letters_said(tuple(letters)).finditer(text):
-            yield found.start("letter"), letters[found["letter"].upper()]
+            yield found.start("letter"), letters[found["letter"]]
 
 
 def _whole(text: str, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
@@ -217,13 +271,13 @@ def _whole(text: str, scale: Scale, letters: Mapping[str, float] | None) -> floa
     bare = text.strip(" \t\n\"'*_`()[].:#")
     if letters and bare.upper() in letters:
         return letters[bare.upper()]
-    number = _number(bare) if len(bare) <= 16 else None
-    if number is not None:
-        return number if scale.allows(number) else None
     for level in scale.levels:
-        if bare.casefold() in (level.label.casefold(), level.shown.casefold()):
+        if bare.casefold() == level.label.casefold() and _number(level.label) is None:
             return level.value
-    return None
+        said = regex.fullmatch(rf"{level.value:g}[\s=:.(\N{{EN DASH}}-]+(.*)", bare)
+        if said and said[1].casefold() == level.label.casefold():
+            return level.value
+    return _number(bare) if len(bare) <= 16 else None
 
 
 def _labels_said(text: str, scale: Scale) -> Iterator[tuple[int, float]]:
@@ -231,7 +285,9 @@ def _labels_said(text: str, scale: Scale) -> Iterator[tuple[int, float]]:
     labels = {level.label.casefold(): level.value for level in scale.levels if _number(level.label) is None}
     if labels:
         for found in _label_form(tuple(labels)).finditer(text):
-            yield found.start("label"), labels[found["label"].casefold()]
+            value = labels.get(found["label"].casefold())  # letters can match that do not fold alike
+            if value is not None:
+                yield found.start("label"), value
 
 
 @lru_cache(maxsize=64)
@@ -239,8 +295,9 @@ def _label_form(labels: tuple[str, ...]) -> Any:
     known = "|".join(regex.escape(label) for label in sorted(labels, key=len, reverse=True))
     label = rf"(?P<label>{known})"
     return regex.compile(
-        rf"(?:\b{_NOUN}\b[\"'*_`)\]]*{_FILL}{_LINK}{_QUOTES}{label}\b)"
-        rf"|(?:^[\s\"'*_`#-]*{label}[\s\"'*_`.!]*$)"
+        rf"(?:(?<!{_DENIED}){_NOUN}\b[\"'*_`)\]]*{_PLAIN_FILL}{_LINK}{_QUOTES}{label}\b"
+        rf"(?!\s*(?:/|or\b)\s*(?:{known})\b))"
+        rf"|(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
         rf"|(?:\*\*{label}\*\*)",
         regex.I | regex.M,
     )

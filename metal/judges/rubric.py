@@ -41,8 +41,10 @@ class Rubric:
         """The dataset's score for the judge's."""
         if not self.flipped:
             return said
-        ends = self.criterion.scale.values or (self.criterion.scale.low or 0.0, self.criterion.scale.high or 0.0)
-        return ends[0] + ends[-1] - said
+        scale = self.criterion.scale
+        if scale.levels:
+            return scale.values[-1 - scale.values.index(said)]
+        return scale.low + scale.high - said if scale.low is not None and scale.high is not None else -said
 
 
 def rubrics_for(
@@ -61,14 +63,18 @@ def rubrics_for(
     Raises UsageError where a description is missing, DataError for a rubric on another scale than the dataset's.
     """
     found = {}
+    flip = tuple(flip)
     named = {criterion.name: criterion for criterion in criteria}
     for name in flip:
         if name not in named:
             raise UnknownName("criterion", name, named)
     for name, criterion in named.items():
-        rubric = _find(criterion, folders, language) or _own(criterion, language)
+        found_there = _find(criterion, folders, language, name in flip)
+        rubric = found_there or _own(criterion, language)
         if name in flip:
             rubric = replace(rubric, flipped=True)
+            if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
+                rubric = replace(rubric, criterion=_turned(rubric.criterion))
         for description in needed:
             if not getattr(rubric, description, "x"):
                 raise UsageError(
@@ -79,12 +85,20 @@ def rubrics_for(
     return found
 
 
-def _find(criterion: Criterion, folders: Sequence[Path], language: str) -> Rubric | None:
+def _turned(criterion: Criterion) -> Criterion:
+    """The criterion with its labels in the other order."""
+    scale = criterion.scale
+    labels = reversed([level.label for level in scale.levels])
+    levels = tuple(replace(level, label=label) for level, label in zip(scale.levels, labels, strict=True))
+    return replace(criterion, scale=replace(scale, levels=levels))
+
+
+def _find(criterion: Criterion, folders: Sequence[Path], language: str, flipped: bool = False) -> Rubric | None:
     ending = f".{language}" if language else ""
     for folder in folders:
         path = folder / "criteria" / f"{criterion.name}{ending}.toml"
         if path.is_file():
-            return read_rubric(path, criterion)
+            return read_rubric(path, criterion, flipped)
         released = _released(criterion, folder) if not language else None
         if released:
             return released
@@ -100,7 +114,7 @@ def _own(criterion: Criterion, language: str) -> Rubric:
     return Rubric(criterion, simple=criterion.question or criterion.label)
 
 
-def read_rubric(path: Path, criterion: Criterion) -> Rubric:
+def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubric:
     """A rubric file, checked against the dataset's criterion of that name."""
     entry = read_toml(path)
     texts, levels = _level_texts(entry, path)
@@ -115,6 +129,14 @@ def read_rubric(path: Path, criterion: Criterion) -> Rubric:
             path,
             f"its scale ({said.scale.describe()}) is not the dataset's ({criterion.scale.describe()})",
             "Use the dataset's values, or give another rubric with --prompts",
+        )
+    theirs, ours = ([level.label.casefold() for level in one.scale.levels] for one in (said, criterion))
+    if theirs != ours and sorted(theirs) == sorted(ours) and not flipped:
+        raise DataError(
+            path,
+            f"its labels are in another order ({said.scale.describe()}) than the dataset's "
+            f"({criterion.scale.describe()})",
+            f"If it counts the other way round, pass --flip {criterion.name}",
         )
     if said.direction != criterion.direction:
         raise DataError(
@@ -131,7 +153,10 @@ def read_rubric(path: Path, criterion: Criterion) -> Rubric:
 def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, LevelText], list[dict[str, Any]]]:
     """The texts by level value, and the levels without them."""
     texts, bare = {}, []
-    for level in entry.get("levels", []):
+    listed = entry.get("levels", [])
+    if not isinstance(listed, list):
+        raise DataError(path, "levels is not a list of tables", "Write [[levels]] before each")
+    for level in listed:
         if not isinstance(level, dict):
             raise DataError(path, "levels", "Each is a table with value, label, definition and reasons")
         for key in level:

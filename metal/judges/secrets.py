@@ -27,7 +27,7 @@ class Secrets:
         named = [
             value
             for model in models
-            for value in (os.environ.get(model.api_key_env, "").strip(), *model.headers.values())
+            for value in (os.environ.get(model.api_key_env, "").strip(), *model.sent_headers().values())
         ]
         return cls([*named, *known_keys()])
 

@@ -21,12 +21,13 @@ from metal.judges import journal as journals
 from metal.judges.call import Ask, CallFailed, Client, Reply
 from metal.judges.collect import Tally, collect, rejected_before
 from metal.judges.journal import Journal, scan
+from metal.judges.lines import Answered
 from metal.judges.models import Model, Price
 from metal.judges.pace import Allowance, Pace
 from metal.judges.plan import Plan
 from metal.judges.providers import open_client
 from metal.judges.providers.openai_like import read_body
-from metal.judges.runner import Answered, Rules, Run
+from metal.judges.runner import Rules, Run
 from metal.judges.secrets import Secrets
 from metal.records import Criterion, Output, Rating, Source
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
@@ -339,14 +340,14 @@ def test_a_storm_of_429_cuts_the_calls_in_flight_and_they_grow_again(llm_server:
     async def look(run: Run) -> None:
         nonlocal lowest
         while run.progress[0].done < 200:
-            lowest = min(lowest, run.judges[0].pace.limit)
+            lowest = min(lowest, run.judges[0].asking.pace.limit)
             await asyncio.sleep(0.005)
 
     found = session(a_plan(a_model(llm_server, concurrency=32), count=300), tmp_path, during=look)
     assert found.reasons == {"verdict": 300}
     assert lowest < 32 * 0.7
-    assert found.run.judges[0].pace.limit > lowest
-    assert found.run.judges[0].pace.in_flight == 0
+    assert found.run.judges[0].asking.pace.limit > lowest
+    assert found.run.judges[0].asking.pace.in_flight == 0
 
 
 @pytest.mark.parametrize("kind", ["429", "503"])

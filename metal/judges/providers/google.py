@@ -46,7 +46,7 @@ def open_client(model: Model) -> Client:
     options = types.HttpOptions(
         base_url=model.base_url or None,
         timeout=round(model.timeout * 1000),
-        headers=dict(model.headers) or None,
+        headers=model.sent_headers() or None,
         retry_options=types.HttpRetryOptions(attempts=1),
     )
     if model.provider == "gemini":

@@ -54,7 +54,7 @@ def open_client(model: Model) -> Client:
     settings: dict[str, Any] = {"max_retries": 0, "timeout": model.timeout}
     settings |= {"api_key": key} if key else {}
     settings |= {"base_url": model.base_url} if model.base_url else {}
-    settings |= {"default_headers": dict(model.headers)} if model.headers else {}
+    settings |= {"default_headers": model.sent_headers()} if model.headers else {}
     client = LangChainChat(model, name, provider, settings)
     client.chat({}, "none", {})  # a missing package or key shows here
     return client

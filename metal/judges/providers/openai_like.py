@@ -46,7 +46,7 @@ def open_client(model: Model) -> Client:
     shared: dict[str, Any] = {
         "max_retries": 0,
         "timeout": timeout,
-        "default_headers": dict(model.headers),
+        "default_headers": model.sent_headers(),
         "http_client": http,
     }
     if model.provider == "azure":
@@ -58,7 +58,7 @@ def open_client(model: Model) -> Client:
     wanted = model.api_key_env or "OPENAI_COMPATIBLE_API_KEY"
     # Servers of one's own mostly want no key; OpenAI's is never sent to somebody else.
     key = key_from_environment([wanted], model.name) if model.api_key_env else os.environ.get(wanted) or "none"
-    shared["default_headers"] = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit(), **model.headers}
+    shared["default_headers"] |= {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     return OpenAILike(openai.AsyncOpenAI(api_key=key, base_url=url, **shared), http, model)
 
 

@@ -1,0 +1,190 @@
+"""Attempts at a call: one connection, its pace, retries of what is worth retrying, and when to stop asking.
+
+Retries are tenacity's: exponential backoff with full jitter on top of whatever wait the provider asks for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
+
+from metal.judges import call as calls
+from metal.judges.call import Ask, CallFailed, Client, Downgrades, Reply
+from metal.judges.cost import TokenGuess
+from metal.judges.lines import Tries
+from metal.judges.models import Model
+from metal.judges.pace import Allowance, Pace, sleep_until
+from metal.judges.plan import Call
+from metal.judges.secrets import Secrets
+
+ATTEMPTS, BUSY_ATTEMPTS = 6, 40
+LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
+PATIENCE = 900.0  # a provider that wants a longer wait than this stops the judge
+REJECTIONS = 3  # of requests, before anything was answered: then the request is wrong, not the text in it
+ABANDONED = "abandoned"  # the kind of a call that was never sent again because the judge was stopped
+
+
+class Attempts:
+    """One model, asked until there is a reply or no point in asking on.
+
+    halted: nothing more is sent, no wait is sat out. closed: no call is begun any more; those under way are carried
+    to their end. stopped: why the judge cannot go on. note(parameter, said) is called once for each parameter that
+    turns out to be unwelcome.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        client: Client,
+        schema: Callable[[Call], Mapping[str, Any]],
+        rejected: dict[str, str],
+        secrets: Secrets,
+        note: Callable[[str, str], None],
+        *,
+        attempts: int = ATTEMPTS,
+        backoff: float = 1.0,
+    ) -> None:
+        self.model, self.client, self.schema, self.secrets, self.note = model, client, schema, secrets, note
+        self.attempts = attempts
+        self.downgrades = Downgrades(rejected)
+        self.guess = TokenGuess()
+        self.halted, self.closed = asyncio.Event(), asyncio.Event()
+        self.stopped = ""
+        self.sent = 0
+        self.retries: Counter[str] = Counter()
+        self.ever_answered = False
+        self.rejections = 0
+        limits = (model.requests_per_minute, model.tokens_per_minute)
+        requests, tokens = (Allowance(float(limit)) if limit else None for limit in limits)
+        self.pace = Pace(model.concurrency, requests, tokens)
+        self.backoff = wait_random_exponential(multiplier=backoff, max=LONGEST_WAIT)
+        self.retrying = AsyncRetrying(
+            retry=retry_if_exception(self._worth_retrying),
+            wait=self._wait,
+            stop=self._enough,
+            sleep=self._nap,
+            reraise=True,
+        )
+
+    def halt(self) -> None:
+        """Send nothing more, and sit out no wait."""
+        self.halted.set()
+        self.closed.set()
+
+    def _stop(self, why: str) -> None:
+        self.stopped = self.stopped or why
+        self.halt()
+
+    def tokens(self, call: Call) -> float:
+        """About how many tokens a call takes, in and out."""
+        return sum(self.guess.of(call.rough_tokens))
+
+    async def reply(self, call: Call, tries: Tries) -> Reply:
+        """The reply of the first attempt that brings one. Raises CallFailed when no further one is worth it."""
+        try:
+            return await self._attempt(call, tries)  # nearly always enough, and then tenacity has no part in it
+        except CallFailed as failure:
+            failures = [failure]
+
+        async def attempt() -> Reply:
+            if failures:
+                raise failures.pop()
+            return await self._attempt(call, tries)
+
+        reply: Reply = await self.retrying(attempt)
+        return reply
+
+    async def _attempt(self, call: Call, tries: Tries) -> Reply:
+        """One request, and again at once without a parameter that turns out to be unwelcome."""
+        if tries.failures:
+            await self.pace.hold(self.tokens(call), self.halted)
+        while True:
+            if self.halted.is_set():
+                raise CallFailed(ABANDONED)
+            parameters, structured = self.downgrades.apply(self.model.parameters, self.model.structured)
+            ask = Ask(
+                call.message,
+                self.schema(call),
+                parameters,
+                structured,
+                self.model.timeout,
+            )
+            tries.began = time.monotonic()
+            self.sent += 1
+            try:
+                reply = await self.client.ask(ask)
+            except CallFailed as failure:
+                failure.said = self.secrets.hidden(failure.said.encode("utf-8", "replace")).decode()
+                if failure.kind == calls.PARAMETER and self._without(failure, ask):
+                    continue
+                self._failed(failure, tries)
+                raise
+            tries.took = time.monotonic() - tries.began
+            for name in reply.dropped:
+                self._drop(name, "its library does not send it to this model")
+                parameters.pop(name, None)
+            tries.sent = {**parameters, "structured": structured}
+            self.pace.answered()
+            self.ever_answered = True
+            return reply
+
+    def _without(self, failure: CallFailed, ask: Ask) -> bool:
+        """Whether the call may be made again without the parameter; noted once for the whole run."""
+        name = ask.structured if failure.parameter == "response_format" else failure.parameter
+        if name == "none" or (name not in ask.parameters and name != ask.structured):
+            return False
+        self._drop(name, failure.said)
+        now = self.downgrades.apply(self.model.parameters, self.model.structured)
+        return now != (ask.parameters, ask.structured)  # else it would be refused for ever
+
+    def _drop(self, parameter: str, said: str) -> None:
+        """Make calls without the parameter from now on."""
+        if parameter not in self.downgrades.rejected:
+            self.downgrades.rejected[parameter] = said
+            self.retries[f"rejects {parameter}"] += 1
+            self.note(parameter, said)
+
+    def _failed(self, failure: CallFailed, tries: Tries) -> None:
+        tries.failures += 1
+        if failure.kind in calls.TRANSIENT:
+            self.retries[failure.kind] += 1
+        if failure.kind == calls.BUSY:
+            self.pace.busy(failure.wait, tries.began)
+        elif failure.kind in calls.TRANSIENT:
+            self.pace.failed(failure.kind)
+            if self.pace.down:
+                self._stop(f"{self.pace.streak} calls in a row failed ({failure}); the provider seems to be down")
+        elif failure.kind in calls.FATAL:
+            self._stop(str(failure))
+        elif failure.kind in (calls.REJECTED, calls.PARAMETER) and not self.ever_answered:
+            self.rejections += 1
+            if self.rejections >= REJECTIONS:
+                self._stop(str(failure))
+        if failure.kind in calls.TRANSIENT and failure.wait > PATIENCE:
+            self._stop(f"the provider asks to wait {failure.wait / 60:.0f} minutes; resume then")
+
+    # ------------------------------------------------------------ retries (tenacity)
+
+    def _worth_retrying(self, error: BaseException) -> bool:
+        return isinstance(error, CallFailed) and error.kind in calls.TRANSIENT and not self.stopped
+
+    def _enough(self, state: RetryCallState) -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        busy = isinstance(error, CallFailed) and error.kind == calls.BUSY
+        return self.halted.is_set() or state.attempt_number >= (
+            max(BUSY_ATTEMPTS, self.attempts) if busy else self.attempts
+        )
+
+    def _wait(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked_for = error.wait if isinstance(error, CallFailed) else 0.0
+        return asked_for + self.backoff(state)
+
+    async def _nap(self, seconds: float) -> None:
+        """Sleep, but wake when the run or this judge is stopped."""
+        await sleep_until(self.halted, seconds)

@@ -1,0 +1,122 @@
+"""Lines of the journal: what stands in them, and what they mean when a run is resumed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from metal.judges import call as calls
+from metal.judges.call import CallFailed, Reply
+from metal.judges.journal import head
+from metal.judges.plan import Call
+from metal.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, Verdict, read_reply
+
+# Kinds of lines beside the reasons for a reply without a verdict.
+VERDICT, FAILED, REJECTED = "verdict", "failed", "rejected"
+ASK_AGAIN = frozenset({UNPARSABLE, OFF_SCALE, EMPTY})
+LASTING = frozenset({calls.BLOCKED, calls.TOO_LONG})  # refusals of a request that no resuming changes
+
+
+@dataclass
+class Answered:
+    """What the journal already holds, by key: settled, or how many unreadable replies there are."""
+
+    settled: set[bytes] = field(default_factory=set)
+    unreadable: Counter[bytes] = field(default_factory=Counter)
+
+    def note(self, key: str, kind: str, reasks: int) -> None:
+        """A line of the journal."""
+        if kind in (FAILED, REJECTED):
+            return
+        known = bytes.fromhex(key)
+        if kind in ASK_AGAIN:
+            self.unreadable[known] += 1
+            if self.unreadable[known] <= reasks:
+                return
+            del self.unreadable[known]
+        self.settled.add(known)
+
+
+@dataclass
+class Tries:
+    """The attempts at one call. asked: which time of asking it is; began, took: seconds, of the last attempt."""
+
+    asked: int = 1
+    failures: int = 0
+    began: float = 0.0
+    took: float = 0.0
+    sent: dict[str, Any] = field(default_factory=dict)
+
+
+def _about(judge: str, call: Call, tries: Tries) -> dict[str, Any]:
+    return {
+        "judge": judge,
+        "prompt": call.prompt.name,
+        "criterion": call.criterion,
+        "output": call.output.output,
+        "sample": call.sample,
+        "ask": tries.asked,
+        "at": _now(),
+    }
+
+
+def reply_line(judge: str, call: Call, kind: str, reply: Reply, tries: Tries) -> bytes:
+    """A reply: what it is about, what was sent, what came, the raw reply."""
+    record = _about(judge, call, tries) | {
+        "seconds": round(tries.took, 4),
+        "retries": tries.failures,
+        "sent": tries.sent,
+        "model": reply.model,
+        "fingerprint": reply.fingerprint,
+        "tokens": [reply.tokens_in, reply.tokens_out],
+        "ending": reply.ending,
+        "text": reply.text,
+    }
+    return head(call.key, kind) + b"," + _dump(record)[1:-1] + b',"reply":' + reply.raw + b"}"
+
+
+def failure_line(judge: str, call: Call, failure: CallFailed, tries: Tries) -> bytes:
+    """A call that brought no reply; asked again when resumed, unless it is LASTING."""
+    record = _about(judge, call, tries) | {
+        "retries": tries.failures - 1,
+        "why": failure.kind,
+        "status": failure.status,
+        "said": failure.said,
+    }
+    return head(call.key, failure.kind if failure.kind in LASTING else FAILED) + b"," + _dump(record)[1:]
+
+
+def rejected_line(judge: str, parameter: str, said: str) -> bytes:
+    """A parameter that calls are made without from now on."""
+    record = {"judge": judge, "parameter": parameter, "said": said, "at": _now()}
+    return head("", REJECTED) + b"," + _dump(record)[1:]
+
+
+def read_ending(text: str, ending: str, call: Call) -> Verdict:
+    """The verdict in a reply that ended so; a refused, filtered or cut reply has none, and says so.
+
+    It is read on the rubric's scale, whose labels the judge was shown; Rubric.score makes it the dataset's.
+    """
+    scale = call.prompt.rubrics[call.criterion].criterion.scale
+    verdict = read_reply(text, scale, call.prompt.letters(call.criterion))
+    if ending == calls.COMPLETE:
+        return verdict
+    if ending == calls.TRUNCATED and verdict.score is not None and text.rstrip().endswith(("}", "```")):
+        return verdict  # the verdict was complete before the limit
+    return Verdict(None, ending, verdict.justification)
+
+
+def _dump(record: Mapping[str, Any]) -> bytes:
+    """One line of JSON; lone surrogates, which UTF-8 cannot hold, stay escaped."""
+    try:
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(record, separators=(",", ":")).encode()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,254 @@
+"""The plan of a run: which questions, their keys and order, the sample, and what they will cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metal.bundled import bundled
+from metal.errors import UnknownName, UsageError
+from metal.judges.cost import ANSWER_TOKENS, Budget, Estimate, TokenGuess, check_priced, estimates
+from metal.judges.models import Model, Price, find_model
+from metal.judges.plan import Plan, choose_outputs, rater_name, rough_tokens
+from metal.judges.prompts import Prompt, load_template
+from metal.judges.rubric import rubrics_for
+from metal.records import Level, Output, Scale, Source
+from tests.conftest import HALLUCINATIONS, TASK_QUALITY
+
+CRITERIA = {criterion.name: criterion for criterion in (TASK_QUALITY, HALLUCINATIONS)}
+FOLDERS = [bundled("prompts")]
+MODEL = find_model("openai:gpt-4o", {})
+
+
+def prompt(name: str = "simple", **changes: str) -> Prompt:
+    template = replace(load_template(name, FOLDERS), **changes)
+    return Prompt(template, rubrics_for(CRITERIA.values(), FOLDERS, needed=template.needed))
+
+
+def output(name: str = "o1", language: str = "en", text: str = "A summary.", source: str = "s1") -> Output:
+    return Output(name, source, "g", language, text)
+
+
+def plan(*outputs: Output, models: tuple[Model, ...] = (MODEL,), source: str = "A passage.", **changes: object) -> Plan:
+    prompts = (prompt(), prompt("detailed"))
+    made = Plan(models, prompts, CRITERIA, outputs or (output(),), {"s1": Source("s1", "en", source)})
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def keys(made: Plan, model: Model = MODEL) -> list[str]:
+    return [call.key for call in made.calls(model)]
+
+
+def test_one_call_an_output_criterion_prompt_and_sample() -> None:
+    made = plan(output("o1"), output("o2", text="Another."), output("o3", text=" \n"), repeat=2)
+    calls = list(made.calls(MODEL))
+    assert len(calls) == made.calls_a_model == 2 * 2 * 2 * 2
+    assert len({call.key for call in calls}) == len(calls)
+    assert made.without_text == 1
+    said = [(call.prompt.name, call.criterion, call.sample, call.output.output) for call in calls[:5]]
+    assert said == [
+        ("simple", "task_quality", 1, "o1"),
+        ("simple", "task_quality", 1, "o2"),
+        ("simple", "task_quality", 2, "o1"),
+        ("simple", "task_quality", 2, "o2"),
+        ("simple", "hallucinations", 1, "o1"),
+    ]
+
+
+def test_the_same_plan_gives_the_same_calls() -> None:
+    made = [plan(output("o1"), output("o2", text="x"), repeat=2) for _ in range(2)]
+    assert keys(made[0]) == keys(made[1])
+    assert [call.message for call in made[0].calls(MODEL)] == [call.message for call in made[1].calls(MODEL)]
+
+
+def test_equal_questions_have_equal_keys() -> None:
+    """Names of outputs and judges, limits and prices are no part of a question."""
+    assert keys(plan(output("o1"))) == keys(plan(output("other")))
+    same = replace(MODEL, name="mine", concurrency=1, timeout=1.0, price=None, family="x", requests_per_minute=1.0)
+    assert keys(plan(), same) == keys(plan())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(MODEL, model="gpt-4.1"),
+        replace(MODEL, provider="azure"),
+        replace(MODEL, base_url="http://elsewhere/v1"),
+        replace(MODEL, parameters={"temperature": 1}),
+        replace(MODEL, parameters={}),
+        replace(MODEL, structured="none"),
+        replace(MODEL, api_version="2025-01-01"),
+    ],
+)
+def test_keys_differ_with_the_model(other: Model) -> None:
+    assert not set(keys(plan(), other)) & set(keys(plan()))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        plan(output(text="A summary!")),
+        plan(output(language="sw")),
+        plan(source="Another passage."),
+        plan(source=""),
+        plan(prompts=(prompt(system="You judge {{ language }}."), prompt("detailed", user="{{ output }}"))),
+    ],
+    ids=["output", "language", "source", "no source", "prompt"],
+)
+def test_keys_differ_with_the_question(other: Plan) -> None:
+    assert not set(keys(other)) & set(keys(plan()))
+
+
+def test_keys_differ_with_the_sample_and_the_answers_allowed() -> None:
+    first, second = keys(plan(prompts=(prompt(user="{{ output }}", system="x"),), repeat=2))[:2]
+    assert first != second
+    bare = (prompt(user="{{ output }}", system="x"),)
+    wider = replace(TASK_QUALITY, scale=Scale("ordinal", tuple(Level(value, str(value)) for value in range(5))))
+    one, other = (plan(prompts=bare, criteria={"task_quality": c}) for c in (TASK_QUALITY, wider))
+    assert keys(one) != keys(other)
+
+
+@given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip))
+def test_two_texts_have_two_keys(first: str, second: str) -> None:
+    only = plan(output("o1", text=first), output("o2", text=second), prompts=(prompt(),))
+    found = keys(only)
+    assert (found[0] == found[1]) == (first == second)
+
+
+def test_the_border_between_source_and_output_counts() -> None:
+    assert keys(plan(output(text="b c"), source="a")) != keys(plan(output(text="c"), source="a b"))
+
+
+def test_without_source_is_counted() -> None:
+    assert plan(source=" ").without_source == 1
+    assert plan().without_source == 0
+
+
+def test_raters() -> None:
+    assert rater_name(MODEL, prompt()) == "openai:gpt-4o/simple"
+    assert rater_name(MODEL, prompt(), 2) == "openai:gpt-4o/simple#2"
+
+
+def test_rough_tokens() -> None:
+    assert rough_tokens(400, 400) == 100
+    assert rough_tokens(100, 300) == 50
+
+
+# ---------------------------------------------------------------- the sample
+
+LANGUAGES = {"en": 30, "hi": 10, "sw": 3}
+OUTPUTS = {
+    f"{language}{number}": output(f"{language}{number}", language)
+    for language, count in LANGUAGES.items()
+    for number in range(count)
+}
+
+
+def sizes(sample: int, seed: int = 0) -> Counter[str]:
+    return Counter(entry.language for entry in choose_outputs(OUTPUTS, sample=sample, seed=seed))
+
+
+@pytest.mark.parametrize(
+    ("sample", "expected"),
+    [
+        (1, {"en": 1}),
+        (2, {"en": 1, "hi": 1}),
+        (9, {"en": 3, "hi": 3, "sw": 3}),
+        (14, {"en": 6, "hi": 5, "sw": 3}),
+        (42, {"en": 29, "hi": 10, "sw": 3}),
+        (43, LANGUAGES),
+        (99, LANGUAGES),
+        (0, LANGUAGES),
+    ],
+)
+def test_a_sample_is_even_over_languages(sample: int, expected: dict[str, int]) -> None:
+    assert sizes(sample) == expected
+
+
+@given(st.integers(0, 2**32), st.integers(1, 42))
+def test_a_smaller_sample_is_part_of_a_larger_one(seed: int, sample: int) -> None:
+    small = choose_outputs(OUTPUTS, sample=sample, seed=seed)
+    large = choose_outputs(OUTPUTS, sample=sample + 1, seed=seed)
+    assert len(small) == sample
+    assert {entry.output for entry in small} < {entry.output for entry in large}
+    order = list(OUTPUTS)
+    assert small == sorted(small, key=lambda entry: order.index(entry.output))
+
+
+def test_a_sample_is_seeded() -> None:
+    drawn = {seed: tuple(entry.output for entry in choose_outputs(OUTPUTS, sample=9, seed=seed)) for seed in range(5)}
+    assert len(set(drawn.values())) > 1
+    assert drawn[3] == tuple(entry.output for entry in choose_outputs(OUTPUTS, sample=9, seed=3))
+
+
+def test_languages_are_chosen() -> None:
+    assert {entry.language for entry in choose_outputs(OUTPUTS, ["sw", "hi"])} == {"sw", "hi"}
+    assert len(choose_outputs(OUTPUTS, ["sw", "sw"], sample=2)) == 2
+    assert choose_outputs({}) == []
+    with pytest.raises(UnknownName, match="language 'xx'"):
+        choose_outputs(OUTPUTS, ["xx"])
+
+
+# ---------------------------------------------------------------- what it will cost
+
+
+def test_estimates_count_what_is_still_to_be_asked() -> None:
+    made = plan(output("o1"), output("o2", text="Another."), output("o3"))  # o3 asks what o1 asks
+    (whole,) = estimates(made, [])
+    calls = {call.key: call for call in made.calls(MODEL)}
+    assert (whole.calls, whole.known) == (8, 0)
+    assert whole.tokens_in == pytest.approx(sum(call.rough_tokens for call in calls.values()))
+    assert whole.tokens_out == 8 * ANSWER_TOKENS
+    assert whole.cost == pytest.approx((whole.tokens_in * 2.5 + whole.tokens_out * 10) / 1e6)
+    assert whole.first
+    assert whole.first.key == keys(made)[0]
+    answered = {bytes.fromhex(key) for key in keys(made)[:2]}
+    (rest,) = estimates(made, [set(), answered])
+    assert (rest.calls, rest.known) == (6, 2)
+
+
+def test_a_limit_is_shared_by_the_models() -> None:
+    made = plan(models=(MODEL, replace(MODEL, name="b", model="b", price=None)))
+    assert [one.calls for one in estimates(made, [])] == [4, 4]
+    assert [one.calls for one in estimates(made, [], limit=5)] == [4, 1]
+    assert [one.calls for one in estimates(made, [], limit=0)] == [0, 0]
+    assert estimates(made, [])[1].cost is None
+
+
+def test_how_long_it_takes() -> None:
+    slow = replace(MODEL, concurrency=4, requests_per_minute=30.0)
+    assert Estimate(MODEL, calls=160).seconds == 20
+    assert Estimate(slow, calls=160).seconds == 320
+    assert Estimate(replace(slow, tokens_per_minute=100.0), calls=1, tokens_in=900, tokens_out=100).seconds == 600
+
+
+def test_an_unknown_price_cannot_be_kept_to() -> None:
+    check_priced([MODEL, replace(MODEL, price=Price(0, 0))])
+    with pytest.raises(UsageError, match="the price of mine is not known"):
+        check_priced([MODEL, replace(MODEL, name="mine", price=None)])
+
+
+def test_a_budget_counts_what_is_under_way() -> None:
+    budget = Budget(1.0)
+    assert budget.take(0.6)
+    assert not budget.take(0.5)
+    budget.spent += 0.2
+    budget.release(0.6)
+    assert budget.take(0.8)
+    assert not budget.take(0.01)
+    assert Budget().take(1e9)
+    assert Budget(0.0).take(0.0)
+    assert not Budget(0.0).take(1e-9)
+
+
+def test_token_guesses_learn() -> None:
+    guess = TokenGuess()
+    assert guess.of(100) == (100, ANSWER_TOKENS)
+    guess.learn(100, 150, 40)
+    guess.learn(100, 250, None)
+    guess.learn(100, None, 60)
+    assert guess.of(50) == (100, 50)

@@ -1,0 +1,737 @@
+"""The reply reader: forms it must know, traps it must not fall into, and real replies checked by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metal.judges.call import answer_schema
+from metal.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, read_reply
+from metal.records import Level, Scale
+from tests.conftest import HALLUCINATIONS, TASK_QUALITY
+
+QUALITY, PRESENCE = TASK_QUALITY.scale, HALLUCINATIONS.scale
+FIVE = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
+TEN = Scale("ordinal", tuple(Level(value, str(value)) for value in range(11)))
+BETWEEN = Scale("interval", (), 1, 5)
+UNIT = Scale("interval", (), 0, 1)
+FREE = Scale("interval")
+SIGNED = Scale("ordinal", (Level(-1, "Worse"), Level(0, "Same"), Level(1, "Better")))
+NESTED = Scale("nominal", (Level(0, "Bad"), Level(1, "Not bad"), Level(2, "Very good"), Level(3, "Good")))
+SCALES = (QUALITY, PRESENCE, FIVE, TEN, BETWEEN, UNIT, FREE, SIGNED, NESTED)
+LETTERS = {letter: float(place) for place, letter in enumerate("ABCDE", 1)}
+HAND_CHECKED = Path(__file__).with_name("hand_checked_replies.csv")
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("4", 4),
+        (" 4. ", 4),
+        ("**4**", 4),
+        ("[[4]]", 4),
+        ("Four.", 4),
+        ("4.0", 4),
+        ("score: 2", 2),
+        ("Score: 3.", 3),
+        ("Score:\n\n3", 3),
+        ("Score = 3", 3),
+        ("**Score:** 3", 3),
+        ("## Rating\n3", 3),
+        ("Score (1-5): 4", 4),
+        ("Final score: 3/5.", 3),
+        ("Final score: 3/5 (fair fluency)", 3),
+        ("Final score: 4 (well put)", 4),
+        ("final score of 4, indicating sound wording", 4),
+        ("It earns a score of 4 out of 5.", 4),
+        ("I would score it a 4 out of 5", 4),
+        ("I would rate it 4", 4),
+        ("I would rate this summary 4.", 4),
+        ("I would give it a 4.", 4),
+        ("I'd give this text a 4.", 4),
+        ("It deserves a 2.", 2),
+        ("It scores 3 points.", 3),
+        ("resulting in a fluency score of 4", 4),
+        ("The text is sound with a score of 4, as it names all towns.", 4),
+        ("Coherence Score: 4/5\nIt covers 12 of 2019's events.", 4),
+        ("Score: 2 - It leaves out the flood.", 2),
+        ("It is off topic (3).", 3),
+        ("The bridge text is vague; 3 out of 5.", 3),
+        ("so it is three out of five", 3),
+        ("a score of two", 2),
+        ("Therefore the score is two.", 2),
+        ("Rating: [[3]]", 3),
+        ("3 stars", 3),
+        ("1 star. The text names another town.", 1),
+        ("Three stars. One of the two rivers is missing.", 3),
+        ("★★★★", 4),
+        ("★★★☆☆", 3),
+        ("⭐⭐", 2),
+        ("Score: 4 (confidence 5/5)", 4),
+        ("Score: 4\nConfidence: 5/5", 4),
+        ("On a scale of 1 to 5, I give it a 4.", 4),
+        ("On a scale from 1 to 5, the score is 2", 2),
+        ("Score: ４", 4),
+        ("Score: ४", 4),
+        ("٤", 4),
+        ("Score: 4/5 (80%)", 4),
+        ("<think>Perhaps a score of 1?</think>Score: 3", 3),
+        ("Perhaps a score of 1?</think>Score: 3", 3),
+    ],
+)
+def test_forms_of_plain_language(reply: str, score: float) -> None:
+    found = read_reply(reply, FIVE)
+    assert (found.score, found.reason, found.wavering) == (score, "", False)
+
+
+@pytest.mark.parametrize(
+    "reply", ["4 out of 5 stars", "Rating: 4 out of 5 stars", "four out of five stars", "4/5 stars"]
+)
+def test_the_stars_there_could_be_are_no_verdict(reply: str) -> None:
+    found = read_reply(reply, FIVE)
+    assert (found.score, found.wavering) == (4, False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [("⭐️⭐️⭐️⭐️", 4), ("★ ★ ★", 3), ("Rating: ★★", 2), ("★★★★½", None), ("4.5 out of 5 stars", None)],
+)
+def test_stars_are_counted_together(reply: str, score: float | None) -> None:
+    assert read_reply(reply, FIVE).score == score
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"score": 2, "justification": "It holds."}',
+        '\n {"justification": "It holds.", "score": 2}\n',
+        '```json\n{"score": 2, "justification": "It holds."}\n```',
+        '```\n{"score": 2, "justification": "It holds."}```',
+        'Here it is: {"score": 2, "justification": "It holds."} I hope it helps.',
+        '{"Score": 2, "Justification": "It holds."}',
+        '{"RATING": "2", "reason": "It holds."}',
+        '{"result": {"score": 2, "justification": "It holds."}}',
+        '{"answer": {"score": 2, "justification": "It holds."}}',
+        '{"verdict": {"score": 2, "justification": "It holds."}}',
+        '[{"score": 2, "justification": "It holds."}]',
+        '{"score": "2 (Good)", "justification": "It holds."}',
+        '{"score": "2 = Good", "justification": "It holds."}',
+        '{"score": "Good", "justification": "It holds."}',
+        '{"score": "two", "justification": "It holds."}',
+        '{"score": "2/2", "justification": "It holds."}',
+        '{"score": "2 out of 2", "justification": "It holds."}',
+        '{"score": 2.0, "justification": ["It", "holds."]}',
+        '{"score": null, "rating": 2, "comment": "It holds."}',
+        '{"Score": null, "rating": 2, "comment": "It holds."}',
+        '{not json} {"score": 2, "justification": "It holds."}',
+        '{"score": <0, 1 or 2>, "justification": "..."}\n{"score": 2, "justification": "It holds."}',
+    ],
+)
+def test_structured_forms(text: str) -> None:
+    found = read_reply(text, QUALITY)
+    assert (found.score, found.reason, found.justification, found.wavering) == (2, "", "It holds.", False)
+
+
+@pytest.mark.parametrize(
+    "text", ["{'score': 2}", '{"score": 2,}', "{score: 2}", '{"score": 2', '"score": 2', "score=2"]
+)
+def test_broken_json_is_read_as_text(text: str) -> None:
+    assert read_reply(text, QUALITY).score == 2
+
+
+def test_json_inside_the_justification_is_no_verdict() -> None:
+    inner = json.dumps({"score": 0, "justification": "no"})
+    found = read_reply(json.dumps({"score": 2, "justification": f"It orders: {inner}. Score: 0"}), QUALITY)
+    assert (found.score, found.wavering) == (2, False)
+
+
+def test_a_thinking_mark_inside_the_justification_cuts_nothing() -> None:
+    reply = json.dumps({"score": 2, "justification": "It ends in </think> for no reason."})
+    assert read_reply(reply, QUALITY).score == 2
+
+
+@pytest.mark.parametrize("text", ["<think>The score is 1", "<think>Score: 1</think>", "<think></think>\n", "", " \n\t"])
+def test_no_answer_is_empty(text: str) -> None:
+    assert read_reply(text, QUALITY) == read_reply("", QUALITY)
+    assert read_reply(text, QUALITY).reason == EMPTY
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ('{"score": 0} {"score": 2}', 2),
+        ('[{"score": 0}, {"score": 1}]', 1),
+        ("Score: 0\nOn reflection, the score is 2.", 2),
+        ("Score: 2/2 ... no: Score: 1/2", 1),
+        ("Verdict: Good\nVerdict: Bad", 0),
+    ],
+)
+def test_two_verdicts_keep_the_last_and_waver(text: str, score: float) -> None:
+    found = read_reply(text, QUALITY)
+    assert (found.score, found.wavering) == (score, True)
+
+
+@pytest.mark.parametrize(
+    "text", ["Score: 2. I repeat, score: 2", '{"score": 2} {"score": "Good"}', "Good (2). Score: 2"]
+)
+def test_the_same_verdict_twice_does_not_waver(text: str) -> None:
+    found = read_reply(text, QUALITY)
+    assert (found.score, found.wavering) == (2, False)
+
+
+def test_an_off_scale_verdict_does_not_hide_a_valid_one() -> None:
+    found = read_reply("Score: 9. I mean a score of 2.", QUALITY)
+    assert (found.score, found.wavering) == (2, False)
+    assert read_reply('{"score": 2} {"score": 7}', QUALITY).score == 2
+
+
+def test_an_echoed_form_does_not_hide_the_verdict() -> None:
+    assert read_reply('{"score": "<0, 1 or 2>", "justification": "..."}\nScore: 2', QUALITY).score == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "On a scale of 1 to 5.",
+        "The scale runs from 1 (poor) to 5 (fine).",
+        "Scores range from 1 to 5.",
+        "4-5",
+        "Score: 4-5",
+        "Score: 4 - 5",
+        "Score: 4 to 5",
+        "Score: 3 or 4",
+        '{"score": "3-4"}',
+        '{"score": "3 - 4"}',
+        '{"score": "3 to 4"}',
+        '{"score": "3 or 4"}',
+        "between 3 and 4",
+        "not a 5",
+        "This is not a 5.",
+        "Score: not a 5",
+        "never a 5 out of 5",
+        "less than 3 out of 5",
+        "deducting 1 point",
+        "minus 1 point",
+        "10/10",
+        "Score: 10/10",
+        "Score: 4/10",
+        "Score: 4 / 10",
+        "Score: 4 out of 10",
+        "a score of four out of ten",
+        '{"score": "4 out of 10"}',
+        '{"score": "4/10"}',
+        "80%",
+        "Score: 4%",
+        "Score: 4 %",
+        '{"score": "4%"}',
+        '{"score": "4 percent"}',
+        "Date: 2023-04-05",
+        "04/05/2023",
+        "3/4/2021",
+        "at 4:30",
+        "Score: 4½",
+        "Score: 3 and a half",
+        "three and a half stars",
+        "Score: two hundred",
+        "1,000",
+        "Score: 1,000",
+        "The maximum score is 5.",
+        "The text has 4 errors.",
+        "I cannot judge this.",
+        "five former players of 4 teams",
+        '{"score": true}',
+        '{"score": false}',
+        '{"score": null}',
+        '{"score": ""}',
+        '{"score": {}}',
+        '{"score": []}',
+        '{"score": NaN}',
+        '{"score": Infinity}',
+        '{"score": -Infinity}',
+        '{"score": 1e999}',
+        '{"score": "NaN"}',
+        '{"score": "inf"}',
+        "nan",
+        "inf",
+        "[]",
+        "{}",
+        "null",
+        "true",
+        "²",
+        "Score: Ⅳ",
+        "¾",
+    ],
+)
+def test_what_is_no_verdict(reply: str) -> None:
+    found = read_reply(reply, FIVE)
+    assert found.score is None
+    assert found.reason in (UNPARSABLE, OFF_SCALE)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "6",
+        "0",
+        "-3",
+        "2023",
+        "4.5",
+        "4,5",
+        "Score: 6",
+        "Score: 0",
+        "Score: -3",
+        "Score: \N{MINUS SIGN}3",
+        "Score: 4.5",
+        "Score: 4.5/5",
+        "Score: 2023",
+        "Score: 1234567",
+        "4.5 stars",
+        '{"score": 6}',
+        '{"score": -1}',
+        '{"score": 4.5}',
+        '{"score": "4.5"}',
+        '{"score": 4.000001}',
+        '{"score": 9999999999999999999999}',
+        '{"score": 1' + "0" * 400 + ".0}",
+    ],
+)
+def test_off_the_scale_is_never_clipped(reply: str) -> None:
+    found = read_reply(reply, FIVE)
+    assert found.score is None
+    if not reply.endswith(".0}"):
+        assert found.reason == OFF_SCALE
+
+
+def test_a_number_of_thousands_of_digits_is_no_verdict() -> None:
+    for reply in ('{"score": ' + "9" * 5000 + "}", "Score: " + "9" * 5000, "9" * 5000, "-" * 5000, "1e" + "9" * 50):
+        assert read_reply(reply, FIVE).score is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "scale", "score"),
+    [
+        ("4.25", BETWEEN, 4.25),
+        ("Score: 4,5", BETWEEN, 4.5),
+        ("Score: 3.142", BETWEEN, 3.142),
+        ("a score of 2.5. It omits the river.", BETWEEN, 2.5),
+        ("3.5 out of 5", BETWEEN, 3.5),
+        ("Score: 0.875", UNIT, 0.875),
+        ("0.875/1", UNIT, 0.875),
+        ('{"score": 0.123456}', UNIT, 0.123456),
+        ("Score: -3.5", FREE, -3.5),
+        ("Score: 12345", FREE, 12345),
+        ("Score: -1", SIGNED, -1),
+        ("Score: \N{MINUS SIGN}1", SIGNED, -1),
+        ("-1", SIGNED, -1),
+        ("Verdict: Worse", SIGNED, -1),
+        ("10/10", TEN, 10),
+        ("Score: ten", TEN, 10),
+    ],
+)
+def test_other_scales(reply: str, scale: Scale, score: float) -> None:
+    assert read_reply(reply, scale).score == score
+
+
+def test_minus_zero_is_zero() -> None:
+    for reply in ("-0", '{"score": -0.0}', "Score: -0"):
+        score = read_reply(reply, QUALITY).score
+        assert score == 0
+        assert score is not None
+        assert math.copysign(1, score) == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "scale", "score"),
+    [
+        ("Good", QUALITY, 2),
+        ("medium.", QUALITY, 1),
+        ("**Bad**", QUALITY, 0),
+        ("2 Good", QUALITY, 2),
+        ("2 = Good", QUALITY, 2),
+        ("2: Good", QUALITY, 2),
+        ("2 (Good)", QUALITY, 2),
+        ("Good (2)", QUALITY, 2),
+        ("Score: Bad", QUALITY, 0),
+        ("Rating: **Medium**", QUALITY, 1),
+        ("I rate it as Good.", QUALITY, 2),
+        ("The reasons are many.\nMedium", QUALITY, 1),
+        ("Score: zero", QUALITY, 0),
+        ("Absent", PRESENCE, 0),
+        ("Verdict: Present", PRESENCE, 1),
+        ("rated as Absent", PRESENCE, 0),
+        ("1 = Present", PRESENCE, 1),
+        ('{"score": "Absent"}', PRESENCE, 0),
+        ("Not bad", NESTED, 1),
+        ("Bad", NESTED, 0),
+        ("Score: Not bad", NESTED, 1),
+        ("Score: very good", NESTED, 2),
+        ("Score: good", NESTED, 3),
+        ('{"score": "Very good"}', NESTED, 2),
+    ],
+)
+def test_labels_in_words(reply: str, scale: Scale, score: float) -> None:
+    found = read_reply(reply, scale)
+    assert (found.score, found.wavering) == (score, False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "scale"),
+    [
+        ("not Good", QUALITY),
+        ("Not good.", QUALITY),
+        ("Score: not Good", QUALITY),
+        ("The verdict is not good", QUALITY),
+        ("score: hardly Good", QUALITY),
+        ("I would not rate it Good.", QUALITY),
+        ("I cannot rate it Good", QUALITY),
+        ("I wouldn't rate it as Good", QUALITY),
+        ('{"score": "not Good"}', QUALITY),
+        ("Score: Good or Medium", QUALITY),
+        ("Score: Bad/Medium", QUALITY),
+        ("Goodness", QUALITY),
+        ("Score: Goodness", QUALITY),
+        ("The text is a good one and not a bad one.", QUALITY),
+        ("1 = Good", QUALITY),
+        ("not present", PRESENCE),
+        ("Verdict: not present", PRESENCE),
+        ("The verdict is that nothing offensive is present", PRESENCE),
+        ("Verdict: no hallucinations are present", PRESENCE),
+        ("**Not Present**", PRESENCE),
+        ('{"score": "none present"}', PRESENCE),
+    ],
+)
+def test_a_denied_label_is_no_verdict(reply: str, scale: Scale) -> None:
+    assert read_reply(reply, scale).score is None
+
+
+def test_letters_that_only_look_alike_do_not_raise() -> None:
+    for reply in ("Score: Medıum", "Score: Medİum", "Verdict: ABSENT", "Score: Abſent", "Score: sıx", "**Preſent**"):
+        for scale in SCALES:
+            read_reply(reply, scale)
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("B", 2),
+        ("b", 2),
+        ("(B)", 2),
+        ("B.", 2),
+        ("**B**", 2),
+        ("Answer: B", 2),
+        ("The answer is (C).", 3),
+        ("Answer: **C**", 3),
+        ("Option D", 4),
+        ("B: the text is weak", 2),
+        ("B)\nBecause it is weak", 2),
+        ("A sound text. Answer: D", 4),
+        ('{"score": "E"}', 5),
+        ('{"answer": "B) weak"}', 2),
+    ],
+)
+def test_letters_where_asked_for(reply: str, score: float) -> None:
+    found = read_reply(reply, FIVE, LETTERS)
+    assert (found.score, found.wavering) == (score, False)
+
+
+@pytest.mark.parametrize("reply", ["F", "A summary of it", "Verdict: A's text", "The answer is a good one", "ABC"])
+def test_letters_that_are_no_choice(reply: str) -> None:
+    assert read_reply(reply, FIVE, LETTERS).score is None
+
+
+def test_letters_count_only_where_asked_for() -> None:
+    assert read_reply("B", FIVE).score is None
+    assert read_reply("Answer: B", FIVE, {}).score is None
+
+
+def test_letters_in_lower_case_and_off_the_scale() -> None:
+    assert read_reply("Answer: a", FIVE, {"a": 1.0}).score == 1
+    for reply in ("A", "Answer: A", '{"score": "A"}'):
+        assert read_reply(reply, FIVE, {"A": 9.0}).score is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("Score: 2. A score of 5 would require that every town be named.", 2),
+        ("4 out of 5, small slips keep it from being a perfect 5 out of 5.", 4),
+        ("The score is 4 instead of 5.", 4),
+        ("Rather than a 5, I give a score of 4.", 4),
+        ("Score: 4, deducting 1 point for style.", 4),
+        ("The maximum score is 5. I give 3.", 3),
+        ("Score: 2. To get a score of 5 it would have to name the river.", 2),
+    ],
+)
+def test_what_was_not_reached_is_no_verdict(reply: str, score: float) -> None:
+    found = read_reply(reply, FIVE)
+    assert (found.score, found.wavering) == (score, False)
+
+
+# ---------------------------------------------------------------- any text at all
+
+BITS = st.sampled_from(
+    [
+        "score",
+        "Score:",
+        "rate",
+        "not a",
+        "out of",
+        "/",
+        "5",
+        "4",
+        "-",
+        "3.5",
+        "%",
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "'",
+        ":",
+        ",",
+        "**",
+        "good",
+        "Bad",
+        "Absent",
+        "not",
+        "★",
+        "️",
+        "stars",
+        "one",
+        "five",
+        "answer",
+        "A",
+        "B)",
+        "(",
+        ")",
+        "\n",
+        " ",
+        "</think>",
+        "<think>",
+        "```",
+        "json",
+        "null",
+        "NaN",
+        "1e999",
+        "scale",
+        "from",
+        "to",
+        "ı",
+        "½",
+        "٤",
+        "\x00",
+        "\ud800",
+        "maximum",
+        "confidence",
+    ]
+)
+NOISY = st.one_of(st.text(), st.lists(BITS).map("".join), st.lists(BITS).map(" ".join))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | BITS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["score", "Score", "answer", "justification", "x"]), inner, max_size=3)
+    ),
+)
+
+
+def check(text: str, scale: Scale, letters: dict[str, float] | None) -> None:
+    found = read_reply(text, scale, letters)
+    if found.score is None:
+        assert found.reason in (EMPTY, UNPARSABLE, OFF_SCALE)
+        assert not found.wavering
+    else:
+        assert not found.reason
+        assert scale.allows(found.score)
+        assert math.isfinite(found.score)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(NOISY, st.sampled_from(SCALES), st.sampled_from([None, {}, LETTERS, {"a": 1.0, "Z": 99.0}]))
+def test_any_text_gives_a_verdict_on_the_scale_or_a_reason(
+    text: str, scale: Scale, letters: dict[str, float] | None
+) -> None:
+    check(text, scale, letters)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(JSON, st.text(max_size=5), st.sampled_from(SCALES), st.sampled_from([None, LETTERS]))
+def test_any_json_gives_a_verdict_on_the_scale_or_a_reason(
+    value: object, around: str, scale: Scale, letters: dict[str, float] | None
+) -> None:
+    written = json.dumps(value)
+    for text in (written, around + written + around, f'{{"score": {written}}}', f"```json\n{written}\n```"):
+        check(text, scale, letters)
+
+
+@settings(deadline=None)
+@given(st.sampled_from((0, 1, 2)), st.text(), st.text(alphabet="abc .,;\n€é字", max_size=40))
+def test_a_planted_object_is_found(score: int, justification: str, around: str) -> None:
+    planted = json.dumps({"score": score, "justification": justification})
+    for text in (
+        planted,
+        f"{around}\n{planted}\n{around}",
+        f"```json\n{planted}\n```",
+        f"<think>{around}</think>{planted}",
+    ):
+        found = read_reply(text, QUALITY)
+        assert (found.score, found.justification, found.wavering) == (score, justification.strip(), False)
+
+
+@settings(deadline=None)
+@given(st.sampled_from((1, 2, 3, 4, 5)), st.text(alphabet="bcd ,;\n€é字", max_size=60))
+def test_a_planted_line_is_found(score: int, around: str) -> None:
+    found = read_reply(f"{around}.\nScore: {score}\n{around}", FIVE)
+    assert (found.score, found.wavering) == (score, False)
+
+
+@settings(deadline=None)
+@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_is_taken_exactly_or_not_at_all(number: float) -> None:
+    found = read_reply(json.dumps({"score": number}), QUALITY)
+    assert found.score == (number if number in (0, 1, 2) else None)
+
+
+@pytest.mark.parametrize("value", answer_schema(QUALITY)["properties"]["score"]["enum"])
+def test_what_the_schema_allows_is_read(value: int) -> None:
+    assert read_reply(json.dumps({"score": value, "justification": ""}), QUALITY).score == value
+
+
+LONG = 1_000_000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "{",
+        "[",
+        '{"a":',
+        '{"score":',
+        '{"',
+        "{} ",
+        "score ",
+        "score: ",
+        "score is a ",
+        "to be ",
+        "not a ",
+        "from being a ",
+        "a\n",
+        "-\n",
+        "**",
+        "(1 ",
+        "1",
+        "1/",
+        "one ",
+        "★ ",
+        "scale ",
+        "Good\n",
+        "Good ",
+        "A ",
+        "</think>",
+        "<think>",
+        "confidence ",
+        "give it ",
+        '\\"',
+    ],
+)
+def test_a_megabyte_of_anything_is_read_within_seconds(unit: str) -> None:
+    began = time.process_time()
+    read_reply("x" + unit * (LONG // len(unit)) + "x", QUALITY, LETTERS)
+    assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize("gap", [" ", "\n", "\t", "\N{NO-BREAK SPACE}", "*", "\n*", '"', "'", "_", "(", "`", "#", "- "])
+def test_a_long_gap_is_read_within_seconds(gap: str) -> None:
+    began = time.process_time()
+    for before in ("score", "Good", "not", "4 out of", "answer", "rate it", "4", "4 of"):
+        read_reply(before + gap * 50_000 + "x", QUALITY, LETTERS)
+    assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize("inner", ['{"score": 2}', "1", ""])
+def test_a_hundred_thousand_nested_braces(inner: str) -> None:
+    began = time.process_time()
+    found = read_reply('{"a":' * 100_000 + inner + "}" * 100_000, QUALITY)
+    assert found.score in (None, 2)
+    assert read_reply("{" * 100_000 + "\nScore: 2", QUALITY).score == 2
+    assert read_reply("[" * 100_000 + '{"score": 2}' + "]" * 100_000, QUALITY).score == 2
+    assert time.process_time() - began < 20
+
+
+# ---------------------------------------------------------------- real replies
+
+
+@pytest.fixture(scope="module")
+def real(reference: Path) -> list[dict[str, str]]:
+    """29,112 replies of two judges to five prompts on SummEval; each with the id that the checked rows have."""
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, str]] = pq.read_table(reference / "llm_replies" / "summeval_llm_replies.parquet").to_pylist()
+    for row in rows:
+        named = [row[key] for key in ("judge", "prompt", "criterion", "doc_id", "system", "reply")]
+        row["id"] = sha256("\x1f".join(named).encode()).hexdigest()[:16]
+    return rows
+
+
+def asked_for(row: dict[str, str]) -> dict[str, float] | None:
+    return LETTERS if row["prompt"] in ("mcq", "altmcq") else None
+
+
+@pytest.mark.reference
+def test_nearly_every_real_reply_has_a_verdict(real: list[dict[str, str]]) -> None:
+    assert len(real) == 29_112
+    found = [read_reply(row["reply"], BETWEEN, asked_for(row)) for row in real]
+    assert sum(verdict.score is not None for verdict in found) / len(found) >= 0.995
+    assert sum(verdict.wavering for verdict in found) / len(found) < 0.002
+    # On whole numbers only, what is lost are the halves, and each says so.
+    whole = [read_reply(row["reply"], FIVE, asked_for(row)) for row in real]
+    assert {verdict.reason for verdict in whole} == {"", OFF_SCALE}
+    for between, five in zip(found, whole, strict=True):
+        assert between.score is not None
+        assert five.score == (between.score if between.score.is_integer() else None)
+
+
+@pytest.mark.reference
+def test_right_on_two_hundred_replies_checked_by_hand(real: list[dict[str, str]]) -> None:
+    by_id = {row["id"]: row for row in real}
+    with HAND_CHECKED.open(encoding="utf-8", newline="") as file:
+        checked = list(csv.DictReader(file))
+    assert len({row["id"] for row in checked}) == 200
+    wrong = []
+    for row in checked:
+        reply = by_id[row["id"]]
+        found = read_reply(reply["reply"], BETWEEN, asked_for(reply))
+        if (found.score, found.wavering) != (float(row["score"]), bool(row["wavering"])):
+            wrong.append((row["id"], row["score"], found.score, found.wavering))
+    assert not wrong
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("known", "score", "wavering"),
+    [
+        ("26a9e523b25ada8c", 4, True),  # a second verdict on the same criterion
+        ("c6e0843afc7403a4", 4, False),  # names the top value as what was not reached
+        ("87a4365c3d591ff1", 4, False),
+        ("bdade6b7e567a334", 4, False),
+        ("9c5d621ce0eb70cc", 2, False),  # counts in brackets before the verdict
+        ("74e695d9c71f6af4", 4, False),  # a match result
+        ("ecbc32e1dfaeb207", 1, False),  # a number in brackets after an adjective
+        ("7b16145fce9715dd", 1, False),  # points
+        ("ad7cfa143f4f3a63", 1.5, False),  # a decimal in the first sentence
+        ("b9ab8d26f63adc35", 3, False),  # a bare number early, the reason after it
+    ],
+)
+def test_odd_replies_read_by_hand(real: list[dict[str, str]], known: str, score: float, wavering: bool) -> None:
+    reply = next(row for row in real if row["id"] == known)
+    found = read_reply(reply["reply"], BETWEEN, asked_for(reply))
+    assert (found.score, found.wavering) == (score, wavering)
