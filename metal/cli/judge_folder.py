@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -236,11 +237,11 @@ def read_request(out: Path) -> tuple[Request, Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run's ratings, written: how many, and each judge's tally by name."""
+    """A run's ratings, written: how many, each judge's tally by name, and (baseline, reason) of missing answers."""
 
     rows: int
     tallies: Mapping[str, Tally]
-    prices: Mapping[str, Any] = field(default_factory=dict)
+    unanswered: Mapping[tuple[str, str], int]
 
 
 def finish(out: Path, wired: Wired) -> Finished:
@@ -258,7 +259,8 @@ def finish(out: Path, wired: Wired) -> Finished:
     rows = write_ratings(chain(found.ratings(), baselines), out / "ratings.parquet")
     not_asked = sum(tally.not_asked for tally in found.tallies.values())
     write_manifest(out, wired, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
-    return Finished(rows, found.tallies, {model.name: model.price for model in wired.plan.models})
+    silent = facts[facts["score"].isna()]
+    return Finished(rows, found.tallies, Counter(zip(silent["rater"], silent["reason"], strict=True)))
 
 
 def models_of(wired: Wired) -> Iterator[tuple[str, Model, Prompt]]:

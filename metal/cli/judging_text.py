@@ -169,6 +169,8 @@ def show_finished(finished: Finished, wired: Wired, out: Path, seconds: float) -
     for name, _, _ in models_of(wired):
         for line in _oddities(name, finished):
             show.say(line)
+    for (name, reason), count in finished.unanswered.items():
+        show.say(f"{name}: {count:,} without an answer ({reason})")
     show.say(f"{finished.rows:,} ratings in {out} ({duration(seconds)})", wrap=False)
 
 

@@ -69,6 +69,7 @@ def test_demo_audit(runs: Path) -> None:
         "differences",
         "class_distribution",
         "class_distribution_overall",
+        "self_agreement",
         "table_3",
         "table_6",
     }
