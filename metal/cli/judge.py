@@ -88,6 +88,9 @@ def judge(
       metal judge --resume runs/demo-judges
       metal judge datasets/demo -j majority,lexical --out runs/baselines
     """
+    import gc
+
+    gc.disable()  # loading makes objects that stay; enabled again when the run begins
     from metal.cli.judge_folder import Request, read_request, wire
     from metal.cli.judging import Wish, carry_out
     from metal.errors import UsageError

@@ -126,7 +126,7 @@ def test(name: str, base_url: str) -> None:
     async def ask(folder: Path) -> Run:
         journal = Journal(folder / "journal.jsonl")
         try:
-            run = Run(plan, journal, Answered(), Rules(reasks=0, attempts=1), open_client, {}, Secrets.of([model]))
+            run = Run(plan, journal, Answered(), Rules(reasks=0, attempts=1), open_client, Secrets.of([model]))
             await run.go()
         finally:
             await journal.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 import time
@@ -15,11 +16,11 @@ import click
 from metal.cli import judging_text, show
 from metal.cli.judge_folder import Finished, Wired, begin, check_place, finish
 from metal.errors import UsageError
-from metal.judges.collect import lines_to_reuse, rejected_before
+from metal.judges.collect import lines_to_reuse
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.journal import FILE as JOURNAL
-from metal.judges.journal import Journal, lock_run, scan
-from metal.judges.lines import Answered
+from metal.judges.journal import Journal, lock_run
+from metal.judges.lines import Answered, look_through
 from metal.judges.providers import open_client
 from metal.judges.runner import Rules, Run
 from metal.judges.secrets import Secrets
@@ -58,6 +59,7 @@ def carry_out(wired: Wired, out: Path, wish: Wish) -> None:
         begin(out, wired, force=wish.force)
         answered = look_through(out / JOURNAL, wired.request.reask)
         coming = _estimates(wired, answered, wish)
+        answered.begins = {one.model.name: one.begins for one in coming}
         _ask_first(coming, wired, wish)
         began = time.monotonic()
         run = asyncio.run(_run(wired, out, answered, wish)) if wired.plan.models else None
@@ -72,19 +74,11 @@ async def _check_clients(wired: Wired) -> None:
         await open_client(model).close()
 
 
-def look_through(path: Path, reasks: int) -> Answered:
-    """What a journal answers already."""
-    found = Answered()
-    for key, kind, _, _ in scan(path):
-        found.note(key, kind, reasks)
-    return found
-
-
 def _estimates(wired: Wired, answered: Answered, wish: Wish) -> list[Estimate]:
-    others: set[bytes] = set()
+    known = answered.settled
     for run in wish.reuse:
-        others |= look_through(run / JOURNAL, 0).settled
-    return estimates(wired.plan, [answered.settled, others], wish.limit)
+        known = known | look_through(run / JOURNAL, 0).settled
+    return estimates(wired.plan, known, wish.limit)
 
 
 def _ask_first(coming: Sequence[Estimate], wired: Wired, wish: Wish) -> None:
@@ -114,10 +108,12 @@ def _warn_of_texts(wired: Wired) -> None:
 async def _run(wired: Wired, out: Path, answered: Answered, wish: Wish) -> Run:
     secrets = Secrets.of(wired.plan.models)
     journal = Journal(out / JOURNAL)
+    gc.freeze()
+    gc.enable()
     try:
         _reuse(wired, journal, answered, wish)
         rules = Rules(wired.request.reask, limit=wish.limit, max_cost=wish.max_cost)
-        run = Run(wired.plan, journal, answered, rules, open_client, rejected_before(out / JOURNAL), secrets)
+        run = Run(wired.plan, journal, answered, rules, open_client, secrets)
         restore = _stop_on_interrupt(run)
         try:
             await _with_progress(run)

@@ -181,16 +181,6 @@ def whole_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def rejected_before(path: Path) -> dict[str, dict[str, str]]:
-    """What each model would not take in earlier sessions, by its name."""
-    found: dict[str, dict[str, str]] = {}
-    for _, kind, place, line in scan(path):
-        if kind == REJECTED:
-            record = read_line(path, line, place)
-            found.setdefault(record["judge"], {})[record["parameter"]] = record["said"]
-    return found
-
-
 def lines_to_reuse(plan: Plan, journals: Iterable[Path], settled: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """(key, line) of the verdicts in other runs' journals that answer calls of the plan still open."""
     wanted = {bytes.fromhex(call.key) for model in plan.models for call in plan.calls(model)} - settled

@@ -72,11 +72,15 @@ class TokenGuess:
 
 @dataclass
 class Estimate:
-    """What is to come of one model: calls still to be made, tokens, dollars (None: no price known), seconds."""
+    """What is to come of one model: calls still to be made, tokens, dollars (None: no price known), seconds.
+
+    begins: how many calls of the plan come before the first of them.
+    """
 
     model: Model
     calls: int = 0
     known: int = 0
+    begins: int = 0
     tokens_in: float = 0.0
     tokens_out: float = 0.0
     first: Call | None = field(default=None, repr=False)
@@ -98,26 +102,26 @@ class Estimate:
         return max(bounds)
 
 
-def estimates(plan: Plan, known: Iterable[set[bytes]], limit: int | None = None) -> list[Estimate]:
-    """What each model has still to be asked. known: sets of keys that are answered already."""
-    sets = list(known)
+def estimates(plan: Plan, known: set[bytes], limit: int | None = None) -> list[Estimate]:
+    """What each model has still to be asked. known: keys that are answered already."""
     found = []
     left = limit
     for model in plan.models:
         one = Estimate(model)
         seen: set[bytes] = set()
-        for call in plan.calls(model):
+        for place, call in enumerate(plan.calls(model)):
             key = bytes.fromhex(call.key)
             if key in seen:
                 continue
             seen.add(key)
-            if any(key in keys for keys in sets):
+            if key in known:
                 one.known += 1
                 continue
             if left is not None and one.calls >= left:
                 break
             one.calls += 1
-            one.first = one.first or call
+            if not one.first:
+                one.first, one.begins = call, place
             one.tokens_in += call.rough_tokens
         one.tokens_out = one.calls * ANSWER_TOKENS
         left = None if left is None else left - one.calls

@@ -15,6 +15,7 @@ import asyncio
 import errno
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ from metal.errors import DataError, UsageError
 
 FILE = "journal.jsonl"
 LOCK = ".lock"
-_HEAD = b'{"key":"'
+_LINE = re.compile(rb'\{"key":"([0-9a-f]*)","kind":"([^"]*)"')
 _to_disk = getattr(os, "fdatasync", os.fsync)
 _SYNC_EVERY = 0.05  # seconds between two syncs at most
 
@@ -146,14 +147,12 @@ def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
-            end = line.find(b'"', len(_HEAD))
-            kind_end = line.find(b'"', end + 10)
-            if not line.startswith(_HEAD) or line[end : end + 10] != b'","kind":"' or kind_end < 0:
+            found = _LINE.match(line)
+            if not found:
                 raise DataError(
                     f"{path} line {number}", "not a line of a journal", "Restore the file, or begin a new run"
                 )
-            key, kind = line[len(_HEAD) : end], line[end + 10 : kind_end]
-            yield key.decode("ascii", "replace"), kind.decode("ascii", "replace"), place, line
+            yield found[1].decode(), found[2].decode("ascii", "replace"), place, line
             place += len(line)
 
 

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from metal.judges import call as calls
 from metal.judges.call import CallFailed, Reply
-from metal.judges.journal import head
+from metal.judges.journal import head, read_line, scan
 from metal.judges.plan import Call
 from metal.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, Verdict, read_reply
 
@@ -23,13 +24,23 @@ LASTING = frozenset({calls.BLOCKED, calls.TOO_LONG})  # refusals of a request th
 
 @dataclass
 class Answered:
-    """What the journal already holds, by key: settled, or how many unreadable replies there are."""
+    """What the journal already holds, by key: settled, or how many unreadable replies there are.
+
+    rejected: judge -> parameter -> what the model said when it would not take it. begins: judge -> how many calls at
+    the beginning of its plan are known to be settled.
+    """
 
     settled: set[bytes] = field(default_factory=set)
     unreadable: Counter[bytes] = field(default_factory=Counter)
+    rejected: dict[str, dict[str, str]] = field(default_factory=dict)
+    begins: dict[str, int] = field(default_factory=dict)
+
+    def note_rejected(self, record: Mapping[str, Any]) -> None:
+        """A line of a parameter that a model would not take."""
+        self.rejected.setdefault(record["judge"], {})[record["parameter"]] = record["said"]
 
     def note(self, key: str, kind: str, reasks: int) -> None:
-        """A line of the journal."""
+        """A line of a reply or failure."""
         if kind in (FAILED, REJECTED):
             return
         known = bytes.fromhex(key)
@@ -39,6 +50,17 @@ class Answered:
                 return
             del self.unreadable[known]
         self.settled.add(known)
+
+
+def look_through(path: Path, reasks: int) -> Answered:
+    """What a journal answers already."""
+    found = Answered()
+    for key, kind, place, line in scan(path):
+        if kind == REJECTED:
+            found.note_rejected(read_line(path, line, place))
+        else:
+            found.note(key, kind, reasks)
+    return found
 
 
 @dataclass

@@ -95,21 +95,25 @@ class Plan:
             self._schemas[known] = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion))
         return self._schemas[known]
 
-    def calls(self, model: Model) -> Iterator[Call]:
-        """The calls for a model, one prompt and criterion after the other: providers can cache what they share."""
+    def calls(self, model: Model, start: int = 0) -> Iterator[Call]:
+        """The calls for a model, one prompt and criterion after the other: providers can cache what they share.
+
+        start: so many calls at the beginning are left out.
+        """
         for prompt in self.prompts:
             for criterion in self.criteria:
                 known = json.dumps([model.identity, self.schema(criterion, prompt)], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):
-                    for output, source, texts, tokens in self._asked:
+                    asked, start = self._asked[start:], max(0, start - len(self._asked))
+                    for output, source, texts, tokens in asked:
                         kind = output.language, bool(source)
                         if kind not in frames:
                             whole = prompt.frame(criterion, *kind)
                             written = f"{known}\0{whole}".encode("utf-8", "surrogatepass")
                             frames[kind] = blake2b(written, digest_size=16), rough_tokens(len(whole), len(whole))
-                        start, more = frames[kind]
-                        digest = start.copy()
+                        begun, more = frames[kind]
+                        digest = begun.copy()
                         digest.update(b"%b%d" % (texts, sample))
                         yield Call(digest.hexdigest(), output, source, criterion, prompt, sample, tokens + more)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -88,7 +88,6 @@ class Run:
         answered: Answered,
         rules: Rules,
         open_client: Callable[[Model], Client],
-        rejected: Mapping[str, Mapping[str, str]],
         secrets: Secrets,
     ) -> None:
         self.plan, self.journal, self.answered, self.rules = plan, journal, answered, rules
@@ -99,7 +98,8 @@ class Run:
         self.secrets = secrets
         self.claimed: set[bytes] = set()  # by any judge: two names of one model share their answers
         self.judges = [
-            _Judge(self, model, open_client(model), dict(rejected.get(model.name, {}))) for model in plan.models
+            _Judge(self, model, open_client(model), dict(answered.rejected.get(model.name, {})))
+            for model in plan.models
         ]
 
     @property
@@ -157,13 +157,18 @@ class _Judge:
 
     def _missing(self) -> Iterator[tuple[Call, bytes]]:
         """The calls that are neither answered nor taken; equal questions are asked once."""
-        for call in self.run.plan.calls(self.model):
+        settled = self.run.answered.settled
+        begins = self.run.answered.begins.get(self.model.name, 0)
+        self.progress.done += begins
+        self.asking.ever_answered = begins > 0
+        for call in self.run.plan.calls(self.model, begins):
             key = bytes.fromhex(call.key)
-            if key in self.run.answered.settled or key in self.run.claimed:
-                self.asking.ever_answered |= key in self.run.answered.settled
-                self.progress.done += 1
+            if key in settled:
+                self.asking.ever_answered = True
+            elif key not in self.run.claimed:
+                yield call, key
                 continue
-            yield call, key
+            self.progress.done += 1
 
     async def work(self) -> None:
         """One worker: call after call, as long as there are any."""

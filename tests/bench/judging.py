@@ -259,9 +259,9 @@ def resume(repeats: int) -> list[dict[str, float]]:
 
         server.answer = answer
         folder, out, full = (Path(place, name) for name in ("dataset", "run", "full.jsonl"))
-        outputs = (ANSWERED + LEFT) // 5
+        outputs = (ANSWERED + LEFT) // 10  # five criteria, asked twice
         save_dataset(dataset(outputs, 5), folder)
-        wired = wire(Request((JUDGE,), ("simple",), base_url=f"{server.url}/v1"), folder, IN_FLIGHT)
+        wired = wire(Request((JUDGE,), ("simple",), repeat=2, base_url=f"{server.url}/v1"), folder, IN_FLIGHT)
 
         async def fill() -> None:
             journal = Journal(full)

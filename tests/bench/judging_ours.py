@@ -74,7 +74,7 @@ def plan_of(found: Dataset, base_url: str, in_flight: int) -> Plan:
 
 def run_of(plan: Plan, journal: Journal, limit: int, opener: Callable[[Model], Client] = open_client) -> Run:
     """A run as `metal judge` makes it."""
-    return Run(plan, journal, Answered(), Rules(limit=limit), opener, {}, Secrets(known_keys()))
+    return Run(plan, journal, Answered(), Rules(limit=limit), opener, Secrets(known_keys()))
 
 
 async def measure(plan: Plan, calls: int, folder: Path) -> dict[str, float]:

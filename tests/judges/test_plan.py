@@ -198,7 +198,7 @@ def test_languages_are_chosen() -> None:
 
 def test_estimates_count_what_is_still_to_be_asked() -> None:
     made = plan(output("o1"), output("o2", text="Another."), output("o3"))  # o3 asks what o1 asks
-    (whole,) = estimates(made, [])
+    (whole,) = estimates(made, set())
     calls = {call.key: call for call in made.calls(MODEL)}
     assert (whole.calls, whole.known) == (8, 0)
     assert whole.tokens_in == pytest.approx(sum(call.rough_tokens for call in calls.values()))
@@ -207,16 +207,23 @@ def test_estimates_count_what_is_still_to_be_asked() -> None:
     assert whole.first
     assert whole.first.key == keys(made)[0]
     answered = {bytes.fromhex(key) for key in keys(made)[:2]}
-    (rest,) = estimates(made, [set(), answered])
-    assert (rest.calls, rest.known) == (6, 2)
+    (rest,) = estimates(made, answered)
+    assert (rest.calls, rest.known, rest.begins) == (6, 2, 3)  # o1, o2, and o3 which asks the same as o1
+
+
+def test_calls_from_a_place_on_are_the_rest_of_the_calls() -> None:
+    made = replace(plan(output("o1"), output("o2", text="Another.")), repeat=3)
+    whole = keys(made)
+    for start in range(len(whole) + 2):
+        assert [call.key for call in made.calls(MODEL, start)] == whole[start:]
 
 
 def test_a_limit_is_shared_by_the_models() -> None:
     made = plan(models=(MODEL, replace(MODEL, name="b", model="b", price=None)))
-    assert [one.calls for one in estimates(made, [])] == [4, 4]
-    assert [one.calls for one in estimates(made, [], limit=5)] == [4, 1]
-    assert [one.calls for one in estimates(made, [], limit=0)] == [0, 0]
-    assert estimates(made, [])[1].cost is None
+    assert [one.calls for one in estimates(made, set())] == [4, 4]
+    assert [one.calls for one in estimates(made, set(), limit=5)] == [4, 1]
+    assert [one.calls for one in estimates(made, set(), limit=0)] == [0, 0]
+    assert estimates(made, set())[1].cost is None
 
 
 def test_how_long_it_takes() -> None:

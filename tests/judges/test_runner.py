@@ -19,9 +19,9 @@ from metal.cli.judge_folder import Request, load_prompts, prompt_folders
 from metal.judges import call as calls
 from metal.judges import journal as journals
 from metal.judges.call import Ask, CallFailed, Client, Reply
-from metal.judges.collect import Tally, collect, rejected_before
-from metal.judges.journal import Journal, scan
-from metal.judges.lines import Answered
+from metal.judges.collect import Tally, collect
+from metal.judges.journal import Journal
+from metal.judges.lines import look_through
 from metal.judges.models import Model, Price
 from metal.judges.pace import Allowance, Pace
 from metal.judges.plan import Plan
@@ -115,12 +115,10 @@ def session(
     path = folder / "journal.jsonl"
 
     async def whole() -> Run:
-        answered = Answered()
-        for key, kind, _, _ in scan(path):
-            answered.note(key, kind, rules.reasks)
+        answered = look_through(path, rules.reasks)
         journal = Journal(path)
         try:
-            run = Run(plan, journal, answered, rules, opener, rejected_before(path), Secrets([KEY]))
+            run = Run(plan, journal, answered, rules, opener, Secrets([KEY]))
             async with asyncio.timeout(HANGS):
                 going = asyncio.create_task(run.go())
                 try:
