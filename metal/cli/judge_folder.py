@@ -152,17 +152,27 @@ def _left_over(out: Path) -> Iterator[Path]:
         yield from out.glob(f".{name}.*.part")
 
 
+def check_request(out: Path, wired: Wired) -> None:
+    """Raises UsageError when the run that is there is no older part of this one."""
+    if (out / "run.toml").is_file():
+        older, settings = read_request(out)
+        _check_same(out, wired, older, settings)
+
+
 def begin(out: Path, wired: Wired, *, force: bool) -> None:
-    """Write run.toml, after a check that the run that is there is an older part of this one; the lock is held."""
+    """Write run.toml, with force in the place of another run; the lock is held."""
     for path in list(_left_over(out)):
         path.unlink()
     if force:
         for name in PARTS:
             (out / name).unlink(missing_ok=True)
-    if (out / "run.toml").is_file():
-        older, settings = read_request(out)
-        _check_same(out, wired, older, settings)
     write_manifest(out, wired, {})
+
+
+def discard(out: Path) -> None:
+    """Take away a folder that nothing was written to."""
+    (out / LOCK).unlink(missing_ok=True)
+    out.rmdir()
 
 
 def _check_same(out: Path, wired: Wired, older: Request, settings: Mapping[str, Any]) -> None:

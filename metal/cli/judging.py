@@ -7,15 +7,15 @@ import gc
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from metal.cli import judging_text, show
-from metal.cli.judge_folder import Finished, Wired, begin, check_place, finish
-from metal.errors import UsageError
+from metal.cli.judge_folder import Finished, Wired, begin, check_place, check_request, discard, finish
+from metal.errors import MetalError, UsageError
 from metal.judges.collect import lines_to_reuse
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.journal import FILE as JOURNAL
@@ -49,18 +49,20 @@ def carry_out(wired: Wired, out: Path, wish: Wish) -> None:
         if not (other / JOURNAL).is_file():
             raise UsageError(f"--reuse {other}: no {JOURNAL} there; give a run folder of metal judge")
     if wish.dry_run:
-        found = Answered() if wish.force else look_through(out / JOURNAL, wired.request.reask)
-        judging_text.show_estimates(_estimates(wired, found, wish), wired, first_prompt=True)
+        judging_text.show_estimates(_estimates(wired, _known(wired, out, wish), wish), wired, first_prompt=True)
         return
     _warn_of_texts(wired)
     asyncio.run(_check_clients(wired))
+    made = not out.exists()
     check_place(out, force=wish.force)
     with lock_run(out):
+        try:
+            answered = _ask_first(wired, out, wish)
+        except (MetalError, click.Abort):
+            if made:
+                discard(out)
+            raise
         begin(out, wired, force=wish.force)
-        answered = look_through(out / JOURNAL, wired.request.reask)
-        coming = _estimates(wired, answered, wish)
-        answered.begins = {one.model.name: one.begins for one in coming}
-        _ask_first(coming, wired, wish)
         began = time.monotonic()
         run = asyncio.run(_run(wired, out, answered, wish)) if wired.plan.models else None
         finished = finish(out, wired)
@@ -81,15 +83,27 @@ def _estimates(wired: Wired, answered: Answered, wish: Wish) -> list[Estimate]:
     return estimates(wired.plan, known, wish.limit)
 
 
-def _ask_first(coming: Sequence[Estimate], wired: Wired, wish: Wish) -> None:
-    """Say what is to come, and in a terminal ask before anything is spent."""
+def _known(wired: Wired, out: Path, wish: Wish) -> Answered:
+    """What the run in the folder answers already; nothing when it is to be replaced."""
+    if wish.force:
+        return Answered()
+    check_request(out, wired)
+    return look_through(out / JOURNAL, wired.request.reask)
+
+
+def _ask_first(wired: Wired, out: Path, wish: Wish) -> Answered:
+    """Say what is to come, and in a terminal ask before anything is spent; what is answered already."""
+    answered = _known(wired, out, wish)
+    coming = _estimates(wired, answered, wish)
+    answered.begins = {one.model.name: one.begins for one in coming}
     if not sum(one.calls for one in coming):
-        return
+        return answered
     judging_text.show_estimates(coming, wired)
     ask = wish.ask if wish.ask is not None else sys.stdin.isatty()
     spends = [one for one in coming if one.calls and one.cost != 0]
     if ask and spends and not click.confirm("Go on?", default=False):
         raise UsageError("nothing was sent")
+    return answered
 
 
 def _warn_of_texts(wired: Wired) -> None:
