@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import llm_server
 import pytest
 
 from tests.llm_server import (
@@ -483,7 +482,7 @@ def test_mistakes_of_the_test_are_raised() -> None:
 
 
 def test_as_a_process() -> None:
-    command = [sys.executable, str(Path(llm_server.__file__)), "--light", "--faults", '{"503": 1}']
+    command = [sys.executable, str(Path(__file__).with_name("llm_server.py")), "--light", "--faults", '{"503": 1}']
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout

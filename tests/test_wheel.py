@@ -56,7 +56,7 @@ def test_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     where = "from metal.bundled import bundled; print(bundled('datasets/demo'))"
     demo = run(python, "-c", where, cwd=tmp_path).strip()
     assert "_bundled" in demo
-    run(metal, "judge", demo, "--out", "judges", cwd=tmp_path)
+    run(metal, "judge", demo, "-j", "majority,lexical", "--out", "judges", cwd=tmp_path)
     shown = run(metal, "audit", demo, "judges", "--out", "run", "--bootstrap", "100", cwd=tmp_path)
     assert "Verdicts" in shown
     criteria = "from metal.formats.criteria import metal_criterion; print(metal_criterion('hallucinations').direction)"

@@ -19,8 +19,8 @@ from metal.errors import MetalError, UsageError
 from metal.judges.collect import lines_to_reuse
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.journal import FILE as JOURNAL
-from metal.judges.journal import Journal, lock_run
-from metal.judges.lines import Answered, look_through
+from metal.judges.journal import Journal, lock_run, scan
+from metal.judges.lines import VERDICT, Answered, look_through
 from metal.judges.providers import open_client
 from metal.judges.runner import Rules, Run
 from metal.judges.secrets import Secrets
@@ -79,7 +79,7 @@ async def _check_clients(wired: Wired) -> None:
 def _estimates(wired: Wired, answered: Answered, wish: Wish) -> list[Estimate]:
     known = answered.settled
     for run in wish.reuse:
-        known = known | look_through(run / JOURNAL, 0).settled
+        known = known | {bytes.fromhex(key) for key, kind, _, _ in scan(run / JOURNAL) if kind == VERDICT}
     return estimates(wired.plan, known, wish.limit)
 
 
