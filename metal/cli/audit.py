@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,7 @@ def audit(
     from metal.audit.audit import audit as run
     from metal.audit.settings import AuditSettings
     from metal.cli import audit_text, show
+    from metal.cli.judge_folder import doubts
     from metal.cli.manifest import manifest
     from metal.cli.run_folder import records, write_audit
     from metal.folders import check_new
@@ -104,6 +106,7 @@ def audit(
     loaded = options.load(dataset, ratings)
     with show.progress("auditing") as advance:
         found = run(loaded, settings, progress=advance)
+    found = replace(found, warnings=(*(doubt for path in ratings for doubt in doubts(path, loaded)), *found.warnings))
     about = manifest("audit", loaded, [dataset, *ratings], settings.to_dict(), found.judges, found.signature)
     write_audit(out, found, loaded, about, force=force)
     if as_json:

@@ -22,7 +22,7 @@ SETTLED = ("prompt", "prompts")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder. [default: runs/DATASET-judges]")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was stopped.")
 @click.option("--dry-run", is_flag=True, help="Show calls, tokens, cost, time and the first prompt; send nothing.")
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before more than this is spent.")
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the run has cost more.")
 @click.option("--ask/--yes", default=None, help="Ask before spending. [default: ask in a terminal]")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Make at most N calls; resume for the rest.")
 @click.option(
@@ -82,9 +82,10 @@ def judge(
 
     \b
     Examples:
-      metal judge datasets/demo -j openai:gpt-4o-mini -p simple,detailed --dry-run
-      metal judge datasets/demo -j openai:gpt-4o,vertex:gemini-2.5-pro --max-cost 5
-      metal judge datasets/demo -j openai-compatible:qwen3 --base-url http://127.0.0.1:8000/v1
+      metal judge datasets/demo -j openai:gpt-4o-mini -p simple --dry-run
+      metal judge datasets/demo -j openai:gpt-4o,vertex:gemini-2.5-pro
+      metal judge datasets/demo -j openai-compatible:qwen3 \\
+        --base-url http://127.0.0.1:8000/v1
       metal judge --resume runs/demo-judges
       metal judge datasets/demo -j majority,lexical --out runs/baselines
     """
@@ -108,6 +109,8 @@ def judge(
             )
         request, settings = read_request(resume)
         dataset, out = Path(settings["dataset"]), resume
+        if not dataset.is_dir():
+            raise UsageError(f"{resume} was begun over {dataset}, which is not here; resume it where it was begun")
     else:
         if not dataset or not judge:
             raise UsageError("give a dataset and --judge, e.g. metal judge datasets/demo --judge openai:gpt-4o-mini")

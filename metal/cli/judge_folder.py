@@ -122,6 +122,9 @@ def load_prompts(request: Request, criteria: Iterable[Any], folders: list[Path])
         rubrics = rubrics_for(
             wanted, folders, needed=template.needed, language=request.prompt_language, flip=request.flip
         )
+        unlevelled = [one for one in rubrics if not rubrics[one].criterion.scale.levels]
+        if template.letters and unlevelled:
+            raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")
         prompt = Prompt(template, rubrics, request.prompt_language)
         for criterion in rubrics:  # a fault in a template shows before anything is sent
             prompt.digest(criterion)
@@ -180,8 +183,9 @@ def _check_same(out: Path, wired: Wired, older: Request, settings: Mapping[str, 
     if different:
         had = getattr(older, different) or "all"
         shown = ", ".join(had) if isinstance(had, tuple) else had
+        option = {"judges": "judge", "prompts": "prompt", "prompt_folders": "prompts"}.get(different, different)
         raise UsageError(
-            f"{out} was begun with --{different.replace('_', '-')} {shown}; ask for the same or for more of it, or "
+            f"{out} was begun with --{option.replace('_', '-')} {shown}; ask for the same or for more of it, or "
             f"give another --out (and --reuse {out}, so that nothing is paid twice)"
         )
     first = settings.get("dataset", "")
@@ -220,10 +224,32 @@ def write_manifest(out: Path, wired: Wired, state: Mapping[str, Any]) -> None:
     settings |= {"dataset": str(wired.folder), "identities": identities(wired.plan)}
     settings |= {"prompt_hashes": prompt_hashes(wired.plan)}
     settings |= {"models": {model.name: model.described() for model in wired.plan.models}}
+    settings |= {"texts": texts_digest(wired.dataset)}
     settings |= {"state": dict(state)} if state else {}
     about = manifest("judge", wired.dataset, [wired.folder], settings, wired.request.judges)
     with new_file(out / "run.toml") as partial:
         partial.write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
+
+
+def texts_digest(dataset: Dataset) -> str:
+    """A hash of the outputs' and sources' texts: what judges have seen."""
+    digest = blake2b(digest_size=8)
+    for output in dataset.outputs.values():
+        digest.update(f"{output.output}\0{output.text}\0{dataset.sources[output.source].text}\0".encode())
+    return digest.hexdigest()
+
+
+def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
+    """What an audit should say of a run of LLM judges: that it is not whole, or that the texts have changed since."""
+    if not (run / "run.toml").is_file():
+        return
+    settings = read_toml(run / "run.toml").get("settings", {})
+    state = settings.get("state", {})
+    if "identities" in settings and not state.get("complete"):
+        missing = f"{state['not_asked']:,} calls were not made" if "not_asked" in state else "it was not finished"
+        yield f"{run} is not complete: {missing}; go on with `metal judge --resume {run}`"
+    if settings.get("texts", "") not in ("", texts_digest(dataset)):
+        yield f"{run}: texts of the dataset have changed since its judges saw them"
 
 
 def read_request(out: Path) -> tuple[Request, Mapping[str, Any]]:
@@ -238,6 +264,11 @@ def read_request(out: Path) -> tuple[Request, Mapping[str, Any]]:
         known = {key: settings[key] for key in Request.__dataclass_fields__}
     except KeyError as missing:
         raise DataError(out / "run.toml", f"no {missing}", "Begin a new run with --out") from None
+    for key, value in known.items():
+        kind = int if key in ("sample", "seed", "repeat", "reask") else str
+        whole = value if isinstance(value, list) else [value]
+        if not all(type(one) is kind for one in whole) or not isinstance(settings.get("dataset"), str):
+            raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with --out")
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
     return Request(**plain), settings
 

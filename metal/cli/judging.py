@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 from metal.cli import judging_text, show
-from metal.cli.judge_folder import Finished, Wired, begin, check_place, check_request, discard, finish
+from metal.cli.judge_folder import Finished, Wired, begin, check_place, check_request, discard, finish, models_of
 from metal.errors import MetalError, UsageError
-from metal.judges.collect import lines_to_reuse
+from metal.judges.collect import collect, lines_to_reuse
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import Journal, lock_run, scan
@@ -67,7 +67,7 @@ def carry_out(wired: Wired, out: Path, wish: Wish) -> None:
         run = asyncio.run(_run(wired, out, answered, wish)) if wired.plan.models else None
         finished = finish(out, wired)
     judging_text.show_finished(finished, wired, out, time.monotonic() - began)
-    _end(run, finished, wired, out)
+    _end(run, finished, wired, out, wish)
 
 
 async def _check_clients(wired: Wired) -> None:
@@ -127,6 +127,10 @@ async def _run(wired: Wired, out: Path, answered: Answered, wish: Wish) -> Run:
     try:
         _reuse(wired, journal, answered, wish)
         rules = Rules(wired.request.reask, limit=wish.limit, max_cost=wish.max_cost)
+        if wish.max_cost is not None:  # of the whole run, whatever sessions it took
+            found = collect(wired.plan, out / JOURNAL)
+            prices = {name: model.price for name, model, _ in models_of(wired)}
+            answered.spent = sum(tally.cost(prices[name]) or 0.0 for name, tally in found.tallies.items())
         run = Run(wired.plan, journal, answered, rules, open_client, secrets)
         restore = _stop_on_interrupt(run)
         try:
@@ -170,6 +174,8 @@ def _stop_on_interrupt(run: Run) -> Callable[[], None]:
         return lambda: None
 
     def restore() -> None:
+        if run.stopping.is_set():  # what follows is short, and a further Ctrl-C would only break into it
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
 
@@ -195,14 +201,12 @@ async def _with_progress(run: Run) -> None:
 # ---------------------------------------------------------------- the end
 
 
-def _end(run: Run | None, finished: Finished, wired: Wired, out: Path) -> None:
+def _end(run: Run | None, finished: Finished, wired: Wired, out: Path, wish: Wish) -> None:
     """What to do next; exit codes for a run that is not whole."""
     stopped = [one for one in run.progress if one.stopped] if run else []
     missing = sum(tally.not_asked for tally in finished.tallies.values())
-    failed = sum(
-        count for tally in finished.tallies.values() for kind, count in tally.kinds.items() if "failed" in kind
-    )
-    again = f"metal judge --resume {out}"
+    failed = sum(tally.failed for tally in finished.tallies.values())
+    again = f"metal judge --resume {out}" + (f" --max-cost {wish.max_cost:g}" if wish.max_cost is not None else "")
     if run and run.over_budget:
         show.say("Stopped before --max-cost was exceeded.")
     for one in stopped:
@@ -212,7 +216,6 @@ def _end(run: Run | None, finished: Finished, wired: Wired, out: Path) -> None:
         show.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)
     show.say(f"Next: metal audit {wired.folder} {out}", wrap=False)
     if run and run.stopping.is_set():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more would only break into the interpreter's end
         raise SystemExit(INTERRUPTED)
     if stopped:
         raise SystemExit(2)

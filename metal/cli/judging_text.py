@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,14 +12,16 @@ from typing import TYPE_CHECKING
 
 from metal.cli import show
 from metal.cli.judge_folder import Finished, Wired, models_of
-from metal.judges.call import REFUSED
+from metal.judges.call import BUSY, DROPPED, REFUSED, SERVER, TOO_LONG
 from metal.judges.cost import Estimate
+from metal.judges.lines import VERDICT
 from metal.judges.plan import Call
 from metal.judges.reader import OFF_SCALE, UNPARSABLE
 
 if TYPE_CHECKING:
     from metal.judges.runner import Progress, Run
 
+NAME = 20  # letters of a judge's name in the progress
 QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 
 
@@ -110,10 +113,10 @@ def progress(run: Run) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, TextColumn("{task.fields[more]}"), console=Console(stderr=True), transient=True) as bars:
         tasks = [
-            bars.add_task(show.clean(one.model.name), total=one.total, completed=one.done, more="")
+            bars.add_task(_short(show.clean(one.model.name)), total=one.total, completed=one.done, more="")
             for one in run.progress
         ]
         began = time.monotonic()
@@ -133,19 +136,33 @@ def _quiet(run: Run) -> Callable[[], None]:
         if time.monotonic() - last >= QUIET_EVERY:
             last = time.monotonic()
             for one in run.progress:
-                print(f"{one.model.name}: {one.done:,} of {one.total:,}, {_said(one, last - began)}", file=sys.stderr)
+                answered = sum(one.kinds.values())
+                left = duration((one.total - one.done) * (last - began) / answered) if answered else "unknown time"
+                said = _said(one, last - began)
+                print(f"{one.model.name}: {one.done:,} of {one.total:,}, {left} left, {said}", file=sys.stderr)
 
     return look
 
 
+# Kinds of trouble in the progress, where every letter counts; the closing lines have them in full.
+BRIEF = {BUSY: "429", SERVER: "5xx", DROPPED: "lost", OFF_SCALE: "off-scale", TOO_LONG: "long"}
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME else "..." + name[3 - NAME :]
+
+
 def _said(one: Progress, seconds: float) -> str:
-    """`12.3/s $0.40 3 refused`."""
+    """`12/s $0.40 429:12 refused:3`."""
     answered = sum(one.kinds.values())
-    parts = [f"{answered / seconds:.1f}/s" if seconds > 0 else ""]
+    parts = [f"{answered / seconds:.0f}/s" if seconds > 0 else ""]
     if one.model.price:
         parts.append(dollars(one.cost))
-    troubles = {kind: count for kind, count in one.kinds.items() if kind != "verdict"} | dict(one.retries)
-    parts += [f"{count} {kind}" for kind, count in sorted(troubles.items(), key=lambda entry: -entry[1])[:3]]
+    troubles: Counter[str] = Counter()
+    for kind, count in (*one.kinds.items(), *one.retries.items()):
+        if kind != VERDICT:
+            troubles[BRIEF.get(kind, kind.split()[0])] += count
+    parts += [f"{kind}:{count}" for kind, count in troubles.most_common(3)]
     return " ".join(filter(None, parts))
 
 

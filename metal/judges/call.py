@@ -45,12 +45,23 @@ class Reply:
 class CallFailed(Exception):
     """A call that brought no reply. kind: one of the sets below; said: what the provider said, on one line.
 
-    parameter: the parameter the model rejects, where it does. wait: seconds the provider wants us to wait.
+    parameter: the parameter the model rejects, where it does. wait: seconds the provider wants us to wait. body: what
+    came, where it is no reply at all.
     """
 
-    def __init__(self, kind: str, said: str = "", *, status: int = 0, wait: float = 0.0, parameter: str = "") -> None:
+    def __init__(
+        self,
+        kind: str,
+        said: str = "",
+        *,
+        status: int = 0,
+        wait: float = 0.0,
+        parameter: str = "",
+        body: str = "",
+    ) -> None:
         super().__init__(kind)
         self.kind, self.said, self.status, self.wait, self.parameter = kind, said, status, wait, parameter
+        self.body = body
 
     def __str__(self) -> str:  # `said` as it is now: keys are taken out of it after the error was made
         return f"{self.kind}: {self.said}" if self.said else self.kind

@@ -106,9 +106,9 @@ def estimates(plan: Plan, known: set[bytes], limit: int | None = None) -> list[E
     """What each model has still to be asked. known: keys that are answered already."""
     found = []
     left = limit
+    seen: set[bytes] = set()  # two names of one model ask the same
     for model in plan.models:
         one = Estimate(model)
-        seen: set[bytes] = set()
         for place, call in enumerate(plan.calls(model)):
             key = bytes.fromhex(call.key)
             if key in seen:

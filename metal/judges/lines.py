@@ -27,13 +27,14 @@ class Answered:
     """What the journal already holds, by key: settled, or how many unreadable replies there are.
 
     rejected: judge -> parameter -> what the model said when it would not take it. begins: judge -> how many calls at
-    the beginning of its plan are known to be settled.
+    the beginning of its plan are known to be settled. spent: US dollars that count towards a limit.
     """
 
     settled: set[bytes] = field(default_factory=set)
     unreadable: Counter[bytes] = field(default_factory=Counter)
     rejected: dict[str, dict[str, str]] = field(default_factory=dict)
     begins: dict[str, int] = field(default_factory=dict)
+    spent: float = 0.0
 
     def note_rejected(self, record: Mapping[str, Any]) -> None:
         """A line of a parameter that a model would not take."""
@@ -103,12 +104,16 @@ def reply_line(judge: str, call: Call, kind: str, reply: Reply, tries: Tries) ->
 
 def failure_line(judge: str, call: Call, failure: CallFailed, tries: Tries) -> bytes:
     """A call that brought no reply; asked again when resumed, unless it is LASTING."""
-    record = _about(judge, call, tries) | {
-        "retries": tries.failures - 1,
-        "why": failure.kind,
-        "status": failure.status,
-        "said": failure.said,
-    }
+    record = (
+        _about(judge, call, tries)
+        | {
+            "retries": tries.failures - 1,
+            "why": failure.kind,
+            "status": failure.status,
+            "said": failure.said,
+        }
+        | ({"body": failure.body} if failure.body else {})
+    )
     return head(call.key, failure.kind if failure.kind in LASTING else FAILED) + b"," + _dump(record)[1:]
 
 

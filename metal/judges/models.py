@@ -166,7 +166,10 @@ def _usable(model: Model) -> Model:
                     f"{place}: {what} was shut down on {when} and cannot be called any more; try {nearest}"
                 )
     if model.provider == "openai-compatible" and not (model.base_url or _default_url(model.provider)):
-        raise UsageError(f"{place}: where is it? Give --base-url, e.g. http://127.0.0.1:8000/v1, or base_url in {FILE}")
+        raise UsageError(
+            f"{place}: where is it? Give --base-url, e.g. http://127.0.0.1:8000/v1, base_url in {FILE}, or "
+            "OPENAI_COMPATIBLE_BASE_URL in the environment"
+        )
     if model.base_url != without_secrets(model.base_url):
         raise UsageError(f"{place}: a key or password in base_url would be written down; use api_key_env or headers")
     return model

@@ -77,7 +77,9 @@ def load_template(name: str, folders: Sequence[Path], language: str = "") -> Tem
                 raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
             if "output" not in found["user"] + found["system"]:
                 raise DataError(path, "nowhere says {{ output }}", "The output has to be in what is sent")
-            return Template(name, found["system"], found["user"], path, bool(found.get("letters", False)))
+            if not isinstance(found.get("letters", False), bool):
+                raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
+            return Template(name, found["system"], found["user"], path, found.get("letters", False))
     raise UnknownName("prompt", name, template_names(folders), "Or give your own as judge/NAME.toml with --prompts DIR")
 
 

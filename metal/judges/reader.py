@@ -50,6 +50,8 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     if any(score is not None for score in said):
         justification = next((reason for found in reversed(objects) if (reason := _justification(found))), "")
         return _last(said, scale, justification)
+    if not scale.levels or max(scale.values) > 9:
+        stripped = _CUT.sub("", stripped)
     whole = said_alone(stripped, scale, letters)
     if whole is not None:
         return _last([whole], scale, "")
@@ -66,6 +68,9 @@ def _last(said: list[float | None], scale: Scale, justification: str) -> Verdict
 
 
 _SPACES = regex.compile(r"\s{3,}+")
+
+
+_CUT = regex.compile(r"\"\w+\"\s*:\s*-?\d[\d.]*\Z")  # {"score": 8, cut short: it may have become 85
 
 
 def _shorter(found: Any) -> str:

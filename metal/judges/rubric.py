@@ -138,6 +138,12 @@ def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubr
             f"({criterion.scale.describe()})",
             f"If it counts the other way round, pass --flip {criterion.name}",
         )
+    if flipped and theirs == ours and theirs:
+        raise DataError(
+            path,
+            f"it counts the same way as the dataset ({said.scale.describe()})",
+            f"Leave --flip {criterion.name} out",
+        )
     if said.direction != criterion.direction:
         raise DataError(
             path,

@@ -91,7 +91,7 @@ class Run:
         secrets: Secrets,
     ) -> None:
         self.plan, self.journal, self.answered, self.rules = plan, journal, answered, rules
-        self.budget = Budget(rules.max_cost)
+        self.budget = Budget(rules.max_cost, answered.spent)
         self.begun = 0
         self.over_budget = False
         self.stopping = asyncio.Event()
@@ -257,7 +257,7 @@ class _Judge:
             return
         if self.asking.stopped and failure.kind in calls.TRANSIENT:
             return
-        line = failure_line(self.model.name, call, failure, tries)
+        line = self.run.secrets.hidden(failure_line(self.model.name, call, failure, tries))
         self.run.journal.append(line, partial(self._done, failure.kind))
 
     def _note(self, parameter: str, said: str) -> None:

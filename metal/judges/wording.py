@@ -27,7 +27,7 @@ _WORD = rf"\b(?:{'|'.join(WORDS)})\b(?!{_HALF})"
 _PLAIN = rf"(?:\d+(?:\.\d+)?|{_WORD})"
 _SAID = rf"(?P<n>{_AMOUNT}|{_WORD})"
 _NOUN = r"(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|verdict|grad(?:e|es|ed|ing)|mark|answer|points?)"
-_UNLIKE = r"(?!(?:not|below|above|under|over|less|more|than|if|unless|between|from)\b)"
+_UNLIKE = r"(?!(?:out|not|below|above|under|over|less|more|than|if|unless|between|from)\b)"
 _FILL = rf"(?:\s+{_UNLIKE}[\p{{L}}'’-]+){{0,8}}?"
 # Between a noun and a label: nothing that turns the label round.
 _TURNS = r"(?!(?:not?|nothing|none|never|neither|nor|hardly|cannot|without)\b|\p{L}+n['’]t\b)"
@@ -43,7 +43,9 @@ _NOT_TOP = r"(?<!\bout\s+of\s+(?:an?\s+)?(?:possible\s+)?|/\s*)"
 _NO_COUNT = r"(?!\s+(?!stars?|points?|for|on|in|as|because|since)\p{L})"  # it gives 4 examples
 _QUOTES = r"[\"'*_`(\[\s]*"
 _CLOSED = r"[\"'*_`)\]]*"
-_OF = r"(?:\s*/\s*|\s+out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
+_OF = (
+    r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"
+)
 _TOP = rf"(?P<top>\d{{1,9}}(?:\.0+)?|{_WORD})"
 _OF_TOP = rf"(?:{_OF}{_TOP})?+"
 
@@ -79,7 +81,8 @@ _NOISE = tuple(
         r"\bconfiden(?:ce|t)\b[^\d.;\n]{0,24}+\d+(?:\.\d+)?(?:\s*/\s*\d+|\s*%)?",
         r"\b(?:max(?:imum)?|highest|top|best|min(?:imum)?|lowest)\s+(?:possible\s+)?(?:score|rating)"
         rf"\s*(?:is|being|:|=)\s*{_PLAIN}",
-        rf"\b(?:score|rating)\s+of\s+(?:an?\s+)?{_PLAIN}\s+(?:would|means|requires?|is\s+(?:for|reserved)|stands)\b",
+        rf"\b(?:score|rating)\s+of\s+(?:an?\s+)?{_PLAIN}\s+(?:would|means|requires?|needs?|is\s+(?:for|reserved|given)|stands)\b",
+        rf"\bto\s+score\s+(?:an?\s+)?{_PLAIN}\b",
         r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
         rf"{_PLAIN}\s*(?:-|to|through|and|\N{{EN DASH}})\s*{_PLAIN}",
         r"[(\[]\s*\d+\s*(?:-|to|\N{EN DASH})\s*\d+[^)\]]{0,20}[)\]]",

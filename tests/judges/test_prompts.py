@@ -453,9 +453,9 @@ def test_flip_of_a_criterion_nobody_knows() -> None:
         rubrics_for([TASK_QUALITY], [PROMPTS], flip=["task_qualty"])
 
 
-def test_flip_may_be_any_iterable() -> None:
-    found = rubrics_for([TASK_QUALITY, HALLUCINATIONS], [PROMPTS], flip=iter(["hallucinations"]))
-    assert {name: rubric.flipped for name, rubric in found.items()} == {"task_quality": False, "hallucinations": True}
+def test_a_rubric_that_counts_the_same_way_is_not_flipped() -> None:
+    with pytest.raises(DataError, match="it counts the same way as the dataset"):
+        rubrics_for([TASK_QUALITY, HALLUCINATIONS], [PROMPTS], flip=iter(["hallucinations"]))
 
 
 # ---------------------------------------------------------------- METAL's released rubrics

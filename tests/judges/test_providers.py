@@ -132,7 +132,6 @@ def test_the_fingerprint_is_recorded(llm_server: LlmServer) -> None:
         (Fault("drop"), calls.DROPPED),
         (Fault("drop_mid_body"), calls.DROPPED),
         (Fault("not_json_body"), calls.SERVER),
-        (Fault("bad_utf8"), calls.SERVER),
         (Fault("forbidden"), calls.DENIED),
         (Fault("model_not_found"), calls.UNKNOWN_MODEL),
     ],
@@ -145,6 +144,19 @@ def test_each_fault_has_its_name(name: str, fault: Fault, kind: str, llm_server:
     if fault.kind == "429":
         assert found.wait == 7.0
     assert len(llm_server.calls) == 1, "a hidden retry"
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-4o", "azure:my-deployment"])
+def test_a_byte_that_is_no_utf8_costs_no_answer(name: str, llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault("bad_utf8"))
+    reply = asked(name, llm_server)
+    assert "\N{REPLACEMENT CHARACTER}" in reply.raw.decode()
+    assert json.loads(reply.raw)
+
+
+def test_what_is_no_reply_is_kept(llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault("not_json_body"))
+    assert "<" in failed("openai:gpt-4o", llm_server).body
 
 
 @pytest.mark.parametrize("name", MODELS)

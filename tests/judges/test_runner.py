@@ -233,7 +233,6 @@ def test_repeats_are_asked_so_often_and_are_raters_of_their_own(llm_server: LlmS
         Fault("429"),
         *(Fault(kind) for kind in ("500", "502", "503", "504", "408", "409", "drop", "drop_mid_body")),
         Fault("not_json_body"),
-        Fault("bad_utf8"),
         Fault("hang"),
         Fault("slow", seconds=5.0),
         Fault("slow_body", seconds=5.0),

@@ -85,9 +85,9 @@ def chromium() -> str:
     pytest.skip("no Chromium found (Debian: apt install chromium)")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it runs, no other test of the process can have an event loop of its own
 def browser() -> Iterator[Any]:
-    """A headless Chromium, one for the session."""
+    """A headless Chromium, one for a file."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -23,6 +23,7 @@ from metal.judges.call import (
 )
 
 LONGEST = 300  # letters of a provider's message that are kept
+MOST_BODY = 20_000  # letters of a body that is no reply
 
 _UNWELCOME = re.compile(
     r"unsupported|not support|n't support|not enabled|not allowed|not permitted|not available|only the default|unknown|"
@@ -103,9 +104,13 @@ def retry_after(headers: Mapping[str, Any]) -> float:
 
 
 def one_line_json(body: bytes) -> bytes:
-    """A JSON text on one line: line breaks can only stand between its parts."""
+    """A JSON text on one line, in UTF-8: line breaks can only stand between its parts."""
     if body[:3] == b"\xef\xbb\xbf" or b"\0" in body:  # a byte order mark, or UTF-16: JSON, but not inside another
         body = body.decode(json.detect_encoding(body), "surrogatepass").encode("utf-8", "surrogatepass")
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        body = body.decode("utf-8", "replace").encode()
     return body.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in body or b"\r" in body else body
 
 
@@ -117,3 +122,15 @@ def retry_delay(details: object) -> float:
         if re.fullmatch(r"\d+(\.\d+)?s", str(told)):
             return float(told[:-1])
     return 0.0
+
+
+def read_json(body: bytes) -> dict[str, Any]:
+    """The object in a reply's body; a byte that is not UTF-8 becomes U+FFFD. Raises CallFailed for what is none."""
+    try:
+        found = json.loads(body.decode(json.detect_encoding(body), "replace"))
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return found
+    text = body.decode("utf-8", "replace")
+    raise CallFailed(SERVER, f"the reply is no JSON object: {one_line(text[:200])}", body=text[:MOST_BODY])

@@ -6,7 +6,6 @@ otherwise send a second time, unasked, when a connection breaks.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
@@ -31,7 +30,7 @@ from metal.judges.call import (
     Reply,
 )
 from metal.judges.models import Model
-from metal.judges.providers.failures import failure, one_line, one_line_json, retry_after, retry_delay
+from metal.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after, retry_delay
 from metal.judges.secrets import key_from_environment
 
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -137,12 +136,7 @@ class Gemini:
 
 def read_body(body: bytes) -> Reply:
     """The reply in the body of generateContent. Raises CallFailed for what is none."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise CallFailed(SERVER, f"the reply is not JSON: {one_line(body[:200].decode('utf-8', 'replace'))}") from None
-    if not isinstance(found, dict):
-        raise CallFailed(SERVER, "the reply is not an object")
+    found = read_json(body)
     usage = found.get("usageMetadata") or {}
     thought, said = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
     candidates = found.get("candidates") or []

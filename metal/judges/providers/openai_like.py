@@ -23,7 +23,6 @@ from metal.judges.call import (
     FILTERED,
     REFUSED,
     REJECTED,
-    SERVER,
     TIMEOUT,
     TRUNCATED,
     Ask,
@@ -32,7 +31,7 @@ from metal.judges.call import (
     Reply,
 )
 from metal.judges.models import Model
-from metal.judges.providers.failures import failure, one_line, one_line_json, retry_after
+from metal.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after
 from metal.judges.secrets import key_from_environment
 
 API_VERSION = "2024-10-21"  # of Azure, the newest that is not a preview
@@ -156,12 +155,7 @@ class OpenAILike:
 
 def read_body(body: bytes) -> Reply:
     """The reply in the body of a chat completion. Raises CallFailed for what is none."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise CallFailed(SERVER, f"the reply is not JSON: {one_line(body[:200].decode('utf-8', 'replace'))}") from None
-    if not isinstance(found, dict):
-        raise CallFailed(SERVER, "the reply is not an object")
+    found = read_json(body)
     if isinstance(found.get("error"), dict) and not found.get("choices"):  # some routers send errors with status 200
         error = found["error"]
         status = error.get("code") if isinstance(error.get("code"), int) else 500
