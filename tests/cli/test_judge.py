@@ -486,8 +486,8 @@ def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmS
 
     changed("judge", a_dataset(tmp_path / "e", ["a", "b"]), "-j", "fast", "-p", "mine", "--prompts", "own", "--out",
             "r", said="is a run over")  # fmt: skip
-    changed(*base, "-p", "simple", said="--prompts")
-    changed("judge", dataset, "-j", "openai:gpt-4o", "-p", "mine", "--prompts", "own", "--out", "r", said="--judges")
+    changed(*base, "-p", "simple", said="--prompt mine")
+    changed("judge", dataset, "-j", "openai:gpt-4o", "-p", "mine", "--prompts", "own", "--out", "r", said="--judge fast")
     changed(*base, "-p", "mine", "--sample", "2", said="--sample")
     changed(*base, "-p", "mine", "--seed", "2", said="--seed")
     (tmp_path / "judges.toml").write_text('[judges.fast]\nmodel = "openai:gpt-4o"\ntemperature = 1\n')
