@@ -83,6 +83,7 @@ _NOISE = tuple(
         rf"\s*(?:is|being|:|=)\s*{_PLAIN}",
         rf"\b(?:score|rating)\s+of\s+(?:an?\s+)?{_PLAIN}\s+(?:would|means|requires?|needs?|is\s+(?:for|reserved|given)|stands)\b",
         rf"\bto\s+score\s+(?:an?\s+)?{_PLAIN}\b",
+        rf"\b(?:score|rating)\s+{_PLAIN}\s+(?:is\s+(?:for|reserved|given)|means|stands)\b",
         r"\b(?:scale|range|ranging|ranges)\b[^.;:\n]{0,24}?"
         rf"{_PLAIN}\s*(?:-|to|through|and|\N{{EN DASH}})\s*{_PLAIN}",
         r"[(\[]\s*\d+\s*(?:-|to|\N{EN DASH})\s*\d+[^)\]]{0,20}[)\]]",

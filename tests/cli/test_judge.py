@@ -487,7 +487,9 @@ def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmS
     changed("judge", a_dataset(tmp_path / "e", ["a", "b"]), "-j", "fast", "-p", "mine", "--prompts", "own", "--out",
             "r", said="is a run over")  # fmt: skip
     changed(*base, "-p", "simple", said="--prompt mine")
-    changed("judge", dataset, "-j", "openai:gpt-4o", "-p", "mine", "--prompts", "own", "--out", "r", said="--judge fast")
+    changed(
+        "judge", dataset, "-j", "openai:gpt-4o", "-p", "mine", "--prompts", "own", "--out", "r", said="--judge fast"
+    )
     changed(*base, "-p", "mine", "--sample", "2", said="--sample")
     changed(*base, "-p", "mine", "--seed", "2", said="--seed")
     (tmp_path / "judges.toml").write_text('[judges.fast]\nmodel = "openai:gpt-4o"\ntemperature = 1\n')
@@ -740,3 +742,36 @@ def test_a_yes_is_a_yes(llm_server: LlmServer, tmp_path: Path) -> None:
         [*command, *SMALL, "--ask"], cwd=tmp_path, env=env, input="y\n", check=True, capture_output=True, text=True
     )
     assert llm_server.requests == 16
+
+
+# ---------------------------------------------------------------- what an audit says of a run
+
+
+def test_an_audit_says_that_a_run_is_not_whole(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--limit", "5", "--out", "r")
+    said = metal("audit", DEMO, "r", "--bootstrap", "100", "--out", "a").said
+    assert "warning: r is not complete: 11 calls were not made; go on with `metal judge --resume r`" in said
+    assert "r is not complete" in (tmp_path / "a" / "report.html").read_text()
+    metal("judge", "--resume", "r")
+    assert "not complete" not in metal("audit", DEMO, "r", "--bootstrap", "100", "--out", "b").said
+
+
+def test_an_audit_says_that_texts_have_changed(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    shutil.copytree(DEMO, tmp_path / "d")
+    metal("judge", "d", "-j", "openai:gpt-4o", *SMALL, "--out", "r")
+    outputs = tmp_path / "d" / "outputs.jsonl"
+    outputs.write_text(outputs.read_text().replace("Harrow Quay", "Harrow Key"))
+    said = metal("audit", "d", "r", "--bootstrap", "100", "--out", "a").said
+    assert "warning: r: texts of the dataset have changed since its judges saw them" in said
+
+
+def test_max_cost_is_the_whole_runs(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    """Three sessions with the same limit spend no more than one would."""
+    command = ("judge", DEMO, "-j", "openai:gpt-4o", "-p", "simple", "-l", "en,fr,sw,tr", "--max-cost", "0.02")
+    said = metal(*command, "--out", "r").said
+    assert "--resume r --max-cost 0.02" in said
+    first = llm_server.requests
+    assert 0 < first < 160
+    for _ in range(2):
+        metal(*command, "--out", "r")
+    assert llm_server.requests <= first + 1

@@ -735,3 +735,24 @@ def test_odd_replies_read_by_hand(real: list[dict[str, str]], known: str, score:
     reply = next(row for row in real if row["id"] == known)
     found = read_reply(reply["reply"], BETWEEN, asked_for(reply))
     assert (found.score, found.wavering) == (score, wavering)
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("The text earns 4 points out of 5.", 4),
+        ("Score: 4 points out of 5", 4),
+        ("It gets 2 marks (out of 5).", 2),
+        ("I give it a 4. A score of 5 needs more.", 4),
+        ("Score: 4. To score 5 it would have to be fluent.", 4),
+        ("Score: 1. Score 5 is for perfect texts.", 1),
+    ],
+)
+def test_the_top_of_the_scale_is_no_verdict(text: str, score: float) -> None:
+    found = read_reply(text, Scale("interval", (), 1, 5))
+    assert (found.score, found.wavering) == (score, False)
+
+
+def test_a_number_that_may_have_been_cut_is_none() -> None:
+    assert read_reply('{"score": 8', Scale("interval", (), 0, 100)).score is None  # perhaps 85
+    assert read_reply('{"score": 8, "justif', Scale("interval", (), 0, 100)).score == 8
