@@ -224,8 +224,7 @@ def write_manifest(out: Path, wired: Wired, state: Mapping[str, Any]) -> None:
     settings |= {"dataset": str(wired.folder), "identities": identities(wired.plan)}
     settings |= {"prompt_hashes": prompt_hashes(wired.plan)}
     settings |= {"models": {model.name: model.described() for model in wired.plan.models}}
-    settings |= {"texts": texts_digest(wired.dataset)}
-    settings |= {"state": dict(state)} if state else {}
+    settings |= {"texts": texts_digest(wired.dataset), "state": dict(state)} if state else {}
     about = manifest("judge", wired.dataset, [wired.folder], settings, wired.request.judges)
     with new_file(out / "run.toml") as partial:
         partial.write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
