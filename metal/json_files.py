@@ -31,8 +31,12 @@ def _parse(text: str) -> Any:
     value = json.loads(text)
     if "\\ud" not in text and "\\uD" not in text:
         return value
-    whole = json.dumps(value, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return json.loads(whole)
+    return json.loads(whole_text(json.dumps(value, ensure_ascii=False)))
+
+
+def whole_text(text: str) -> str:
+    """Text that UTF-8 can hold: halves of surrogate pairs become U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:

@@ -187,7 +187,7 @@ def write_ratings(ratings: Iterable[Rating], path: Path, rows: int = 20_000) -> 
     partial = path.with_name(path.name + ".part")
     schema, written = pa.schema(list(_TYPES.items())), 0
     with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
-        for part in batched(ratings, rows):
+        for part in _batches(ratings, rows):
             frame = facts_from(part).loc[:, list(FACTS)]
             writer.write_table(pa.Table.from_pandas(frame, preserve_index=False).cast(schema))
             written += len(frame)
@@ -195,7 +195,7 @@ def write_ratings(ratings: Iterable[Rating], path: Path, rows: int = 20_000) -> 
     return written
 
 
-def batched(ratings: Iterable[Rating], rows: int) -> Iterator[list[Rating]]:
+def _batches(ratings: Iterable[Rating], rows: int) -> Iterator[list[Rating]]:
     """The ratings in lists of at most so many."""
     following = iter(ratings)
     while part := list(islice(following, rows)):

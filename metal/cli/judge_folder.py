@@ -77,10 +77,6 @@ class Wired:
     plan: Plan
     baselines: tuple[str, ...] = ()
 
-    @property
-    def prompts(self) -> tuple[Prompt, ...]:
-        return self.plan.prompts
-
 
 def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wired:
     """Find the dataset, models, prompts and rubrics of a request. Raises UsageError, UnknownName or DataError."""

@@ -156,7 +156,7 @@ class Attempts:
         if failure.kind == calls.BUSY:
             self.pace.busy(failure.wait, tries.began)
         elif failure.kind in calls.TRANSIENT:
-            self.pace.failed(failure.kind)
+            self.pace.failed()
             if self.pace.down:
                 self._stop(f"{self.pace.streak} calls in a row failed ({failure}); the provider seems to be down")
         elif failure.kind in calls.FATAL:

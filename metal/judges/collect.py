@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from metal.json_files import whole_text
 from metal.judges.journal import read_line, scan
 from metal.judges.lines import FAILED, REJECTED, VERDICT, read_ending
 from metal.judges.models import Model, Price
@@ -174,11 +175,6 @@ def _note_call(record: Mapping[str, Any], kind: str, tally: Tally) -> None:
     if "text" in record:
         tally.versions[f"{record['model']} {record['fingerprint']}".strip() or "not told"] += 1
         tally.sent = record["sent"]
-
-
-def whole_text(text: str) -> str:
-    """Text that UTF-8 can hold: halves of surrogate pairs become U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def lines_to_reuse(plan: Plan, journals: Iterable[Path], settled: set[bytes]) -> Iterator[tuple[bytes, bytes]]:

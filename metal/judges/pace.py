@@ -50,7 +50,6 @@ class Pace:
     limit: float = field(init=False)
     in_flight: int = 0
     streak: int = 0
-    last_failure: str = ""
     _open_at: float = 0.0
     _cut_at: float = 0.0
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
@@ -106,10 +105,9 @@ class Pace:
         if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
 
-    def failed(self, why: str) -> None:
+    def failed(self) -> None:
         """An attempt failed on their side or on the way."""
         self.streak += 1
-        self.last_failure = why
 
     def busy(self, wait: float, sent_at: float) -> None:
         """Too many requests: cut once for all calls that were under way together, and hold back as long as asked."""

@@ -52,4 +52,4 @@ def known_keys() -> list[str]:
     """The values of all environment variables that look like keys, whoever they are for."""
     endings = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
     found = (value.strip() for name, value in os.environ.items() if name.upper().endswith(endings))
-    return [value for value in found if len(value) >= 16 and not value.isspace()]
+    return [value for value in found if len(value) >= 16 and " " not in value]

@@ -165,18 +165,18 @@ def test_a_place_given_to_a_call_that_is_cancelled_goes_to_the_next() -> None:
 def test_down_after_a_streak_of_failures() -> None:
     pace = Pace(4)
     for _ in range(STREAK - 1):
-        pace.failed("server error")
+        pace.failed()
     assert not pace.down
-    pace.failed("timeout")
+    pace.failed()
     assert pace.down
     assert pace.last_failure == "timeout"
     pace.answered()
     assert not pace.down
     wide = Pace(100)
     for _ in range(199):
-        wide.failed("server error")
+        wide.failed()
     assert not wide.down
-    wide.failed("server error")
+    wide.failed()
     assert wide.down
 
 

@@ -17,6 +17,7 @@ from metal.judges.call import Ask, CallFailed, Reply, answer_schema
 from metal.judges.models import find_model, with_settings
 from metal.judges.prompts import Message
 from metal.judges.providers import open_client
+from metal.judges.providers.failures import failure
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 
@@ -259,3 +260,16 @@ def test_a_langchain_provider_without_its_package() -> None:
 
     with pytest.raises(UsageError, match=r"langchain-cohere|COHERE_API_KEY"):
         asyncio.run(opened())
+
+
+def test_a_rate_limit_that_speaks_of_billing_is_no_used_up_quota() -> None:
+    said = "Rate limit reached. You can increase it by adding a payment method at https://example.org/account/billing."
+    assert failure(429, said, code="rate_limit_exceeded").kind == calls.BUSY
+    assert failure(429, "You exceeded your quota, see billing", code="insufficient_quota").kind == calls.QUOTA
+    assert failure(429, "You exceeded your quota, see billing", wait=20.0).kind == calls.BUSY  # Gemini, by the minute
+
+
+def test_a_limit_that_is_set_too_high_is_no_text_that_is_too_long() -> None:
+    found = failure(400, "max_tokens is too large: 99999", code="invalid_value", parameter="max_tokens")
+    assert (found.kind, found.parameter) == (calls.PARAMETER, "max_tokens")
+    assert failure(400, "Input is too long", code="invalid", parameter="messages").kind == calls.TOO_LONG

@@ -9,18 +9,8 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from metal.judges.call import (
-    BLOCKED,
-    BUSY,
-    DENIED,
-    PARAMETER,
-    QUOTA,
-    REJECTED,
-    SERVER,
-    TOO_LONG,
-    UNKNOWN_MODEL,
-    CallFailed,
-)
+from metal.judges import call as calls
+from metal.judges.call import CallFailed
 
 LONGEST = 300  # letters of a provider's message that are kept
 MOST_BODY = 20_000  # letters of a body that is no reply
@@ -56,21 +46,22 @@ def failure(
     told = f"HTTP {status}: {short}"
     about = f"{code} {said}"
     if status in (401, 403):
-        return CallFailed(DENIED, f"{whose}; {told}", status=status)
+        return CallFailed(calls.DENIED, f"{whose}; {told}", status=status)
     if status == 404:
-        return CallFailed(UNKNOWN_MODEL, f"{whose}; {told}", status=status)
-    if status == 402 or (status == 429 and not wait and _QUOTA.search(about)):
-        return CallFailed(QUOTA, told, status=status)
+        return CallFailed(calls.UNKNOWN_MODEL, f"{whose}; {told}", status=status)
+    if status == 402 or (status == 429 and not wait and "rate_limit" not in code and _QUOTA.search(about)):
+        return CallFailed(calls.QUOTA, told, status=status)
     if status == 429:
-        return CallFailed(BUSY, told, status=status, wait=wait)
+        return CallFailed(calls.BUSY, told, status=status, wait=wait)
     if status in (408, 409, 425) or status >= 500:
-        return CallFailed(SERVER, told, status=status, wait=wait)
+        return CallFailed(calls.SERVER, told, status=status, wait=wait)
     if code == "content_filter" or (status == 400 and _FILTER.search(about)):
-        return CallFailed(BLOCKED, told, status=status)
-    if status == 413 or code == "context_length_exceeded" or _TOO_LONG.search(said):
-        return CallFailed(TOO_LONG, told, status=status)
+        return CallFailed(calls.BLOCKED, told, status=status)
+    about_texts = parameter in ("", "messages", "prompt", "input", "contents")  # and not, say, a max_tokens too large
+    if status == 413 or code == "context_length_exceeded" or (about_texts and _TOO_LONG.search(said)):
+        return CallFailed(calls.TOO_LONG, told, status=status)
     named = _parameter(parameter, said) if parameter or _UNWELCOME.search(about) else ""
-    return CallFailed(PARAMETER if named else REJECTED, told, status=status, parameter=named)
+    return CallFailed(calls.PARAMETER if named else calls.REJECTED, told, status=status, parameter=named)
 
 
 def _parameter(told: str, said: str) -> str:
@@ -133,4 +124,4 @@ def read_json(body: bytes) -> dict[str, Any]:
     if isinstance(found, dict):
         return found
     text = body.decode("utf-8", "replace")
-    raise CallFailed(SERVER, f"the reply is no JSON object: {one_line(text[:200])}", body=text[:MOST_BODY])
+    raise CallFailed(calls.SERVER, f"the reply is no JSON object: {one_line(text[:200])}", body=text[:MOST_BODY])

@@ -15,27 +15,15 @@ from google import genai
 from google.genai import errors, types
 
 from metal.errors import UsageError
-from metal.judges.call import (
-    COMPLETE,
-    DENIED,
-    DROPPED,
-    FILTERED,
-    REJECTED,
-    SERVER,
-    TIMEOUT,
-    TRUNCATED,
-    Ask,
-    CallFailed,
-    Client,
-    Reply,
-)
+from metal.judges import call as calls
+from metal.judges.call import Ask, CallFailed, Client, Reply
 from metal.judges.models import Model
 from metal.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after, retry_delay
 from metal.judges.secrets import key_from_environment
 
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 LOCATION = "global"
-ENDINGS = {"STOP": COMPLETE, "MAX_TOKENS": TRUNCATED, "FINISH_REASON_UNSPECIFIED": COMPLETE}
+ENDINGS = {"STOP": calls.COMPLETE, "MAX_TOKENS": calls.TRUNCATED, "FINISH_REASON_UNSPECIFIED": calls.COMPLETE}
 OURS = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}  # METAL's name of a parameter -> Gemini's
 NO_LOGIN = "no Google Cloud login (run: gcloud auth application-default login)"
 
@@ -102,13 +90,13 @@ class Gemini:
         except errors.APIError as error:
             raise self._failure(error) from None
         except TimeoutError:
-            raise CallFailed(TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
         except google.auth.exceptions.GoogleAuthError as error:
-            raise CallFailed(DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
+            raise CallFailed(calls.DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise CallFailed(DROPPED, one_line(str(error) or type(error).__name__)) from None
+            raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
         except ValueError as error:
-            raise CallFailed(SERVER, f"not a reply: {one_line(str(error))}") from None
+            raise CallFailed(calls.SERVER, f"not a reply: {one_line(str(error))}") from None
         raw = response.sdk_http_response.body if response.sdk_http_response else None
         return read_body((raw or "").encode("utf-8", "surrogatepass"))
 
@@ -126,7 +114,7 @@ class Gemini:
                 **known,
             )
         except ValueError as error:
-            raise CallFailed(REJECTED, f"parameters {sorted(known)}: {one_line(str(error))}") from None
+            raise CallFailed(calls.REJECTED, f"parameters {sorted(known)}: {one_line(str(error))}") from None
 
     def _failure(self, error: errors.APIError) -> CallFailed:
         headers = getattr(error.response, "headers", None) or {}
@@ -147,7 +135,7 @@ def read_body(body: bytes) -> Reply:
     blocked = (found.get("promptFeedback") or {}).get("blockReason")
     return Reply(
         text or (f"blocked: {blocked}" if blocked else finish if finish not in ENDINGS else ""),
-        FILTERED if blocked else ENDINGS.get(finish, FILTERED) if finish else COMPLETE,
+        calls.FILTERED if blocked else ENDINGS.get(finish, calls.FILTERED) if finish else calls.COMPLETE,
         one_line_json(body),
         str(found.get("modelVersion") or ""),
         "",

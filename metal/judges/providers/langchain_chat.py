@@ -14,33 +14,21 @@ from typing import Any
 from langchain.chat_models import init_chat_model
 
 from metal.errors import UsageError
-from metal.judges.call import (
-    COMPLETE,
-    DENIED,
-    DROPPED,
-    FILTERED,
-    REFUSED,
-    SERVER,
-    TIMEOUT,
-    TRUNCATED,
-    Ask,
-    CallFailed,
-    Client,
-    Reply,
-)
+from metal.judges import call as calls
+from metal.judges.call import Ask, CallFailed, Client, Reply
 from metal.judges.models import Model
 from metal.judges.providers.failures import failure, one_line, retry_after
 
 # Providers that do not say at once that their key is missing, and the variable it is in.
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "mistralai": "MISTRAL_API_KEY", "cohere": "COHERE_API_KEY"}
 ENDINGS = {
-    "stop": COMPLETE,
-    "end_turn": COMPLETE,
-    "length": TRUNCATED,
-    "max_tokens": TRUNCATED,
-    "content_filter": FILTERED,
-    "safety": FILTERED,
-    "refusal": REFUSED,
+    "stop": calls.COMPLETE,
+    "end_turn": calls.COMPLETE,
+    "length": calls.TRUNCATED,
+    "max_tokens": calls.TRUNCATED,
+    "content_filter": calls.FILTERED,
+    "safety": calls.FILTERED,
+    "refusal": calls.REFUSED,
 }
 
 
@@ -89,13 +77,13 @@ class LangChainChat:
         try:
             chat = self.chat(parameters, ask.structured, dict(ask.schema))
         except UsageError as error:
-            raise CallFailed(DENIED, str(error)) from None
+            raise CallFailed(calls.DENIED, str(error)) from None
         messages = [("system", ask.message.system), ("user", ask.message.user)]
         try:
             async with asyncio.timeout(ask.timeout):
                 found = await chat.ainvoke([message for message in messages if message[1]])
         except TimeoutError:
-            raise CallFailed(TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
         except Exception as error:  # every integration has exceptions of its own
             raise self._failure(error) from None
         dropped = tuple(name for name in ("temperature",) if name in parameters and getattr(chat, name, 0) is None)
@@ -116,10 +104,10 @@ class LangChainChat:
                 whose=f"model {self._model.model}",
             )
         if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-            return CallFailed(TIMEOUT, said)
+            return CallFailed(calls.TIMEOUT, said)
         if isinstance(error, OSError) or "Connect" in type(error).__name__:
-            return CallFailed(DROPPED, said)
-        return CallFailed(SERVER, f"not a reply that LangChain can read: {type(error).__name__}: {said}")
+            return CallFailed(calls.DROPPED, said)
+        return CallFailed(calls.SERVER, f"not a reply that LangChain can read: {type(error).__name__}: {said}")
 
 
 def _structured(provider: str, structured: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +130,7 @@ def _reply(found: Any, dropped: tuple[str, ...]) -> Reply:
     raw = {"content": found.content, "additional_kwargs": found.additional_kwargs, "response_metadata": about}
     return Reply(
         str(refusal) if refusal else str(found.text),
-        REFUSED if refusal else ENDINGS.get(finish, COMPLETE),
+        calls.REFUSED if refusal else ENDINGS.get(finish, calls.COMPLETE),
         json.dumps(raw | {"usage_metadata": usage}, default=str).encode(),
         str(about.get("model_name") or about.get("model") or ""),
         str(about.get("system_fingerprint") or ""),

@@ -17,25 +17,19 @@ import httpx2
 import openai
 
 from metal.errors import UsageError
-from metal.judges.call import (
-    COMPLETE,
-    DROPPED,
-    FILTERED,
-    REFUSED,
-    REJECTED,
-    TIMEOUT,
-    TRUNCATED,
-    Ask,
-    CallFailed,
-    Client,
-    Reply,
-)
+from metal.judges import call as calls
+from metal.judges.call import Ask, CallFailed, Client, Reply
 from metal.judges.models import Model
 from metal.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after
 from metal.judges.secrets import key_from_environment
 
 API_VERSION = "2024-10-21"  # of Azure, the newest that is not a preview
-ENDINGS = {"stop": COMPLETE, "length": TRUNCATED, "content_filter": FILTERED, "refusal": REFUSED}
+ENDINGS = {
+    "stop": calls.COMPLETE,
+    "length": calls.TRUNCATED,
+    "content_filter": calls.FILTERED,
+    "refusal": calls.REFUSED,
+}
 
 
 def open_client(model: Model) -> Client:
@@ -95,13 +89,13 @@ class OpenAILike:
             async with asyncio.timeout(ask.timeout):  # the client's own timeout is between two pieces of a reply
                 response = await self._send(self._body(ask))
         except TimeoutError:
-            raise CallFailed(TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
         except openai.APIStatusError as error:
             response = error.response
         except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError) as error:
             raise self._lost(error) from None
         except ValueError as error:  # an address or a header that cannot be sent
-            raise CallFailed(REJECTED, one_line(f"cannot be sent: {error}")) from None
+            raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
         if response.is_error:
             raise self._failure(response)
         return read_body(response.content)
@@ -134,7 +128,7 @@ class OpenAILike:
         cause: BaseException = error
         while cause.__cause__:
             cause = cause.__cause__
-        kind = TIMEOUT if isinstance(cause, TimeoutError) else DROPPED
+        kind = calls.TIMEOUT if isinstance(cause, TimeoutError) else calls.DROPPED
         return CallFailed(kind, one_line(f"{self._client.base_url.host}: {str(cause) or type(cause).__name__}"))
 
     def _failure(self, response: httpx2.Response) -> CallFailed:
@@ -166,7 +160,7 @@ def read_body(body: bytes) -> Reply:
     refusal = message.get("refusal")
     return Reply(
         refusal if isinstance(refusal, str) and refusal else _text(message.get("content")),
-        REFUSED if refusal else ENDINGS.get(str(choice.get("finish_reason")), COMPLETE),
+        calls.REFUSED if refusal else ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE),
         one_line_json(body),
         str(found.get("model") or ""),
         str(found.get("system_fingerprint") or ""),

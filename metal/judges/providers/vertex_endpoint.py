@@ -22,7 +22,8 @@ with warnings.catch_warnings():  # of its own dependencies' future, which is nob
     from google.cloud import aiplatform
 
 from metal.errors import UsageError
-from metal.judges.call import COMPLETE, DENIED, DROPPED, SERVER, TIMEOUT, Ask, CallFailed, Client, Reply
+from metal.judges import call as calls
+from metal.judges.call import Ask, CallFailed, Client, Reply
 from metal.judges.models import Model
 from metal.judges.providers.failures import failure, one_line, retry_after, retry_delay
 from metal.judges.providers.google import NO_LOGIN, credentials, project_and_location
@@ -69,7 +70,7 @@ class VertexEndpoint:
             async with asyncio.timeout(ask.timeout + GRACE):
                 return await loop.run_in_executor(self._threads, self._predict, ask)
         except TimeoutError:
-            raise CallFailed(TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
 
     def _predict(self, ask: Ask) -> Reply:
         prompt = f"{ask.message.system}\n\n{ask.message.user}".strip()
@@ -81,18 +82,18 @@ class VertexEndpoint:
         except api_exceptions.GoogleAPICallError as error:
             raise self._failure(error) from None
         except (requests.exceptions.Timeout, api_exceptions.RetryError) as error:
-            raise CallFailed(TIMEOUT, one_line(str(error))) from None
+            raise CallFailed(calls.TIMEOUT, one_line(str(error))) from None
         except requests.exceptions.RequestException as error:
             timed_out = "timed out" in str(error)
-            raise CallFailed(TIMEOUT if timed_out else DROPPED, one_line(str(error))) from None
+            raise CallFailed(calls.TIMEOUT if timed_out else calls.DROPPED, one_line(str(error))) from None
         except google.auth.exceptions.GoogleAuthError as error:
-            raise CallFailed(DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
+            raise CallFailed(calls.DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
         except (ValueError, ParseError) as error:  # a body that is no prediction
-            raise CallFailed(SERVER, f"not a prediction: {one_line(str(error))}") from None
+            raise CallFailed(calls.SERVER, f"not a prediction: {one_line(str(error))}") from None
         raw = {"predictions": found.predictions, "metadata": found.metadata, "model": found.model_resource_name}
         return Reply(
             text_of(found.predictions[0] if found.predictions else ""),
-            COMPLETE,
+            calls.COMPLETE,
             json.dumps(raw, ensure_ascii=False, default=str).encode("utf-8", "replace"),
             str(found.deployed_model_id or ""),
             str(found.model_version_id or ""),
