@@ -33,21 +33,18 @@ def judges() -> None:
 @judges.command("list")
 def list_() -> None:
     """Providers with the keys they need, and the judges of judges.toml."""
-    import importlib.util
     import os
 
     from metal.cli import show
     from metal.cli.judging_text import dollars
     from metal.judges.models import judges_files, named_models
-    from metal.judges.providers import OPENERS
+    from metal.judges.providers import OPENERS, installed
 
     rows = []
     for name, (form, variables) in PROVIDERS.items():
-        _, library, extra = OPENERS[name]
-        installed = _is_there(library, importlib.util.find_spec)
         missing = [variable for variable in variables if not any(map(os.environ.get, variable.split(" or ")))]
-        ready = "ready" if installed and not missing else "install" if not installed else f"set {', '.join(missing)}"
-        rows.append([form, ready if installed else f"pip install 'metal-eval[{extra}]'"])
+        state = f"set {', '.join(missing)}" if missing else "ready"
+        rows.append([form, state if installed(name) else f"pip install 'metal-eval[{OPENERS[name][2]}]'"])
     show.table("Providers", ["name", "state"], rows)
     files = judges_files()
     found = named_models(files)
@@ -76,13 +73,6 @@ PROVIDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "openai-compatible": ("openai-compatible:MODEL", ()),
     "langchain": ("langchain:PROVIDER:MODEL", ()),
 }
-
-
-def _is_there(library: str, find: object) -> bool:
-    try:
-        return callable(find) and find(library) is not None
-    except ImportError:  # the package above it is missing
-        return False
 
 
 @judges.command("test")

@@ -25,16 +25,21 @@ OPENERS = {
 }
 
 
+def installed(provider: str) -> bool:
+    """Whether the library that a provider needs is there; nothing is imported."""
+    try:
+        return importlib.util.find_spec(OPENERS[provider][1]) is not None
+    except ImportError:  # the package above it is missing
+        return False
+
+
 def open_client(model: Model) -> Client:
     """A connection to the model, for the running event loop.
 
     Raises MissingExtra when its library is not installed, UsageError when a key or an address is missing.
     """
-    module, library, extra = OPENERS[model.provider]
-    try:
-        if importlib.util.find_spec(library) is None:
-            raise ImportError(library)
-    except ImportError:  # also where the package above it is missing
-        raise MissingExtra(f"judge {model.name}", extra) from None
+    module, _, extra = OPENERS[model.provider]
+    if not installed(model.provider):
+        raise MissingExtra(f"judge {model.name}", extra)
     client: Client = import_module(f"metal.judges.providers.{module}").open_client(model)
     return client
