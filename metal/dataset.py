@@ -1,8 +1,8 @@
 """A dataset folder: read whole and checked, or refused; written whole, or not at all.
 
 dataset.toml     name, licence, citation, languages, criteria with their scales, counts
-sources.jsonl    source, language, text, title, references
-outputs.jsonl    output, source, generator, language, text, note
+sources.jsonl    source, language, text, title, references, tokens
+outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
 raters.jsonl     rater, kind, group, and whatever else is known of the rater
 ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jsonl are read as well)
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,9 +20,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal import json_files, ratings, ratings_files
+from metal import ratings, ratings_files
+from metal.dataset_lines import (
+    numbered_records,
+    output_record,
+    rater_record,
+    read_output,
+    read_raters,
+    read_source,
+    source_record,
+)
 from metal.errors import DataError, UnknownName, UsageError
-from metal.folders import new_folder, recover
+from metal.folders import copy_others, new_folder, recover
 from metal.json_files import write_jsonl
 from metal.languages import check_language
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
@@ -131,8 +140,8 @@ def load_dataset(folder: Path) -> Dataset:
     described = read_toml(card_path)
     card, criteria, extra = _read_card(described, card_path)
     where = ratings_files.find_ratings(folder)
-    sources = (_source(record, where) for where, record in _records(folder / "sources.jsonl"))
-    outputs = (_output(record, where) for where, record in _records(folder / "outputs.jsonl"))
+    sources = (read_source(record, where) for where, record in numbered_records(folder / "sources.jsonl"))
+    outputs = (read_output(record, where) for where, record in numbered_records(folder / "outputs.jsonl"))
     facts = ratings_files.read_facts(where)
     return assemble(card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra)
 
@@ -184,64 +193,6 @@ def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion
         )
     except DataError as error:
         raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
-
-
-def read_raters(folder: Path) -> list[Rater]:
-    """raters.jsonl of a dataset or run folder."""
-    return [_rater(record, where) for where, record in _records(folder / "raters.jsonl")]
-
-
-def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    if not path.is_file():
-        raise DataError(path, "the file is missing", "A dataset folder needs it; `metal import` writes all of them")
-    for row, record in json_files.read_jsonl(path):
-        yield f"{path} row {row + 1}", record
-
-
-def _fields(record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
-    for name in required:
-        if not isinstance(record.get(name), str) or not record[name]:
-            raise DataError(where, f"no {name!r}", f"Each line has {', '.join(required)}")
-    for name in record:
-        if name not in required + optional:
-            raise UnknownName(f"{where}: key", name, required + optional)
-
-
-def _source(record: dict[str, Any], where: str) -> Source:
-    _fields(record, where, ("source", "language"), ("text", "title", "references"))
-    references = record.get("references") or []
-    if not isinstance(references, list) or not all(isinstance(text, str) for text in references):
-        raise DataError(where, "references is not a list of texts", 'Write "references": []')
-    return Source(
-        record["source"],
-        record["language"],
-        record.get("text") or "",
-        record.get("title") or "",
-        tuple(references),
-    )
-
-
-def _output(record: dict[str, Any], where: str) -> Output:
-    _fields(record, where, ("output", "source", "generator", "language"), ("text", "note"))
-    return Output(
-        record["output"],
-        record["source"],
-        record["generator"],
-        record["language"],
-        record.get("text") or "",
-        record.get("note") or "",
-    )
-
-
-def _rater(record: dict[str, Any], where: str) -> Rater:
-    for name in ("rater", "kind"):
-        if not isinstance(record.get(name), str) or not record[name]:
-            raise DataError(where, f"no {name!r}", "Each line has rater, kind and usually group")
-    about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
-    try:
-        return Rater(record["rater"], record["kind"], str(record.get("group") or ""), about)
-    except DataError as error:
-        raise DataError(where, f"{error.where}: {error.problem}", error.remedy) from None
 
 
 # ---------------------------------------------------------------- more ratings
@@ -299,11 +250,33 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
 def save_dataset(dataset: Dataset, folder: Path, *, force: bool = False) -> None:
     """Write a dataset folder, whole or not at all; an existing one is replaced only with force."""
     with new_folder(folder, force=force) as partial:
-        (partial / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
-        write_jsonl(partial / "sources.jsonl", (_source_record(source) for source in dataset.sources.values()))
-        write_jsonl(partial / "outputs.jsonl", (_output_record(output) for output in dataset.outputs.values()))
-        write_jsonl(partial / "raters.jsonl", (rater_record(rater) for rater in dataset.raters.values()))
-        ratings_files.write_facts(dataset.ratings, partial / "ratings.parquet")
+        _write(dataset, partial)
+
+
+def update_dataset(dataset: Dataset, folder: Path, files: Mapping[str, bytes] | None = None) -> None:
+    """Write an existing dataset folder anew, whole or not at all; what else lies in it (prompts/, tasks) stays.
+
+    files: further files to write, by their path in the folder.
+    """
+    with new_folder(folder, force=True) as partial:
+        copy_others(folder, partial, _FILES)
+        _write(dataset, partial)
+        for name, content in (files or {}).items():
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            (partial / name).write_bytes(content)
+
+
+_FILES = frozenset({"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}) | {
+    f"ratings{ending}" for ending in ratings_files.FORMATS
+}
+
+
+def _write(dataset: Dataset, folder: Path) -> None:
+    (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
+    write_jsonl(folder / "sources.jsonl", (source_record(source) for source in dataset.sources.values()))
+    write_jsonl(folder / "outputs.jsonl", (output_record(output) for output in dataset.outputs.values()))
+    write_jsonl(folder / "raters.jsonl", (rater_record(rater) for rater in dataset.raters.values()))
+    ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
 
 
 def _card_toml(dataset: Dataset) -> str:
@@ -338,26 +311,3 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
     if criterion.scale.low is not None:
         record["range"] = [criterion.scale.low, criterion.scale.high]
     return record
-
-
-def _source_record(source: Source) -> dict[str, Any]:
-    record: dict[str, Any] = {"source": source.source, "language": source.language, "text": source.text}
-    if source.title:
-        record["title"] = source.title
-    return record | {"references": list(source.references)}
-
-
-def _output_record(output: Output) -> dict[str, Any]:
-    record = {
-        "output": output.output,
-        "source": output.source,
-        "generator": output.generator,
-        "language": output.language,
-        "text": output.text,
-    }
-    return record | ({"note": output.note} if output.note else {})
-
-
-def rater_record(rater: Rater) -> dict[str, Any]:
-    """A rater as its line of raters.jsonl."""
-    return {"rater": rater.rater, "kind": rater.kind, "group": rater.group} | dict(rater.about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,6 +78,17 @@ def new_folder(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OU
             os.replace(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:
+    """Copy what lies in `folder` to `target`, but for the entries of these names; links stay links."""
+    for entry in folder.iterdir():
+        if entry.name in names:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.copytree(entry, target / entry.name, symlinks=True)
+        else:
+            shutil.copy2(entry, target / entry.name, follow_symlinks=False)
 
 
 @contextmanager

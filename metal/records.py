@@ -120,13 +120,14 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Source:
-    """An input: passage, prompt, image, source segment."""
+    """An input: passage, prompt, image, source segment. tokens: of its text, where they were counted."""
 
     source: str
     language: str
     text: str = ""
     title: str = ""
     references: tuple[str, ...] = ()
+    tokens: int | None = None
 
     def __post_init__(self) -> None:
         _named("source", self.source)
@@ -134,7 +135,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Output:
-    """What a generator made of a source. `note` is what the generator said of it."""
+    """What a generator made of a source. `note` is what the generator said of it.
+
+    chosen: whether it is to be rated; others are kept only. flags: what is wrong with it as an output. tokens: of its
+    text, where they were counted.
+    """
 
     output: str
     source: str
@@ -142,6 +147,9 @@ class Output:
     language: str
     text: str = ""
     note: str = ""
+    chosen: bool = True
+    flags: tuple[str, ...] = ()
+    tokens: int | None = None
 
     def __post_init__(self) -> None:
         _named("output", self.output)

@@ -18,6 +18,7 @@ FLOORS = [
     {"bundled", "languages", "records", "csv_cells", "folders", "json_files"},
     {"ratings"},
     {"ratings_files"},
+    {"dataset_lines"},
     {"dataset"},
     {"merge", "metrics", "formats"},
     {"judges"},
@@ -33,6 +34,7 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 TOUCHES_THE_WORLD = {
     "ratings_files",
     "dataset",
+    "dataset_lines",
     "folders",
     "json_files",
     "bundled",

@@ -69,7 +69,7 @@ def import_(
       metal import alttest summeval --into datasets/thumb --map-generators systems.json
     """
     from metal import formats
-    from metal.dataset import load_dataset, save_dataset
+    from metal.dataset import load_dataset, save_dataset, update_dataset
     from metal.errors import UsageError
     from metal.folders import check_new
     from metal.merge import merge, read_map
@@ -99,7 +99,10 @@ def import_(
         lines += report.lines()
     folder = out or into
     assert folder is not None
-    save_dataset(dataset, folder, force=force or into is not None)
+    if into is not None:
+        update_dataset(dataset, folder)
+    else:
+        save_dataset(dataset, folder, force=force)
     _report(dataset, lines, folder)
 
 

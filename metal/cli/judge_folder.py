@@ -15,7 +15,8 @@ import tomli_w
 
 from metal.bundled import bundled
 from metal.cli.manifest import manifest
-from metal.dataset import Dataset, load_dataset, rater_record, read_toml
+from metal.dataset import Dataset, load_dataset, read_toml
+from metal.dataset_lines import rater_record
 from metal.errors import DataError, UnknownName, UsageError
 from metal.folders import check_new, new_file
 from metal.json_files import write_jsonl

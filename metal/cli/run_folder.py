@@ -17,7 +17,8 @@ import tomli_w
 from metal.audit.disagreements import SCHEMA
 from metal.audit.verdict import VERDICTS
 from metal.csv_cells import csv_text
-from metal.dataset import Dataset, rater_record, read_criterion, read_raters, read_toml
+from metal.dataset import Dataset, read_criterion, read_toml
+from metal.dataset_lines import rater_record, read_raters
 from metal.errors import DataError, MissingExtra, UsageError
 from metal.folders import new_file, new_folder
 from metal.json_files import write_jsonl
