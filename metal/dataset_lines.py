@@ -106,7 +106,7 @@ def _if_known(tokens: int | None) -> dict[str, int]:
 
 def output_record(output: Output) -> dict[str, Any]:
     """An output as its line of outputs.jsonl."""
-    record = {
+    record: dict[str, Any] = {
         "output": output.output,
         "source": output.source,
         "generator": output.generator,

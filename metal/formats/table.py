@@ -104,8 +104,8 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         criteria,
         _sources(tidy),
         tuple(
-            Output(*map(str, row))
-            for row in zip(
+            Output(str(name), str(source), str(generator), str(language), str(text))
+            for name, source, generator, language, text in zip(
                 outputs["output"], outputs["source"], outputs["generator"], outputs["language"], texts, strict=True
             )
         ),
