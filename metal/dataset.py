@@ -247,10 +247,15 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
 # ---------------------------------------------------------------- write
 
 
-def save_dataset(dataset: Dataset, folder: Path, *, force: bool = False) -> None:
-    """Write a dataset folder, whole or not at all; an existing one is replaced only with force."""
+def save_dataset(
+    dataset: Dataset, folder: Path, *, force: bool = False, files: Mapping[str, bytes] | None = None
+) -> None:
+    """Write a dataset folder, whole or not at all; an existing one is replaced only with force.
+
+    files: further files to write, by their path in the folder.
+    """
     with new_folder(folder, force=force) as partial:
-        _write(dataset, partial)
+        _write(dataset, partial, files or {})
 
 
 def update_dataset(dataset: Dataset, folder: Path, files: Mapping[str, bytes] | None = None) -> None:
@@ -260,10 +265,7 @@ def update_dataset(dataset: Dataset, folder: Path, files: Mapping[str, bytes] | 
     """
     with new_folder(folder, force=True) as partial:
         copy_others(folder, partial, _FILES)
-        _write(dataset, partial)
-        for name, content in (files or {}).items():
-            (partial / name).parent.mkdir(parents=True, exist_ok=True)
-            (partial / name).write_bytes(content)
+        _write(dataset, partial, files or {})
 
 
 _FILES = frozenset({"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}) | {
@@ -271,12 +273,15 @@ _FILES = frozenset({"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.js
 }
 
 
-def _write(dataset: Dataset, folder: Path) -> None:
+def _write(dataset: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
     (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
     write_jsonl(folder / "sources.jsonl", (source_record(source) for source in dataset.sources.values()))
     write_jsonl(folder / "outputs.jsonl", (output_record(output) for output in dataset.outputs.values()))
     write_jsonl(folder / "raters.jsonl", (rater_record(rater) for rater in dataset.raters.values()))
     ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
 
 
 def _card_toml(dataset: Dataset) -> str:
@@ -284,7 +289,7 @@ def _card_toml(dataset: Dataset) -> str:
 
     card = dataset.card
     described: dict[str, Any] = {key: value for key, value in vars(card).items() if value}
-    described["languages"] = list(dataset.languages)
+    described["languages"] = sorted({*dataset.languages, *(source.language for source in dataset.sources.values())})
     described |= dict(dataset.extra)
     described["counts"] = {
         "sources": len(dataset.sources),

@@ -15,7 +15,8 @@ PACKAGE = ROOT / "metal"
 # Later floors may import earlier ones; rooms on one floor never import each other.
 FLOORS = [
     {"errors"},
-    {"bundled", "languages", "records", "csv_cells", "folders", "json_files"},
+    {"bundled", "languages", "records", "csv_cells", "folders", "json_files", "network"},
+    {"tokens"},
     {"ratings"},
     {"ratings_files"},
     {"dataset_lines"},
@@ -38,6 +39,8 @@ TOUCHES_THE_WORLD = {
     "folders",
     "json_files",
     "bundled",
+    "network",
+    "tokens",
     "merge",
     "formats",
     "cli",

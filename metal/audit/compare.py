@@ -41,6 +41,8 @@ def compare(dataset: Dataset, settings: CompareSettings) -> pd.DataFrame:
     """
     generators = _chosen("generator", settings.generators, sorted(_used(dataset, "generator")))
     if len(generators) < 2:
+        if dataset.ratings.empty:
+            raise UsageError(f"dataset {dataset.card.name} has no ratings yet")
         raise UsageError(f"dataset {dataset.card.name} has one generator ({generators[0]}); a comparison needs two")
     criteria = _chosen("criterion", settings.criteria, list(dataset.criteria))
     languages = _chosen("language", settings.languages, list(dataset.languages))

@@ -24,6 +24,7 @@ from metal.cli.judge import judge
 from metal.cli.judges import judges
 from metal.cli.prompt import prompt
 from metal.cli.report import report
+from metal.cli.sample import sample
 from metal.errors import MetalError
 
 
@@ -43,7 +44,7 @@ def metal() -> None:
     """
 
 
-for verb in (import_, check, judge, judges, prompt, audit, report, compare, export):
+for verb in (sample, import_, check, judge, judges, prompt, audit, report, compare, export):
     metal.add_command(verb)
 
 

@@ -39,6 +39,9 @@ def check(dataset: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool)
     from metal.cli.run_folder import records
 
     loaded = options.load(dataset, ratings)
+    if loaded.ratings.empty:
+        _unrated(loaded, dataset, as_json)
+        return
     tables = profile(loaded)
     findings = lint(loaded)
     if as_json:
@@ -59,6 +62,22 @@ def check(dataset: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool)
     show.warn(finding.message for finding in findings)
     if not findings:
         show.say("No warnings.")
+
+
+def _unrated(dataset: Dataset, folder: Path, as_json: bool) -> None:
+    """A dataset that nobody has rated yet."""
+    import json
+
+    from metal.cli import show
+
+    if as_json:
+        counts = {"sources": len(dataset.sources), "outputs": len(dataset.outputs), "ratings": 0}
+        click.echo(json.dumps({"dataset": dataset.card.name, "identity": dataset.identity} | counts, indent=1))
+        return
+    counted = f"{len(dataset.sources):,} sources and {len(dataset.outputs):,} outputs, no ratings yet"
+    show.say(f"{dataset.identity}: {counted}", bold=True)
+    following = "annotate export" if dataset.outputs else "generate"
+    show.say(f"Next: metal {following} {folder} --help", wrap=False)
 
 
 def _short(ratings: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:

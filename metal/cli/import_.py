@@ -111,13 +111,14 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     told = {key: value for key, value in given.items() if value not in (None, ())}
     for key in ("columns", "kinds", "groups"):
         if key in told:
-            told[key] = dict(_pair(f"--{key.removesuffix('s')}", text) for text in told[key])
+            told[key] = dict(pair(f"--{key.removesuffix('s')}", text) for text in told[key])
     if "levels" in told:
         told["levels"] = _levels(told["levels"])
     return told
 
 
-def _pair(flag: str, text: str) -> tuple[str, str]:
+def pair(flag: str, text: str) -> tuple[str, str]:
+    """NAME=VALUE, as options take it."""
     from metal.errors import UsageError
 
     name, equals, value = text.partition("=")
@@ -131,7 +132,7 @@ def _levels(text: str) -> tuple[tuple[float, str], ...]:
 
     levels = []
     for part in text.split(","):
-        value, label = _pair("--levels", part)
+        value, label = pair("--levels", part)
         try:
             levels.append((float(value), label))
         except ValueError:

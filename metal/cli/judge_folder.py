@@ -82,6 +82,8 @@ class Wired:
 def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wired:
     """Find the dataset, models, prompts and rubrics of a request. Raises UsageError, UnknownName or DataError."""
     dataset = load_dataset(folder)
+    if not dataset.outputs:
+        raise UsageError(f"{folder} has no outputs to rate yet; `metal generate` makes some from its sources")
     named = named_models(judges_files())
     baselines = tuple(name for name in request.judges if name in BASELINES and name not in named)
     models = tuple(

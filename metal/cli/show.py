@@ -120,3 +120,18 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def counter(what: str) -> Iterator[Callable[[int], None]]:
+    """How many there were so far, where nobody knows how many there will be; the block is handed `advance(more)`."""
+    if not sys.stderr.isatty():
+        yield lambda more: None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    with Progress(
+        SpinnerColumn(), TextColumn("{task.completed:,} " + what), console=Console(stderr=True), transient=True
+    ) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda more: bar.advance(task, more)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pandas as pd
 from metal.errors import MissingExtra, UsageError
 from metal.formats.draft import Draft
 from metal.formats.table import draft_from
+from metal.network import reachable
 
 HUB = "huggingface.co"
 
@@ -62,7 +62,7 @@ def _load(path: Path, options: Mapping[str, Any]) -> Any:
     import datasets
 
     local = path.exists()
-    if not local and not _reachable():
+    if not local and not hub_answers():
         raise UsageError(
             f"{path} is no local folder and {HUB} cannot be reached; give a folder of save_to_disk or of data files"
         )
@@ -71,7 +71,7 @@ def _load(path: Path, options: Mapping[str, Any]) -> Any:
             str(path), options.get("subset") or None, revision=options.get("revision") or None
         )
     except Exception as error:  # the library raises many kinds, its own and the hub client's
-        raise UsageError(f"{path}: not readable by datasets ({_first_line(error)})") from error
+        raise UsageError(f"{path}: not readable by datasets ({first_line(error)})") from error
     return _one_split(loaded, options, path)
 
 
@@ -86,20 +86,14 @@ def _one_split(loaded: Any, options: Mapping[str, Any], path: Path) -> Any:
     return loaded[split]
 
 
-def _reachable() -> bool:
-    """Whether the hub answers at all; without this look, an offline machine waits half a minute."""
+def hub_answers() -> bool:
+    """Whether the hub can be asked; without this look, an offline machine waits half a minute."""
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
         return False
-    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HF_ENDPOINT")):
-        return True
-    try:
-        socket.create_connection((HUB, 443), timeout=2).close()
-    except OSError:
-        return False
-    return True
+    return bool(os.environ.get("HF_ENDPOINT")) or reachable(HUB)
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The innermost cause says more than what it was wrapped in."""
     while error.__cause__ and isinstance(error.__cause__, Exception):
         error = error.__cause__
