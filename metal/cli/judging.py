@@ -16,11 +16,12 @@ import click
 from metal.cli import judging_text, show
 from metal.cli.judge_folder import Finished, Wired, begin, check_place, check_request, discard, finish, models_of
 from metal.errors import MetalError, UsageError
+from metal.judges.call import VERDICT
 from metal.judges.collect import collect, lines_to_reuse
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import Journal, lock_run, scan
-from metal.judges.lines import VERDICT, Answered, look_through
+from metal.judges.lines import Answered, look_through
 from metal.judges.providers import open_client
 from metal.judges.runner import Rules, Run
 from metal.judges.secrets import Secrets

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from metal.cli import show
 from metal.cli.judge_folder import Finished, Wired, models_of
-from metal.judges.call import BUSY, DROPPED, REFUSED, SERVER, TOO_LONG
+from metal.judges.call import BUSY, DROPPED, REFUSED, SERVER, TOO_LONG, VERDICT
 from metal.judges.cost import Estimate
-from metal.judges.lines import VERDICT
 from metal.judges.plan import Call
 from metal.judges.reader import OFF_SCALE, UNPARSABLE
 

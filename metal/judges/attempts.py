@@ -14,12 +14,11 @@ from typing import Any
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
 from metal.judges import call as calls
-from metal.judges.call import Ask, CallFailed, Client, Downgrades, Reply
+from metal.judges.call import Ask, CallFailed, Client, Downgrades, Question, Reply
 from metal.judges.cost import TokenGuess
 from metal.judges.lines import Tries
 from metal.judges.models import Model
 from metal.judges.pace import Allowance, Pace, sleep_until
-from metal.judges.plan import Call
 from metal.judges.secrets import Secrets
 
 ATTEMPTS, BUSY_ATTEMPTS = 6, 40
@@ -41,18 +40,18 @@ class Attempts:
         self,
         model: Model,
         client: Client,
-        schema: Callable[[Call], Mapping[str, Any]],
         rejected: dict[str, str],
         secrets: Secrets,
         note: Callable[[str, str], None],
         *,
+        answer_tokens: int,
         attempts: int = ATTEMPTS,
         backoff: float = 1.0,
     ) -> None:
-        self.model, self.client, self.schema, self.secrets, self.note = model, client, schema, secrets, note
+        self.model, self.client, self.secrets, self.note = model, client, secrets, note
         self.attempts = attempts
         self.downgrades = Downgrades(rejected)
-        self.guess = TokenGuess()
+        self.guess = TokenGuess(answer_tokens)
         self.halted, self.closed = asyncio.Event(), asyncio.Event()
         self.stopped = ""
         self.sent = 0
@@ -80,11 +79,11 @@ class Attempts:
         self.stopped = self.stopped or why
         self.halt()
 
-    def tokens(self, call: Call) -> float:
+    def tokens(self, call: Question) -> float:
         """About how many tokens a call takes, in and out."""
         return sum(self.guess.of(call.rough_tokens))
 
-    async def reply(self, call: Call, tries: Tries) -> Reply:
+    async def reply(self, call: Question, tries: Tries) -> Reply:
         """The reply of the first attempt that brings one. Raises CallFailed when no further one is worth it."""
         try:
             return await self._attempt(call, tries)  # nearly always enough, and then tenacity has no part in it
@@ -99,28 +98,23 @@ class Attempts:
         reply: Reply = await self.retrying(attempt)
         return reply
 
-    async def _attempt(self, call: Call, tries: Tries) -> Reply:
+    async def _attempt(self, call: Question, tries: Tries) -> Reply:
         """One request, and again at once without a parameter that turns out to be unwelcome."""
         if tries.failures:
             await self.pace.hold(self.tokens(call), self.halted)
         while True:
             if self.halted.is_set():
                 raise CallFailed(ABANDONED)
-            parameters, structured = self.downgrades.apply(self.model.parameters, self.model.structured)
-            ask = Ask(
-                call.message,
-                self.schema(call),
-                parameters,
-                structured,
-                self.model.timeout,
-            )
+            wanted = parameters_of(self.model, call)
+            parameters, structured = self.downgrades.apply(wanted, self.model.structured)
+            ask = Ask(call.message, call.schema, parameters, structured, self.model.timeout)
             tries.began = time.monotonic()
             self.sent += 1
             try:
                 reply = await self.client.ask(ask)
             except CallFailed as failure:
                 failure.said = self.secrets.hidden(failure.said.encode("utf-8", "replace")).decode()
-                if failure.kind == calls.PARAMETER and self._without(failure, ask):
+                if failure.kind == calls.PARAMETER and self._without(failure, ask, wanted):
                     continue
                 self._failed(failure, tries)
                 raise
@@ -133,13 +127,13 @@ class Attempts:
             self.ever_answered = True
             return reply
 
-    def _without(self, failure: CallFailed, ask: Ask) -> bool:
+    def _without(self, failure: CallFailed, ask: Ask, wanted: Mapping[str, Any]) -> bool:
         """Whether the call may be made again without the parameter; noted once for the whole run."""
         name = ask.structured if failure.parameter == "response_format" else failure.parameter
         if name == "none" or (name not in ask.parameters and name != ask.structured):
             return False
         self._drop(name, failure.said)
-        now = self.downgrades.apply(self.model.parameters, self.model.structured)
+        now = self.downgrades.apply(wanted, self.model.structured)
         return now != (ask.parameters, ask.structured)  # else it would be refused for ever
 
     def _drop(self, parameter: str, said: str) -> None:
@@ -188,3 +182,8 @@ class Attempts:
     async def _nap(self, seconds: float) -> None:
         """Sleep, but wake when the run or this judge is stopped."""
         await sleep_until(self.halted, seconds)
+
+
+def parameters_of(model: Model, question: Question) -> dict[str, Any]:
+    """What is asked of the model for this question; a parameter that its settings unset is not brought back."""
+    return {key: question.parameters.get(key, value) for key, value in model.parameters.items()}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from metal.errors import MetalError
+from metal.judges.models import Model
 from metal.judges.prompts import Message
 from metal.records import Scale
 
@@ -75,6 +76,52 @@ DENIED, UNKNOWN_MODEL, QUOTA = "access denied", "model unknown", "quota used up"
 FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA})
 # This call will never succeed: the request itself is refused.
 PARAMETER, BLOCKED, TOO_LONG, REJECTED = "parameter rejected", "filtered", "too long", "request rejected"
+
+
+VERDICT = "verdict"  # the kind of a reply that holds what was asked for; other kinds are the reason why it does not
+
+
+class Question(Protocol):
+    """What the runner has to know of one thing to ask: a judge's call, or a generator's.
+
+    key: hex digest of all that the answer may depend on. parameters: those of the model's that this question sets
+    itself. about: what the journal says it is about. rough_tokens: about how many tokens are sent.
+    """
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def message(self) -> Message: ...
+    @property
+    def schema(self) -> Mapping[str, Any]: ...
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+    @property
+    def about(self) -> Mapping[str, str | int]: ...
+    @property
+    def rough_tokens(self) -> float: ...
+
+    def kind(self, text: str, ending: str) -> str:
+        """VERDICT for a reply with that text and ending that holds what was asked for, else why it does not."""
+        ...
+
+
+class Questions(Protocol):
+    """All that a run has to ask; the same questions in the same order each time."""
+
+    @property
+    def models(self) -> Sequence[Model]: ...
+    @property
+    def answer_tokens(self) -> int:
+        """About how many tokens an answer has, until answers say otherwise."""
+        ...
+
+    @property
+    def calls_a_model(self) -> int: ...
+
+    def calls(self, model: Model, start: int = 0) -> Iterator[Question]:
+        """What a model is asked, but for the first `start` questions."""
+        ...
 
 
 class JudgeStopped(MetalError):

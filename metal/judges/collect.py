@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from metal.json_files import whole_text
+from metal.judges.call import VERDICT, Questions
 from metal.judges.journal import read_line, scan
-from metal.judges.lines import FAILED, REJECTED, VERDICT, read_ending
+from metal.judges.lines import FAILED, REJECTED
 from metal.judges.models import Model, Price
 from metal.judges.plan import NO_TEXT, Call, Plan, rater_name
 from metal.records import Rater, Rating
@@ -97,7 +98,7 @@ class Collected:
         if "why" in record:
             lasting = record["kind"] != FAILED
             return None, record["why"] if lasting else FAILED_AS + record["why"], "", False
-        verdict = read_ending(record["text"], record["ending"], call)
+        verdict = call.verdict(record["text"], record["ending"])
         comment = verdict.justification or ("" if verdict.score is not None else record["text"])
         return verdict.score, verdict.reason, whole_text(comment), verdict.wavering
 
@@ -177,7 +178,7 @@ def _note_call(record: Mapping[str, Any], kind: str, tally: Tally) -> None:
         tally.sent = record["sent"]
 
 
-def lines_to_reuse(plan: Plan, journals: Iterable[Path], settled: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def lines_to_reuse(plan: Questions, journals: Iterable[Path], settled: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """(key, line) of the verdicts in other runs' journals that answer calls of the plan still open."""
     wanted = {bytes.fromhex(call.key) for model in plan.models for call in plan.calls(model)} - settled
     for path in journals:

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from metal.errors import UsageError
+from metal.judges.call import Question, Questions
 from metal.judges.models import Model
-from metal.judges.plan import Call, Plan
 
-ANSWER_TOKENS = 120  # of a verdict with two or three sentences, until replies say otherwise
 SECONDS_A_CALL = 2.0  # a guess, for the time a run may take
 
 
@@ -39,8 +38,12 @@ class Budget:
 
 @dataclass
 class TokenGuess:
-    """Tokens of a call before it is made: a rough count, put right by the calls that came back."""
+    """Tokens of a call before it is made: a rough count, put right by the calls that came back.
 
+    expected: tokens of an answer, until there is one.
+    """
+
+    expected: float
     guessed: float = 0.0
     counted: float = 0.0
     answers: int = 0
@@ -51,11 +54,11 @@ class TokenGuess:
     def of(self, rough: float) -> tuple[float, float]:
         """Tokens in and out to expect of a call with that rough count."""
         ratio = self.counted / self.guessed if self.guessed else 1.0
-        return rough * ratio, self.answer_tokens / self.answers if self.answers else ANSWER_TOKENS
+        return rough * ratio, self.answer_tokens / self.answers if self.answers else self.expected
 
     def most(self, rough: float, longest: float = 0.0) -> tuple[float, float]:
         """Tokens in and out that a call may have at most, as far as calls have shown. longest: before any came back."""
-        return rough * self.worst_ratio, self.longest if self.answers else max(longest, ANSWER_TOKENS)
+        return rough * self.worst_ratio, self.longest if self.answers else max(longest, self.expected)
 
     def learn(self, rough: float, tokens_in: int | None, tokens_out: int | None) -> None:
         """What a call had."""
@@ -83,7 +86,7 @@ class Estimate:
     begins: int = 0
     tokens_in: float = 0.0
     tokens_out: float = 0.0
-    first: Call | None = field(default=None, repr=False)
+    first: Question | None = field(default=None, repr=False)
 
     @property
     def cost(self) -> float | None:
@@ -102,7 +105,7 @@ class Estimate:
         return max(bounds)
 
 
-def estimates(plan: Plan, known: set[bytes], limit: int | None = None) -> list[Estimate]:
+def estimates(plan: Questions, known: set[bytes], limit: int | None = None) -> list[Estimate]:
     """What each model has still to be asked. known: keys that are answered already."""
     found = []
     left = limit
@@ -123,7 +126,7 @@ def estimates(plan: Plan, known: set[bytes], limit: int | None = None) -> list[E
             if not one.first:
                 one.first, one.begins = call, place
             one.tokens_in += call.rough_tokens
-        one.tokens_out = one.calls * ANSWER_TOKENS
+        one.tokens_out = one.calls * plan.answer_tokens
         left = None if left is None else left - one.calls
         found.append(one)
     return found

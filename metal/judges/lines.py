@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from metal.judges import call as calls
-from metal.judges.call import CallFailed, Reply
+from metal.judges.call import CallFailed, Question, Reply
 from metal.judges.journal import head, read_line, scan
-from metal.judges.plan import Call
-from metal.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, Verdict, read_reply
+from metal.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE
 
-# Kinds of lines beside the reasons for a reply without a verdict.
-VERDICT, FAILED, REJECTED = "verdict", "failed", "rejected"
+# Kinds of lines beside VERDICT and the reasons for a reply without one.
+FAILED, REJECTED = "failed", "rejected"
 ASK_AGAIN = frozenset({UNPARSABLE, OFF_SCALE, EMPTY})
 LASTING = frozenset({calls.BLOCKED, calls.TOO_LONG})  # refusals of a request that no resuming changes
 
@@ -75,19 +74,16 @@ class Tries:
     sent: dict[str, Any] = field(default_factory=dict)
 
 
-def _about(judge: str, call: Call, tries: Tries) -> dict[str, Any]:
+def _about(judge: str, call: Question, tries: Tries) -> dict[str, Any]:
     return {
         "judge": judge,
-        "prompt": call.prompt.name,
-        "criterion": call.criterion,
-        "output": call.output.output,
-        "sample": call.sample,
+        **call.about,
         "ask": tries.asked,
         "at": _now(),
     }
 
 
-def reply_line(judge: str, call: Call, kind: str, reply: Reply, tries: Tries) -> bytes:
+def reply_line(judge: str, call: Question, kind: str, reply: Reply, tries: Tries) -> bytes:
     """A reply: what it is about, what was sent, what came, the raw reply."""
     record = _about(judge, call, tries) | {
         "seconds": round(tries.took, 4),
@@ -102,7 +98,7 @@ def reply_line(judge: str, call: Call, kind: str, reply: Reply, tries: Tries) ->
     return head(call.key, kind) + b"," + _dump(record)[1:-1] + b',"reply":' + reply.raw + b"}"
 
 
-def failure_line(judge: str, call: Call, failure: CallFailed, tries: Tries) -> bytes:
+def failure_line(judge: str, call: Question, failure: CallFailed, tries: Tries) -> bytes:
     """A call that brought no reply; asked again when resumed, unless it is LASTING."""
     record = (
         _about(judge, call, tries)
@@ -121,20 +117,6 @@ def rejected_line(judge: str, parameter: str, said: str) -> bytes:
     """A parameter that calls are made without from now on."""
     record = {"judge": judge, "parameter": parameter, "said": said, "at": _now()}
     return head("", REJECTED) + b"," + _dump(record)[1:]
-
-
-def read_ending(text: str, ending: str, call: Call) -> Verdict:
-    """The verdict in a reply that ended so; a refused, filtered or cut reply has none, and says so.
-
-    It is read on the rubric's scale, whose labels the judge was shown; Rubric.score makes it the dataset's.
-    """
-    scale = call.prompt.rubrics[call.criterion].criterion.scale
-    verdict = read_reply(text, scale, call.prompt.letters(call.criterion))
-    if ending == calls.COMPLETE:
-        return verdict
-    if ending == calls.TRUNCATED and verdict.score is not None and text.rstrip().endswith(("}", "```")):
-        return verdict  # the verdict was complete before the limit
-    return Verdict(None, ending, verdict.justification)
 
 
 def _dump(record: Mapping[str, Any]) -> bytes:

@@ -12,21 +12,20 @@ from typing import Any
 import numpy as np
 
 from metal.errors import UnknownName
-from metal.judges.call import answer_schema
+from metal.judges import call as calls
+from metal.judges.call import VERDICT, answer_schema
 from metal.judges.models import Model
 from metal.judges.prompts import Message, Prompt
+from metal.judges.reader import Verdict, read_reply
 from metal.records import Criterion, Output, Source
 
 NO_TEXT = "no text"
+ANSWER_TOKENS = 120  # of a verdict with two or three sentences
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One question: an output, a criterion, a prompt.
-
-    key: hex digest of all that its answer may depend on. source: the source's text. rough_tokens: about how many
-    tokens are sent.
-    """
+    """One question (metal.judges.call.Question): an output, a criterion, a prompt. source: the source's text."""
 
     key: str
     output: Output
@@ -35,6 +34,36 @@ class Call:
     prompt: Prompt
     sample: int
     rough_tokens: float
+    schema: Mapping[str, Any]
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """None of its own: judges are asked as the model's settings say."""
+        return {}
+
+    @property
+    def about(self) -> Mapping[str, str | int]:
+        """For the journal."""
+        named = {"prompt": self.prompt.name, "criterion": self.criterion, "output": self.output.output}
+        return named | {"sample": self.sample}
+
+    def kind(self, text: str, ending: str) -> str:
+        """VERDICT, or the reason why there is none."""
+        verdict = self.verdict(text, ending)
+        return VERDICT if verdict.score is not None else verdict.reason
+
+    def verdict(self, text: str, ending: str) -> Verdict:
+        """The verdict in a reply that ended so; a refused, filtered or cut reply has none, and says so.
+
+        It is read on the rubric's scale, whose labels the judge was shown; Rubric.score makes it the dataset's.
+        """
+        scale = self.prompt.rubrics[self.criterion].criterion.scale
+        found = read_reply(text, scale, self.prompt.letters(self.criterion))
+        if ending == calls.COMPLETE:
+            return found
+        if ending == calls.TRUNCATED and found.score is not None and text.rstrip().endswith(("}", "```")):
+            return found  # the verdict was complete before the limit
+        return Verdict(None, ending, found.justification)
 
     @property
     def message(self) -> Message:
@@ -55,6 +84,7 @@ class Plan:
     outputs: Sequence[Output]
     sources: Mapping[str, Source]
     repeat: int = 1
+    answer_tokens: int = ANSWER_TOKENS
     _schemas: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -102,7 +132,8 @@ class Plan:
         """
         for prompt in self.prompts:
             for criterion in self.criteria:
-                known = json.dumps([model.identity, self.schema(criterion, prompt)], sort_keys=True, default=str)
+                schema = self.schema(criterion, prompt)
+                known = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):
                     asked, start = self._asked[start:], max(0, start - len(self._asked))
@@ -115,7 +146,8 @@ class Plan:
                         begun, more = frames[kind]
                         digest = begun.copy()
                         digest.update(b"%b%d" % (texts, sample))
-                        yield Call(digest.hexdigest(), output, source, criterion, prompt, sample, tokens + more)
+                        key = digest.hexdigest()
+                        yield Call(key, output, source, criterion, prompt, sample, tokens + more, schema)
 
 
 def rough_tokens(letters: int, size: int) -> float:

@@ -15,22 +15,19 @@ from functools import partial
 
 from metal.judges import call as calls
 from metal.judges.attempts import ABANDONED, ATTEMPTS, Attempts
-from metal.judges.call import CallFailed, Client, Reply
+from metal.judges.call import CallFailed, Client, Question, Questions, Reply
 from metal.judges.cost import Budget
 from metal.judges.journal import Journal
 from metal.judges.lines import (
     ASK_AGAIN,
     LASTING,
-    VERDICT,
     Answered,
     Tries,
     failure_line,
-    read_ending,
     rejected_line,
     reply_line,
 )
 from metal.judges.models import Model
-from metal.judges.plan import Call, Plan
 from metal.judges.secrets import Secrets
 
 
@@ -83,7 +80,7 @@ class Run:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Questions,
         journal: Journal,
         answered: Answered,
         rules: Rules,
@@ -144,10 +141,10 @@ class _Judge:
         self.asking = Attempts(
             model,
             client,
-            lambda call: run.plan.schema(call.criterion, call.prompt),
             rejected,
             run.secrets,
             self._note,
+            answer_tokens=run.plan.answer_tokens,
             attempts=run.rules.attempts,
             backoff=run.rules.backoff,
         )
@@ -155,7 +152,7 @@ class _Judge:
         self.calls = self._missing()
         self.probe = asyncio.Lock()
 
-    def _missing(self) -> Iterator[tuple[Call, bytes]]:
+    def _missing(self) -> Iterator[tuple[Question, bytes]]:
         """The calls that are neither answered nor taken; equal questions are asked once."""
         settled = self.run.answered.settled
         begins = self.run.answered.begins.get(self.model.name, 0)
@@ -205,7 +202,7 @@ class _Judge:
             self.asking.pace.leave()
         return not self.asking.closed.is_set()
 
-    def _most(self, call: Call) -> float:
+    def _most(self, call: Question) -> float:
         if not self.model.price:
             return 0.0
         longest = self.model.parameters.get("max_tokens") or 0
@@ -215,7 +212,7 @@ class _Judge:
         self.run.over_budget = True
         self.asking.closed.set()
 
-    def _afford(self, call: Call) -> float | None:
+    def _afford(self, call: Question) -> float | None:
         """Set aside what a call may cost at most, as far as replies have shown; None: it may not be begun."""
         estimate = self._most(call)
         if self.asking.closed.is_set():
@@ -228,7 +225,7 @@ class _Judge:
             return None
         return estimate
 
-    async def _settle(self, call: Call, key: bytes, estimate: float | None) -> None:
+    async def _settle(self, call: Question, key: bytes, estimate: float | None) -> None:
         """Ask until there is a reply that is read, or that is not worth asking again. estimate: set aside for it."""
         tries = Tries(asked=self.run.answered.unreadable[key])
         while estimate is not None:
@@ -241,8 +238,7 @@ class _Judge:
                 return
             finally:
                 self.run.budget.release(estimate)
-            verdict = read_ending(reply.text, reply.ending, call)
-            kind = VERDICT if verdict.score is not None else verdict.reason
+            kind = call.kind(reply.text, reply.ending)
             again = kind in ASK_AGAIN and tries.asked <= self.run.rules.reasks
             estimate = self._afford(call) if again else None
             line = self.run.secrets.hidden(reply_line(self.model.name, call, kind, reply, tries))
@@ -250,7 +246,7 @@ class _Judge:
             if estimate is not None:
                 await self.asking.pace.hold(self.asking.tokens(call), self.asking.halted)
 
-    def _give_up(self, call: Call, failure: CallFailed, tries: Tries) -> None:
+    def _give_up(self, call: Question, failure: CallFailed, tries: Tries) -> None:
         """A call that brought no reply: written down unless it was only abandoned."""
         lasting = failure.kind in LASTING
         if failure.kind == ABANDONED or failure.kind in calls.FATAL or (self.run.stopping.is_set() and not lasting):
@@ -270,7 +266,7 @@ class _Judge:
     def _again(self, kind: str) -> None:
         self.progress.retries[kind] += 1
 
-    def _count(self, call: Call, reply: Reply) -> None:
+    def _count(self, call: Question, reply: Reply) -> None:
         """Tokens and money of a reply; what the provider does not count is guessed."""
         self.asking.guess.learn(call.rough_tokens, reply.tokens_in, reply.tokens_out)
         guessed = self.asking.guess.of(call.rough_tokens)

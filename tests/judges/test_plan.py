@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from metal.bundled import bundled
 from metal.errors import UnknownName, UsageError
-from metal.judges.cost import ANSWER_TOKENS, Budget, Estimate, TokenGuess, check_priced, estimates
+from metal.judges.cost import Budget, Estimate, TokenGuess, check_priced, estimates
 from metal.judges.models import Model, Price, find_model
-from metal.judges.plan import Plan, choose_outputs, rater_name, rough_tokens
+from metal.judges.plan import ANSWER_TOKENS, Plan, choose_outputs, rater_name, rough_tokens
 from metal.judges.prompts import Prompt, load_template
 from metal.judges.rubric import rubrics_for
 from metal.records import Level, Output, Scale, Source
@@ -253,7 +253,7 @@ def test_a_budget_counts_what_is_under_way() -> None:
 
 
 def test_token_guesses_learn() -> None:
-    guess = TokenGuess()
+    guess = TokenGuess(ANSWER_TOKENS)
     assert guess.of(100) == (100, ANSWER_TOKENS)
     guess.learn(100, 150, 40)
     guess.learn(100, 250, None)
