@@ -7,10 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from metal.dataset import Card, Dataset, assemble
 from metal.ratings import facts_from
 from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+
+settings.register_profile("metal", deadline=None)  # a busy machine is no failure
+settings.load_profile("metal")
 
 TASK_QUALITY = Criterion(
     "task_quality",

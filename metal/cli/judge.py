@@ -92,8 +92,9 @@ def judge(
     import gc
 
     gc.disable()  # loading makes objects that stay; enabled again when the run begins
-    from metal.cli.judge_folder import Request, read_request, wire
-    from metal.cli.judging import Wish, carry_out
+    from metal.cli.asking import Wish, carry_out
+    from metal.cli.asking_folder import read_request
+    from metal.cli.judge_folder import Request, warn_of_texts, wire
     from metal.errors import UsageError
 
     if resume:
@@ -107,7 +108,7 @@ def judge(
                 f"--resume {resume} goes on with what was asked for; to change --{settled.replace('_', '-')}, name all "
                 f"with --out {resume}"
             )
-        request, settings = read_request(resume)
+        request, settings = read_request(resume, "judge", Request)
         dataset, out = Path(settings["dataset"]), resume
         if not dataset.is_dir():
             raise UsageError(f"{resume} was begun over {dataset}, which is not here; resume it where it was begun")
@@ -130,4 +131,6 @@ def judge(
         )
     out = out or Path("runs") / f"{dataset.resolve().name}-judges"
     wired = wire(request, dataset, concurrency)
+    if not dry_run:
+        warn_of_texts(wired)
     carry_out(wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force))

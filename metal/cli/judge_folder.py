@@ -1,33 +1,38 @@
-"""A judges' run folder: begun, resumed and finished. run.toml, journal.jsonl; then raters.jsonl, ratings.parquet."""
+"""A judges' run: what was asked of `metal judge`, its parts, and its run folder."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from metal.bundled import bundled
-from metal.cli.manifest import manifest
+from metal.cli import judging_text, show
+from metal.cli.asking_folder import (
+    check_same,
+    check_unchanged,
+    clear,
+    identities,
+    read_request,
+    write_run,
+)
 from metal.dataset import Dataset, load_dataset, read_toml
 from metal.dataset_lines import rater_record
-from metal.errors import DataError, UnknownName, UsageError
-from metal.folders import check_new, new_file
+from metal.errors import UnknownName, UsageError
+from metal.folders import new_file
 from metal.json_files import write_jsonl
 from metal.judges.baselines import BASELINES, run_baselines
-from metal.judges.collect import Collected, Tally, collect
+from metal.judges.collect import Collected
 from metal.judges.journal import FILE as JOURNAL
-from metal.judges.journal import LOCK
-from metal.judges.models import Model, find_model, judges_files, named_models, with_settings
+from metal.judges.models import find_model, judges_files, named_models, with_settings
 from metal.judges.plan import Plan, choose_outputs
 from metal.judges.prompts import Prompt, load_template
 from metal.judges.rubric import rubrics_for
+from metal.judges.tally import Tally, look_up
 from metal.ratings import FACTS
 from metal.ratings_files import write_ratings
 from metal.records import Rating
@@ -68,15 +73,67 @@ class Request:
         return next((name for name in same if getattr(self, name) != getattr(older, name)), "")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Wired:
-    """A request with its parts found: dataset, plan of calls, baselines to run."""
+    """A request with its parts found: dataset, plan of calls, baselines to run (metal.cli.asking.Job)."""
 
     request: Request
     folder: Path
     dataset: Dataset
     plan: Plan
     baselines: tuple[str, ...] = ()
+    written: tuple[int, Mapping[tuple[str, str], int]] = (0, {})  # ratings; (baseline, reason) of missing ones
+
+    command = "judge"
+
+    @property
+    def reask(self) -> int:
+        return self.request.reask
+
+    def what(self) -> str:
+        plan = self.plan
+        prompts = ", ".join(prompt.name for prompt in plan.prompts)
+        times = f", {plan.repeat} times" if plan.repeat > 1 else ""
+        return f"{len(plan.outputs):,} outputs, {len(plan.criteria)} criteria, prompts {prompts}{times}"
+
+    def check(self, out: Path) -> None:
+        if not (out / "run.toml").is_file():
+            return
+        older, settings = read_request(out, self.command, Request)
+        check_same(out, self.request, older, self.folder, settings.get("dataset", ""))
+        now, prompts = identities(self.plan.models), prompt_hashes(self.plan)
+        check_unchanged(out, settings.get("identities", {}), now, "judges.toml or the environment")
+        check_unchanged(out, settings.get("prompt_hashes", {}), prompts, "the prompts' files")
+
+    def begin(self, out: Path, *, force: bool) -> None:
+        clear(out, force=force)
+        write_manifest(out, self, {})
+
+    def finish(self, out: Path) -> Mapping[str, Tally]:
+        """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into run.toml."""
+        found = Collected(self.plan, look_up(self.plan, out / JOURNAL))
+        people, facts = run_baselines(self.dataset, self.baselines, seed=self.request.seed)
+        with new_file(out / "raters.jsonl") as partial:
+            write_jsonl(partial, map(rater_record, chain(found.raters(), people)))
+        chosen = {output.output for output in self.plan.outputs}
+        baselines = (
+            Rating(*row)
+            for row in zip(*(facts[name] for name in FACTS), strict=True)
+            if row[0] in chosen and row[1] in self.plan.criteria
+        )
+        rows = write_ratings(chain(found.ratings(), baselines), out / "ratings.parquet")
+        not_asked = sum(tally.not_asked for tally in found.found.tallies.values())
+        write_manifest(out, self, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
+        silent = facts[facts["score"].isna()]
+        self.written = rows, Counter(zip(silent["rater"], silent["reason"], strict=True))
+        return found.found.tallies
+
+    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
+        judging_text.show_judges(tallies, self.plan)
+        judging_text.show_ratings(*self.written, out, seconds)
+
+    def following(self, out: Path) -> str:
+        return f"metal audit {self.folder} {out}"
 
 
 def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wired:
@@ -134,78 +191,15 @@ def load_prompts(request: Request, criteria: Iterable[Any], folders: list[Path])
 # ---------------------------------------------------------------- run.toml
 
 
-PARTS = ("run.toml", JOURNAL, "raters.jsonl", "ratings.parquet")
-
-
-def check_place(out: Path, *, force: bool) -> None:
-    """Make the run folder where it is missing. Raises UsageError when something else is there."""
-    if (out / "dataset.toml").is_file():
-        raise UsageError(f"{out} is a dataset; it is not replaced. Give another --out")
-    if (out / "run.toml").is_file() and not force:
-        read_request(out)  # a run of this kind
-    elif not out.is_dir() or any(path.name != LOCK and path not in set(_left_over(out)) for path in out.iterdir()):
-        check_new(out, force=force, marks=("run.toml",))
-    out.mkdir(parents=True, exist_ok=True)
-
-
-def _left_over(out: Path) -> Iterator[Path]:
-    """Files that a killed process had not finished (see metal.folders.new_file)."""
-    for name in PARTS:
-        yield from out.glob(f".{name}.*.part")
-
-
-def check_request(out: Path, wired: Wired) -> None:
-    """Raises UsageError when the run that is there is no older part of this one."""
-    if (out / "run.toml").is_file():
-        older, settings = read_request(out)
-        _check_same(out, wired, older, settings)
-
-
-def begin(out: Path, wired: Wired, *, force: bool) -> None:
-    """Write run.toml, with force in the place of another run; the lock is held."""
-    for path in list(_left_over(out)):
-        path.unlink()
-    if force:
-        for name in PARTS:
-            (out / name).unlink(missing_ok=True)
-    write_manifest(out, wired, {})
-
-
-def discard(out: Path) -> None:
-    """Take away a folder that nothing was written to."""
-    (out / LOCK).unlink(missing_ok=True)
-    out.rmdir()
-
-
-def _check_same(out: Path, wired: Wired, older: Request, settings: Mapping[str, Any]) -> None:
-    different = wired.request.extends(older)
-    if different:
-        had = getattr(older, different) or "all"
-        shown = ", ".join(had) if isinstance(had, tuple) else had
-        option = {"judges": "judge", "prompts": "prompt", "prompt_folders": "prompts"}.get(different, different)
-        raise UsageError(
-            f"{out} was begun with --{option.replace('_', '-')} {shown}; ask for the same or for more of it, or "
-            f"give another --out (and --reuse {out}, so that nothing is paid twice)"
-        )
-    first = settings.get("dataset", "")
-    if first != str(wired.folder) and Path(first).resolve() != wired.folder.resolve():
-        raise UsageError(f"{out} is a run over {first}; give another --out")
-    _check_unchanged(out, settings.get("identities", {}), identities(wired.plan), "judges.toml or the environment")
-    _check_unchanged(out, settings.get("prompt_hashes", {}), prompt_hashes(wired.plan), "the prompts' files")
-
-
-def _check_unchanged(out: Path, before: Mapping[str, str], now: Mapping[str, str], where: str) -> None:
-    for name, digest in before.items():
-        if name in now and now[name] != digest:
-            raise UsageError(
-                f"{out}: {name} is not what it was when the run began ({where} changed), and every call would be made "
-                f"anew; change it back, or give another --out"
-            )
-
-
-def identities(plan: Plan) -> dict[str, str]:
-    """A hash of all that may change a model's answers, by name."""
-    return {model.name: _hash(json.dumps(model.identity, sort_keys=True, default=str)) for model in plan.models}
+def warn_of_texts(wired: Wired) -> None:
+    """Say which outputs and sources have no text. Raises UsageError when no output has one."""
+    plan = wired.plan
+    if plan.models and plan.without_text == len(plan.outputs):
+        raise UsageError(f"{wired.folder} has ratings but no texts of its outputs; LLM judges need the texts")
+    if plan.without_text:
+        show.say(f"warning: {plan.without_text:,} outputs have no text and are not judged")
+    if plan.models and plan.without_source:
+        show.say(f"warning: {plan.without_source:,} outputs are judged without their source, whose text is missing")
 
 
 def prompt_hashes(plan: Plan) -> dict[str, str]:
@@ -213,20 +207,12 @@ def prompt_hashes(plan: Plan) -> dict[str, str]:
     return {f"{prompt.name} {name}": prompt.digest(name) for prompt in plan.prompts for name in plan.criteria}
 
 
-def _hash(text: str) -> str:
-    return blake2b(text.encode(), digest_size=8).hexdigest()
-
-
 def write_manifest(out: Path, wired: Wired, state: Mapping[str, Any]) -> None:
     """run.toml: all that is needed to repeat or resume the run, and how far it is."""
-    settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(wired.request).items()}
-    settings |= {"dataset": str(wired.folder), "identities": identities(wired.plan)}
-    settings |= {"prompt_hashes": prompt_hashes(wired.plan)}
-    settings |= {"models": {model.name: model.described() for model in wired.plan.models}}
-    settings |= {"texts": texts_digest(wired.dataset), "state": dict(state)} if state else {}
-    about = manifest("judge", wired.dataset, [wired.folder], settings, wired.request.judges)
-    with new_file(out / "run.toml") as partial:
-        partial.write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
+    more: dict[str, Any] = {"identities": identities(wired.plan.models), "prompt_hashes": prompt_hashes(wired.plan)}
+    more |= {"models": {model.name: model.described() for model in wired.plan.models}}
+    more |= {"texts": texts_digest(wired.dataset), "state": dict(state)} if state else {}
+    write_run(out, wired.command, wired.request, wired.dataset, wired.folder, more, wired.request.judges)
 
 
 def texts_digest(dataset: Dataset) -> str:
@@ -248,64 +234,3 @@ def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
         yield f"{run} is not complete: {missing}; go on with `metal judge --resume {run}`"
     if settings.get("texts", "") not in ("", texts_digest(dataset)):
         yield f"{run}: texts of the dataset have changed since its judges saw them"
-
-
-def read_request(out: Path) -> tuple[Request, Mapping[str, Any]]:
-    """What a run folder was asked to do. Raises UsageError when it is none of `metal judge`'s."""
-    if not (out / "run.toml").is_file():
-        raise UsageError(f"{out}: no run to go on with (run.toml is missing); begin one with --out {out}")
-    about = read_toml(out / "run.toml")
-    settings = about.get("settings", {})
-    if about.get("command") != "judge" or "identities" not in settings:
-        raise UsageError(f"{out}: not a run of LLM judges; give another --out, or --force to replace it")
-    try:
-        known = {key: settings[key] for key in Request.__dataclass_fields__}
-    except KeyError as missing:
-        raise DataError(out / "run.toml", f"no {missing}", "Begin a new run with --out") from None
-    for key, value in known.items():
-        kind = int if key in ("sample", "seed", "repeat", "reask") else str
-        whole = value if isinstance(value, list) else [value]
-        if not all(type(one) is kind for one in whole) or not isinstance(settings.get("dataset"), str):
-            raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with --out")
-    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
-    return Request(**plain), settings
-
-
-# ---------------------------------------------------------------- the end
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A run's ratings, written: how many, each judge's tally by name, and (baseline, reason) of missing answers."""
-
-    rows: int
-    tallies: Mapping[str, Tally]
-    unanswered: Mapping[tuple[str, str], int]
-
-
-def finish(out: Path, wired: Wired) -> Finished:
-    """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into run.toml."""
-    found: Collected = collect(wired.plan, out / JOURNAL)
-    people, facts = run_baselines(wired.dataset, wired.baselines, seed=wired.request.seed)
-    with new_file(out / "raters.jsonl") as partial:
-        write_jsonl(partial, map(rater_record, chain(found.raters(), people)))
-    chosen = {output.output for output in wired.plan.outputs}
-    baselines = (
-        Rating(*row)
-        for row in zip(*(facts[name] for name in FACTS), strict=True)
-        if row[0] in chosen and row[1] in wired.plan.criteria
-    )
-    rows = write_ratings(chain(found.ratings(), baselines), out / "ratings.parquet")
-    not_asked = sum(tally.not_asked for tally in found.tallies.values())
-    write_manifest(out, wired, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
-    silent = facts[facts["score"].isna()]
-    return Finished(rows, found.tallies, Counter(zip(silent["rater"], silent["reason"], strict=True)))
-
-
-def models_of(wired: Wired) -> Iterator[tuple[str, Model, Prompt]]:
-    """(judge's name, model, prompt) of each judge, in order."""
-    from metal.judges.plan import rater_name
-
-    for model in wired.plan.models:
-        for prompt in wired.plan.prompts:
-            yield rater_name(model, prompt), model, prompt

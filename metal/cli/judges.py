@@ -36,7 +36,7 @@ def list_() -> None:
     import os
 
     from metal.cli import show
-    from metal.cli.judging_text import dollars
+    from metal.cli.asking_text import dollars
     from metal.judges.models import judges_files, named_models
     from metal.judges.providers import OPENERS, installed
 
@@ -92,9 +92,9 @@ def test(name: str, base_url: str) -> None:
 
     from metal.bundled import bundled
     from metal.cli import show
-    from metal.cli.judging_text import dollars
+    from metal.cli.asking_text import dollars
     from metal.formats.criteria import metal_criterion
-    from metal.judges.collect import collect
+    from metal.judges.collect import Collected
     from metal.judges.journal import Journal
     from metal.judges.lines import Answered
     from metal.judges.models import find_model, judges_files, named_models
@@ -104,6 +104,7 @@ def test(name: str, base_url: str) -> None:
     from metal.judges.rubric import rubrics_for
     from metal.judges.runner import Rules, Run
     from metal.judges.secrets import Secrets
+    from metal.judges.tally import look_up
     from metal.records import Output, Source
 
     model = find_model(name, named_models(judges_files()), base_url=base_url)
@@ -124,8 +125,8 @@ def test(name: str, base_url: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         run = asyncio.run(ask(Path(folder)))
-        found = collect(plan, Path(folder) / "journal.jsonl")
-        ratings = list(found.ratings())
+        found = look_up(plan, Path(folder) / "journal.jsonl")
+        ratings = list(Collected(plan, found).ratings())
     if run.progress[0].stopped:
         from metal.judges.call import JudgeStopped
 

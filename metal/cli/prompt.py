@@ -64,8 +64,8 @@ def show_(
       metal prompt show datasets/demo --criterion hallucinations --output sw-1/good
     """
     from metal.cli import show
+    from metal.cli.asking_text import show_message
     from metal.cli.judge_folder import Request, load_prompts, prompt_folders
-    from metal.cli.judging_text import show_message
     from metal.errors import UnknownName, UsageError
 
     known = {one.name: one for one in _criteria(dataset)}

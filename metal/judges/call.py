@@ -117,6 +117,11 @@ class Questions(Protocol):
         ...
 
     @property
+    def names(self) -> Mapping[tuple[str, str], str]:
+        """(model, prompt), as the journal has them -> who that is: the judge, the generator."""
+        ...
+
+    @property
     def calls_a_model(self) -> int: ...
 
     def calls(self, model: Model, start: int = 0) -> Iterator[Question]:

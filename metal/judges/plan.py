@@ -104,6 +104,13 @@ class Plan:
         return found
 
     @property
+    def names(self) -> Mapping[tuple[str, str], str]:
+        """(model, prompt) -> the judge's name."""
+        return {
+            (model.name, prompt.name): rater_name(model, prompt) for model in self.models for prompt in self.prompts
+        }
+
+    @property
     def calls_a_model(self) -> int:
         """Calls for each model, those of outputs without text left out."""
         return len(self._asked) * len(self.criteria) * len(self.prompts) * self.repeat

@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metal.cli.judge_folder import JOURNAL, Request, begin, wire
+from metal.cli.judge_folder import JOURNAL, Request, wire
 from metal.dataset import save_dataset
 from metal.judges.call import Ask, Reply
 from metal.judges.journal import Journal
@@ -272,7 +272,7 @@ def resume(repeats: int) -> list[dict[str, float]]:
         for _ in range(repeats):
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
-            begin(out, wired, force=False)
+            wired.begin(out, force=False)
             shutil.copyfile(full, out / JOURNAL)
             first.clear()
             began = time.perf_counter()

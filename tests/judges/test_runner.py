@@ -19,7 +19,7 @@ from metal.cli.judge_folder import Request, load_prompts, prompt_folders
 from metal.judges import call as calls
 from metal.judges import journal as journals
 from metal.judges.call import Ask, CallFailed, Client, Reply
-from metal.judges.collect import Tally, collect
+from metal.judges.collect import Collected
 from metal.judges.journal import Journal
 from metal.judges.lines import look_through
 from metal.judges.models import Model, Price
@@ -29,6 +29,7 @@ from metal.judges.providers import open_client
 from metal.judges.providers.openai_like import read_body
 from metal.judges.runner import Rules, Run
 from metal.judges.secrets import Secrets
+from metal.judges.tally import Tally, look_up
 from metal.records import Criterion, Output, Rating, Source
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import (
@@ -135,8 +136,8 @@ def session(
     began = time.monotonic()
     run = asyncio.run(whole())
     seconds = time.monotonic() - began
-    found = collect(plan, path)
-    ratings = list(found.ratings())
+    found = look_up(plan, path)
+    ratings = list(Collected(plan, found).ratings())
     lines = path.read_bytes().split(b"\n")
     assert lines.pop() == b""
     assert KEY.encode() not in path.read_bytes()
@@ -581,7 +582,7 @@ def test_a_parameter_is_left_out_after_the_first_refusal(
     assert llm_server.requests <= 20 + 4 * steps
     assert set(found.tally.rejected) == ({"json_schema", "json_object"} if name == "response_format" else {name})
     assert found.run.progress[0].retries == {f"rejects {one}": 1 for one in found.tally.rejected}
-    sent = collect(plan, tmp_path / "journal.jsonl").raters()[0].about["sent"]
+    sent = Collected(plan, look_up(plan, tmp_path / "journal.jsonl")).raters()[0].about["sent"]
     assert name not in sent or name == "response_format"
     assert (sent["structured"] == "none") == (name == "response_format")
     if name == "max_tokens":
@@ -784,7 +785,9 @@ def test_a_change_of_version_is_noted(llm_server: LlmServer, tmp_path: Path) -> 
     plan = a_plan(a_model(llm_server))
     found = session(plan, tmp_path)
     assert found.tally.versions == {"gpt-4o-2026-01-01 fp_1": 4, "gpt-4o-2026-02-02 fp_2": 2}
-    assert collect(plan, tmp_path / "journal.jsonl").raters()[0].about["versions"] == dict(found.tally.versions)
+    assert Collected(plan, look_up(plan, tmp_path / "journal.jsonl")).raters()[0].about["versions"] == dict(
+        found.tally.versions
+    )
 
 
 # ---------------------------------------------------------------- the journal

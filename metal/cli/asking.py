@@ -1,4 +1,4 @@
-"""Carrying out `metal judge`: what it will cost, the run itself with its progress, and how it ended."""
+"""Asking models, for whatever command: what it will cost, the run itself with its progress, and how it ended."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import gc
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import click
 
-from metal.cli import judging_text, show
-from metal.cli.judge_folder import Finished, Wired, begin, check_place, check_request, discard, finish, models_of
+from metal.cli import asking_text, show
+from metal.cli.asking_folder import check_place, discard
 from metal.errors import MetalError, UsageError
-from metal.judges.call import VERDICT
-from metal.judges.collect import collect, lines_to_reuse
+from metal.judges.call import VERDICT, Questions
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import Journal, lock_run, scan
@@ -25,6 +25,7 @@ from metal.judges.lines import Answered, look_through
 from metal.judges.providers import open_client
 from metal.judges.runner import Rules, Run
 from metal.judges.secrets import Secrets
+from metal.judges.tally import Tally, lines_to_reuse, look_up
 
 INTERRUPTED = 130
 EVERY = 0.25  # seconds between two looks at the progress
@@ -42,64 +43,105 @@ class Wish:
     force: bool = False
 
 
-def carry_out(wired: Wired, out: Path, wish: Wish) -> None:
-    """`metal judge`, from the estimate to the closing table. Exits with 130 when interrupted, 2 when a judge stops."""
+class Job(Protocol):
+    """What a command wants to have asked, and what it makes of the answers."""
+
+    @property
+    def command(self) -> str:
+        """As it is typed after `metal`."""
+        ...
+
+    @property
+    def plan(self) -> Questions: ...
+
+    @property
+    def reask(self) -> int:
+        """How often to ask again after a reply that does not hold what was asked for."""
+        ...
+
+    def what(self) -> str:
+        """What is to be asked, in a few words."""
+        ...
+
+    def check(self, out: Path) -> None:
+        """Raises UsageError when the run that is in the folder is no older part of this one."""
+        ...
+
+    def begin(self, out: Path, *, force: bool) -> None:
+        """Write what the run is to run.toml, with force in the place of another run."""
+        ...
+
+    def finish(self, out: Path) -> Mapping[str, Tally]:
+        """Make of the journal what the command is for, and write it."""
+        ...
+
+    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
+        """Say what came of it."""
+        ...
+
+    def following(self, out: Path) -> str:
+        """The command to type next."""
+        ...
+
+
+def carry_out(job: Job, out: Path, wish: Wish) -> None:
+    """A job, from the estimate to what came of it. Exits with 130 when interrupted, 2 when a model stops."""
     if wish.max_cost is not None:
-        check_priced(wired.plan.models)
+        check_priced(job.plan.models)
     for other in wish.reuse:
         if not (other / JOURNAL).is_file():
-            raise UsageError(f"--reuse {other}: no {JOURNAL} there; give a run folder of metal judge")
+            raise UsageError(f"--reuse {other}: no {JOURNAL} there; give a run folder of metal {job.command}")
     if wish.dry_run:
-        judging_text.show_estimates(_estimates(wired, _known(wired, out, wish), wish), wired, first_prompt=True)
+        coming = _estimates(job, _known(job, out, wish), wish)
+        asking_text.show_estimates(coming, job.what(), first_prompt=True)
         return
-    _warn_of_texts(wired)
-    asyncio.run(_check_clients(wired))
+    asyncio.run(_check_clients(job))
     made = not out.exists()
-    check_place(out, force=wish.force)
+    check_place(out, job.command, force=wish.force)
     with lock_run(out):
         try:
-            answered = _ask_first(wired, out, wish)
+            answered = _ask_first(job, out, wish)
         except (MetalError, click.Abort):
             if made:
                 discard(out)
             raise
-        begin(out, wired, force=wish.force)
+        job.begin(out, force=wish.force)
         began = time.monotonic()
-        run = asyncio.run(_run(wired, out, answered, wish)) if wired.plan.models else None
-        finished = finish(out, wired)
-    judging_text.show_finished(finished, wired, out, time.monotonic() - began)
-    _end(run, finished, wired, out, wish)
+        run = asyncio.run(_run(job, out, answered, wish)) if job.plan.models else None
+        tallies = job.finish(out)
+    job.show(tallies, out, time.monotonic() - began)
+    _end(run, tallies, job, out, wish)
 
 
-async def _check_clients(wired: Wired) -> None:
+async def _check_clients(job: Job) -> None:
     """Keys, addresses and libraries are there, before anything is written."""
-    for model in wired.plan.models:
+    for model in job.plan.models:
         await open_client(model).close()
 
 
-def _estimates(wired: Wired, answered: Answered, wish: Wish) -> list[Estimate]:
+def _estimates(job: Job, answered: Answered, wish: Wish) -> list[Estimate]:
     known = answered.settled
     for run in wish.reuse:
         known = known | {bytes.fromhex(key) for key, kind, _, _ in scan(run / JOURNAL) if kind == VERDICT}
-    return estimates(wired.plan, known, wish.limit)
+    return estimates(job.plan, known, wish.limit)
 
 
-def _known(wired: Wired, out: Path, wish: Wish) -> Answered:
+def _known(job: Job, out: Path, wish: Wish) -> Answered:
     """What the run in the folder answers already; nothing when it is to be replaced."""
     if wish.force:
         return Answered()
-    check_request(out, wired)
-    return look_through(out / JOURNAL, wired.request.reask)
+    job.check(out)
+    return look_through(out / JOURNAL, job.reask)
 
 
-def _ask_first(wired: Wired, out: Path, wish: Wish) -> Answered:
+def _ask_first(job: Job, out: Path, wish: Wish) -> Answered:
     """Say what is to come, and in a terminal ask before anything is spent; what is answered already."""
-    answered = _known(wired, out, wish)
-    coming = _estimates(wired, answered, wish)
+    answered = _known(job, out, wish)
+    coming = _estimates(job, answered, wish)
     answered.begins = {one.model.name: one.begins for one in coming}
     if not sum(one.calls for one in coming):
         return answered
-    judging_text.show_estimates(coming, wired)
+    asking_text.show_estimates(coming, job.what())
     ask = wish.ask if wish.ask is not None else sys.stdin.isatty()
     spends = [one for one in coming if one.calls and one.cost != 0]
     if ask and spends and not click.confirm("Go on?", default=False):
@@ -107,32 +149,23 @@ def _ask_first(wired: Wired, out: Path, wish: Wish) -> Answered:
     return answered
 
 
-def _warn_of_texts(wired: Wired) -> None:
-    plan = wired.plan
-    if plan.models and plan.without_text == len(plan.outputs):
-        raise UsageError(f"{wired.folder} has ratings but no texts of its outputs; LLM judges need the texts")
-    if plan.without_text:
-        show.say(f"warning: {plan.without_text:,} outputs have no text and are not judged")
-    if plan.models and plan.without_source:
-        show.say(f"warning: {plan.without_source:,} outputs are judged without their source, whose text is missing")
-
-
 # ---------------------------------------------------------------- the run
 
 
-async def _run(wired: Wired, out: Path, answered: Answered, wish: Wish) -> Run:
-    secrets = Secrets.of(wired.plan.models)
+async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Run:
+    secrets = Secrets.of(job.plan.models)
     journal = Journal(out / JOURNAL)
     gc.freeze()
     gc.enable()
     try:
-        _reuse(wired, journal, answered, wish)
-        rules = Rules(wired.request.reask, limit=wish.limit, max_cost=wish.max_cost)
+        _reuse(job, journal, answered, wish)
+        rules = Rules(job.reask, limit=wish.limit, max_cost=wish.max_cost)
         if wish.max_cost is not None:  # of the whole run, whatever sessions it took
-            found = collect(wired.plan, out / JOURNAL)
-            prices = {name: model.price for name, model, _ in models_of(wired)}
-            answered.spent = sum(tally.cost(prices[name]) or 0.0 for name, tally in found.tallies.items())
-        run = Run(wired.plan, journal, answered, rules, open_client, secrets)
+            prices = {model.name: model.price for model in job.plan.models}
+            tallies = look_up(job.plan, out / JOURNAL).tallies
+            spent = (tallies[name].cost(prices[model]) for (model, _), name in job.plan.names.items())
+            answered.spent = sum(dollars or 0.0 for dollars in spent)
+        run = Run(job.plan, journal, answered, rules, open_client, secrets)
         restore = _stop_on_interrupt(run)
         try:
             await _with_progress(run)
@@ -143,11 +176,11 @@ async def _run(wired: Wired, out: Path, answered: Answered, wish: Wish) -> Run:
     return run
 
 
-def _reuse(wired: Wired, journal: Journal, answered: Answered, wish: Wish) -> None:
+def _reuse(job: Job, journal: Journal, answered: Answered, wish: Wish) -> None:
     """Take over other runs' verdicts, with the run they come from."""
     journals = [run / JOURNAL for run in wish.reuse if (run / JOURNAL).resolve() != journal.path.resolve()]
     taken = 0
-    for key, line in lines_to_reuse(wired.plan, journals, answered.settled) if journals else ():
+    for key, line in lines_to_reuse(job.plan, journals, answered.settled) if journals else ():
         journal.append(line.rstrip(b"\n")[:-1] + b',"reused":true}', lambda: None)
         answered.settled.add(key)
         taken += 1
@@ -184,7 +217,7 @@ def _stop_on_interrupt(run: Run) -> Callable[[], None]:
 
 
 async def _with_progress(run: Run) -> None:
-    with judging_text.progress(run) as look:
+    with asking_text.progress(run) as look:
         working = asyncio.create_task(run.go())
         try:
             while not working.done():
@@ -202,12 +235,14 @@ async def _with_progress(run: Run) -> None:
 # ---------------------------------------------------------------- the end
 
 
-def _end(run: Run | None, finished: Finished, wired: Wired, out: Path, wish: Wish) -> None:
+def _end(run: Run | None, tallies: Mapping[str, Tally], job: Job, out: Path, wish: Wish) -> None:
     """What to do next; exit codes for a run that is not whole."""
     stopped = [one for one in run.progress if one.stopped] if run else []
-    missing = sum(tally.not_asked for tally in finished.tallies.values())
-    failed = sum(tally.failed for tally in finished.tallies.values())
-    again = f"metal judge --resume {out}" + (f" --max-cost {wish.max_cost:g}" if wish.max_cost is not None else "")
+    missing = sum(tally.not_asked for tally in tallies.values())
+    failed = sum(tally.failed for tally in tallies.values())
+    again = f"metal {job.command} --resume {out}" + (
+        f" --max-cost {wish.max_cost:g}" if wish.max_cost is not None else ""
+    )
     if run and run.over_budget:
         show.say("Stopped before --max-cost was exceeded.")
     for one in stopped:
@@ -215,7 +250,7 @@ def _end(run: Run | None, finished: Finished, wired: Wired, out: Path, wish: Wis
     if missing or failed:
         parts = [f"{missing:,} calls not made"] * bool(missing) + [f"{failed:,} failed"] * bool(failed)
         show.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)
-    show.say(f"Next: metal audit {wired.folder} {out}", wrap=False)
+    show.say(f"Next: {job.following(out)}", wrap=False)
     if run and run.stopping.is_set():
         raise SystemExit(INTERRUPTED)
     if stopped:
