@@ -72,6 +72,7 @@ PROVIDERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "vertex-endpoint": ("vertex-endpoint:ID", ("GOOGLE_CLOUD_PROJECT",)),
     "openai-compatible": ("openai-compatible:MODEL", ()),
     "langchain": ("langchain:PROVIDER:MODEL", ()),
+    "guidance": ("guidance:PROVIDER:MODEL", ()),
 }
 
 

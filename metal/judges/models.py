@@ -7,6 +7,7 @@ vertex:MODEL             Gemini through Vertex AI          GOOGLE_CLOUD_PROJECT,
 vertex-endpoint:ID       a model you deployed on Vertex AI the same
 openai-compatible:MODEL  vLLM, Ollama, OpenRouter, ...     a base URL; OPENAI_COMPATIBLE_API_KEY if it wants one
 langchain:PROVIDER:MODEL whatever LangChain knows          as LangChain has it
+guidance:PROVIDER:MODEL  openai, azure, openai-compatible  as these have it; asked through guidance
 NAME                     a judge of judges.toml
 """
 
@@ -23,7 +24,8 @@ from typing import Any
 from metal.dataset import read_toml
 from metal.errors import DataError, UnknownName, UsageError
 
-PROVIDERS = ("openai", "azure", "gemini", "vertex", "vertex-endpoint", "openai-compatible", "langchain")
+PROVIDERS = ("openai", "azure", "gemini", "vertex", "vertex-endpoint", "openai-compatible", "langchain", "guidance")
+THROUGH_GUIDANCE = ("openai", "azure", "openai-compatible")
 STRUCTURED_IN_LANGCHAIN = ("openai", "azure_openai", "anthropic")
 STRUCTURED = ("json_schema", "json_object", "none")
 FILE = "judges.toml"
@@ -86,7 +88,7 @@ class Model:
         return {
             "provider": self.provider,
             "model": self.model,
-            "base_url": self.base_url or _default_url(self.provider),
+            "base_url": self.base_url or _default_url(called(self.provider, self.model)[0]),
             "api_version": self.api_version,
             "project": self.project or _set("GOOGLE_CLOUD_PROJECT", self.provider),
             "location": self.location or _set("GOOGLE_CLOUD_LOCATION", self.provider),
@@ -117,6 +119,14 @@ class Model:
         return about
 
 
+def called(provider: str, model: str) -> tuple[str, str]:
+    """Whose service is called in the end, and for which of its models: guidance:openai:gpt-4o is OpenAI's gpt-4o."""
+    if provider != "guidance":
+        return provider, model
+    beneath, _, name = model.partition(":")
+    return beneath, name
+
+
 def _default_url(provider: str) -> str:
     """Where the provider's own client goes unless told otherwise: another place gives other answers."""
     variables = {"openai": "OPENAI_BASE_URL", "azure": "AZURE_OPENAI_ENDPOINT", "gemini": "GOOGLE_GEMINI_BASE_URL"}
@@ -144,16 +154,16 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     base_url: for openai-compatible models. Raises UnknownName, or UsageError for a model that is gone.
     """
     if name in named:
-        return _usable(with_settings(named[name], base_url=_if_compatible(named[name].provider, base_url)))
+        return _usable(with_settings(named[name], base_url=_if_compatible(named[name], base_url)))
     if not name.partition(":")[2]:
         known = [*named, *(f"{provider}:MODEL" for provider in PROVIDERS)]
         raise UnknownName("judge", name, known, "`metal judges list` shows them; name your own in judges.toml")
     found = _model(name, {"model": name}, "")
-    return _usable(with_settings(found, base_url=_if_compatible(found.provider, base_url)))
+    return _usable(with_settings(found, base_url=_if_compatible(found, base_url)))
 
 
-def _if_compatible(provider: str, base_url: str) -> str | None:
-    return base_url if base_url and provider == "openai-compatible" else None
+def _if_compatible(model: Model, base_url: str) -> str | None:
+    return base_url if base_url and called(model.provider, model.model)[0] == "openai-compatible" else None
 
 
 def _usable(model: Model) -> Model:
@@ -165,7 +175,8 @@ def _usable(model: Model) -> Model:
                 raise UsageError(
                     f"{place}: {what} was shut down on {when} and cannot be called any more; try {nearest}"
                 )
-    if model.provider == "openai-compatible" and not (model.base_url or _default_url(model.provider)):
+    provider = called(model.provider, model.model)[0]
+    if provider == "openai-compatible" and not (model.base_url or _default_url(provider)):
         raise UsageError(
             f"{place}: where is it? Give --base-url, e.g. http://127.0.0.1:8000/v1, base_url in {FILE}, or "
             "OPENAI_COMPATIBLE_BASE_URL in the environment"
@@ -193,6 +204,11 @@ def _model(name: str, entry: Mapping[str, Any], where: str) -> Model:
         raise UnknownName(f"{place}: provider", provider, PROVIDERS, "Others are called as langchain:PROVIDER:MODEL")
     if provider == "langchain" and ":" not in model:
         raise DataError(place, "no LangChain provider", "Write langchain:PROVIDER:MODEL, e.g. langchain:anthropic:...")
+    beneath, name_there = called(provider, model)
+    if provider == "guidance" and not (beneath in THROUGH_GUIDANCE and name_there):
+        raise DataError(
+            place, "nobody guidance can ask", f"Write guidance:PROVIDER:MODEL with {', '.join(THROUGH_GUIDANCE)}"
+        )
     for key, kind, what in (*((key, str, "a text") for key in _TEXTS), *((key, dict, "a table") for key in _TABLES)):
         if not isinstance(entry.get(key, kind()), kind):
             raise DataError(place, f"{key} is not {what}", "See `metal judges --help`")
@@ -233,6 +249,7 @@ def _price(entry: Mapping[str, Any] | None, place: str) -> Price | None:
 
 def family(provider: str, model: str) -> str:
     """The maker's line of models, for telling when a judge judges its own kind: gpt, gemini, llama, claude, ..."""
+    provider, model = called(provider, model)
     base = (model.partition(":")[2] if provider == "langchain" else model).rsplit("/", 1)[-1].removeprefix("ft:")
     found = re.match(r"[a-z]+", base.lower())
     line = found[0] if found else ""
@@ -273,6 +290,7 @@ def _price_list() -> Mapping[str, Any]:
 
 def listed_price(provider: str, model: str) -> Price | None:
     """The list price of a model, where the bundled list has it: exact name, or the name before its date."""
+    provider, model = called(provider, model)
     maker, _, name = model.rpartition(":") if provider == "langchain" else (provider, "", model)
     listed = _price_list().get({"azure": "openai", "vertex": "gemini", "google_genai": "gemini"}.get(maker, maker))
     if not isinstance(listed, dict):

@@ -13,7 +13,7 @@ from metal.errors import MissingExtra
 from metal.judges.call import Client
 from metal.judges.models import Model
 
-# provider: (module here, the library it needs, the extra that brings it)
+# provider: (module here, the libraries it needs, the extra that brings them)
 OPENERS = {
     "openai": ("openai_like", "openai", "openai"),
     "azure": ("openai_like", "openai", "openai"),
@@ -22,13 +22,14 @@ OPENERS = {
     "vertex": ("google", "google.genai", "google"),
     "vertex-endpoint": ("vertex_endpoint", "google.cloud.aiplatform", "vertex"),
     "langchain": ("langchain_chat", "langchain", "langchain"),
+    "guidance": ("guidance_chat", "guidance openai", "guidance"),
 }
 
 
 def installed(provider: str) -> bool:
-    """Whether the library that a provider needs is there; nothing is imported."""
+    """Whether the libraries that a provider needs are there; nothing is imported."""
     try:
-        return importlib.util.find_spec(OPENERS[provider][1]) is not None
+        return all(importlib.util.find_spec(library) for library in OPENERS[provider][1].split())
     except ImportError:  # the package above it is missing
         return False
 

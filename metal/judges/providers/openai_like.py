@@ -18,7 +18,7 @@ import openai
 
 from metal.errors import UsageError
 from metal.judges import call as calls
-from metal.judges.call import Ask, CallFailed, Client, Reply
+from metal.judges.call import Ask, CallFailed, Reply
 from metal.judges.models import Model
 from metal.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after
 from metal.judges.secrets import key_from_environment
@@ -32,7 +32,7 @@ ENDINGS = {
 }
 
 
-def open_client(model: Model) -> Client:
+def open_client(model: Model) -> OpenAILike:
     """A client for openai:, azure: and openai-compatible: models."""
     timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
     http = openai.DefaultAioHttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
@@ -85,11 +85,15 @@ class OpenAILike:
 
     async def ask(self, ask: Ask) -> Reply:
         """One call. Raises CallFailed."""
+        return await self.post(self._body(ask), ask.timeout)
+
+    async def post(self, body: dict[str, Any], seconds: float) -> Reply:
+        """One request with this body and its whole reply, within that time. Raises CallFailed."""
         try:
-            async with asyncio.timeout(ask.timeout):  # the client's own timeout is between two pieces of a reply
-                response = await self._send(self._body(ask))
+            async with asyncio.timeout(seconds):  # the client's own timeout is between two pieces of a reply
+                response = await self._send(body)
         except TimeoutError:
-            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+            raise CallFailed(calls.TIMEOUT, f"no whole reply in {seconds:g} s") from None
         except openai.APIStatusError as error:
             response = error.response
         except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError) as error:

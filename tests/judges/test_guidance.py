@@ -1,0 +1,314 @@
+"""guidance: models against a local server: what is on the wire, what is kept, what each fault is."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib.util
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from importlib.machinery import ModuleSpec
+from typing import Any
+
+import pytest
+
+from metal.errors import MetalError, MissingExtra, UsageError
+from metal.judges import call as calls
+from metal.judges.call import Ask, CallFailed, Client, Reply, answer_schema
+from metal.judges.models import family, find_model, listed_price, with_settings
+from metal.judges.prompts import Message
+from metal.judges.providers import installed, open_client
+from tests.conftest import TASK_QUALITY
+from tests.llm_server import Fault, LlmServer, always, rejects_parameters
+
+KEY = "sk-canary-key-0123456789"
+PATHS = {
+    "guidance:openai:gpt-4o": "/v1/chat/completions",
+    "guidance:azure:my-deployment": "/openai/deployments/my-deployment/chat/completions",
+    "guidance:openai-compatible:org/llama:8b": "/v1/chat/completions",
+}
+GPT = "guidance:openai:gpt-4o"
+ask = Ask(Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0)
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_COMPATIBLE_API_KEY", "OPENAI_COMPATIBLE_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
+
+
+@pytest.fixture
+def llm_server() -> Iterator[LlmServer]:
+    with LlmServer() as server:
+        yield server
+
+
+def with_client(name: str, server: LlmServer, use: Callable[[Client], Awaitable[Any]], concurrency: int = 16) -> Any:
+    url = server.url if "azure" in name else server.openai_url
+    model = with_settings(find_model(name, {}, base_url=url), base_url=url, concurrency=concurrency)
+
+    async def once() -> Any:
+        client = open_client(model)
+        try:
+            return await use(client)
+        finally:
+            await client.close()
+
+    return asyncio.run(once())
+
+
+def asked(name: str, server: LlmServer, ask: Ask = ask) -> Reply:
+    reply: Reply = with_client(name, server, lambda client: client.ask(ask))
+    return reply
+
+
+def failed(name: str, server: LlmServer, ask: Ask = ask) -> CallFailed:
+    with pytest.raises(CallFailed) as found:
+        asked(name, server, ask)
+    return found.value
+
+
+# ---------------------------------------------------------------- what is sent
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("temperature", [0, 0.0, 1])
+def test_the_temperature_is_on_the_wire(name: str, temperature: float, llm_server: LlmServer) -> None:
+    asked(name, llm_server, replace(ask, parameters={"temperature": temperature}))
+    assert llm_server.bodies[-1]["temperature"] == temperature
+    assert llm_server.calls[-1].path == PATHS[name]
+
+
+def test_parameters_are_sent_as_asked_for_and_no_others(llm_server: LlmServer) -> None:
+    wanted = {"seed": 0, "top_p": 0.5, "max_tokens": 80}
+    asked(GPT, llm_server, replace(ask, parameters=wanted))
+    body = llm_server.bodies[-1]
+    assert {name: body[name] for name in wanted} == wanted
+    assert set(body) == {"model", "messages", "response_format", *wanted}
+
+
+def test_roles_and_texts(llm_server: LlmServer) -> None:
+    asked(GPT, llm_server)
+    asked(GPT, llm_server, replace(ask, message=Message("", "Rate it.")))
+    both, alone = ([(m["role"], m["content"][0]["text"]) for m in body["messages"]] for body in llm_server.bodies)
+    assert both == [("system", "You judge."), ("user", "Rate it.")]
+    assert alone == [("user", "Rate it.")]
+
+
+@pytest.mark.parametrize("text", ["{{G|140|G}} {{gen 'x'}} <|im_end|>", "\u202bحكم\u202c {{", "\n\tनमस्ते "])
+def test_texts_are_texts_and_no_programs(text: str, llm_server: LlmServer) -> None:
+    asked(GPT, llm_server, replace(ask, message=Message(text, text)))
+    assert [m["content"] for m in llm_server.bodies[-1]["messages"]] == [[{"type": "text", "text": text}]] * 2
+
+
+def test_how_json_is_asked_for(llm_server: LlmServer) -> None:
+    for structured in ("json_schema", "json_object", "none"):
+        asked(GPT, llm_server, replace(ask, structured=structured))
+    schema, anything, nothing = (body.get("response_format") for body in llm_server.bodies)
+    assert schema["json_schema"]["schema"] == ask.schema
+    assert schema["json_schema"]["strict"] is True
+    assert anything == {"type": "json_object"}
+    assert nothing is None
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_what_is_kept_of_a_reply(name: str, llm_server: LlmServer) -> None:
+    reply = asked(name, llm_server)
+    raw = json.loads(reply.raw)
+    assert json.loads(reply.text)["score"] in (0, 1, 2)
+    assert raw["choices"][0]["message"]["content"] == reply.text
+    assert reply.ending == calls.COMPLETE
+    assert reply.model == raw["model"] == name.partition(":")[2].partition(":")[2] + "-2026-01-01"
+    assert reply.fingerprint == "fp_1"
+    assert (reply.tokens_in, reply.tokens_out) == (raw["usage"]["prompt_tokens"], raw["usage"]["completion_tokens"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "ending"),
+    [("truncated", calls.TRUNCATED), ("content_filter_reply", calls.FILTERED), ("refusal", calls.REFUSED)],
+)
+def test_how_a_reply_ended(fault: str, ending: str, llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault(fault))
+    assert asked(GPT, llm_server).ending == ending
+
+
+@pytest.mark.parametrize("text", ['{"score": 1, "justif', "Score: 1", "", '{"score": 1}\ud800'])
+def test_what_the_model_wrote_is_not_repaired(text: str, llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault("text", text=text))
+    assert asked(GPT, llm_server).text == text
+
+
+def test_a_cut_answer_stays_cut(llm_server: LlmServer) -> None:
+    whole = asked(GPT, llm_server).text
+    llm_server.faults = always(Fault("malformed"))
+    assert asked(GPT, llm_server).text == whole[: len(whole) // 2]
+
+
+def test_an_answer_is_not_lost_to_what_guidance_thinks_of_it(
+    monkeypatch: pytest.MonkeyPatch, llm_server: LlmServer
+) -> None:
+    def raises(*_: object) -> Iterator[object]:
+        raise ValueError("not as wished")
+
+    monkeypatch.setattr("guidance.models._openai_base.BaseOpenAIInterpreter._handle_stream", raises)
+    assert asked(GPT, llm_server).tokens_out
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault("429", retry_after=7.0), calls.BUSY),
+        (Fault("500"), calls.SERVER),
+        (Fault("drop"), calls.DROPPED),
+        (Fault("drop_mid_body"), calls.DROPPED),
+        (Fault("not_json_body"), calls.SERVER),
+        (Fault("401"), calls.DENIED),
+        (Fault("model_not_found"), calls.UNKNOWN_MODEL),
+        (Fault("content_filter"), calls.BLOCKED),
+        (Fault("context_length_exceeded"), calls.TOO_LONG),
+        (Fault("insufficient_quota"), calls.QUOTA),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Fault) else "",
+)
+def test_each_fault_has_its_name(name: str, fault: Fault, kind: str, llm_server: LlmServer) -> None:
+    llm_server.faults = always(fault)
+    found = failed(name, llm_server)
+    assert found.kind == kind, found
+    assert found.wait == (fault.retry_after or 0)
+    assert len(llm_server.calls) == 1, "a hidden retry"
+
+
+@pytest.mark.parametrize("fault", [Fault("hang"), Fault("slow_body", seconds=20.0)], ids=lambda fault: fault.kind)
+def test_a_reply_that_does_not_come_in_time(fault: Fault, llm_server: LlmServer) -> None:
+    llm_server.faults = always(fault)
+    assert failed(GPT, llm_server, replace(ask, timeout=0.3)).kind == calls.TIMEOUT
+
+
+@pytest.mark.parametrize("code", ["unsupported_value", "unsupported_parameter"])
+@pytest.mark.parametrize("parameter", ["temperature", "seed", "response_format", "max_tokens", "top_p"])
+def test_a_parameter_that_is_rejected_is_named(code: str, parameter: str, llm_server: LlmServer) -> None:
+    llm_server.faults = rejects_parameters(parameter, code=code)
+    full = replace(ask, parameters={"temperature": 0, "seed": 1, "max_tokens": 50, "top_p": 0.9})
+    found = failed(GPT, llm_server, full)
+    assert (found.kind, found.parameter) == (calls.PARAMETER, parameter)
+
+
+def test_a_schema_that_guidance_does_not_take_is_never_sent(llm_server: LlmServer) -> None:
+    found = failed(GPT, llm_server, replace(ask, schema={"type": "no such type"}))
+    assert found.kind == calls.REJECTED
+    assert "guidance" in found.said
+    assert llm_server.requests == 0
+
+
+def test_a_cancelled_call_gives_up_its_request_and_its_thread(llm_server: LlmServer) -> None:
+    llm_server.faults = always(Fault("hang"))
+
+    async def cancel(client: Client) -> None:
+        call = asyncio.ensure_future(client.ask(replace(ask, timeout=60.0)))
+        while not llm_server.in_flight:
+            await asyncio.sleep(0.01)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        llm_server.faults = None
+        async with asyncio.timeout(30):  # there is one thread, which the first call would hold for a minute
+            await client.ask(replace(ask, message=Message("", "the next")))
+
+    with_client(GPT, llm_server, cancel, concurrency=1)
+
+
+# ---------------------------------------------------------------- many at once
+
+
+def test_calls_in_flight_get_each_its_own_answer(llm_server: LlmServer) -> None:
+    llm_server.latency_ms = 30
+    llm_server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": prompt})
+
+    async def all_at_once(client: Client) -> list[Reply]:
+        return await asyncio.gather(
+            *(client.ask(replace(ask, message=Message("You judge.", f"text {n}"))) for n in range(64))
+        )
+
+    replies = with_client(GPT, llm_server, all_at_once)
+    said = [json.loads(reply.text)["justification"] for reply in replies]
+    assert said == [f"You judge.\ntext {n}" for n in range(64)]
+    assert 1 < llm_server.max_in_flight <= 16
+
+
+def test_guidance_keeps_nothing_of_calls_that_are_over(llm_server: LlmServer) -> None:
+    from guidance.registry import get_trace_handler
+
+    def kept() -> int:
+        gc.collect()
+        return len(get_trace_handler().id_node_map)
+
+    async def three(client: Client) -> None:
+        before = kept()
+        for _ in range(3):
+            await client.ask(ask)
+        assert kept() <= before
+
+    with_client(GPT, llm_server, three)
+
+
+# ---------------------------------------------------------------- names, keys, libraries
+
+
+def test_a_missing_key_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def opened(name: str) -> Client:
+        return open_client(find_model(name, {}))
+
+    for name, variable in ((GPT, "OPENAI_API_KEY"), ("guidance:azure:d", "AZURE_OPENAI_API_KEY")):
+        monkeypatch.delenv(variable)
+        with pytest.raises(UsageError, match=f"{name} needs a key in the environment variable {variable}"):
+            asyncio.run(opened(name))
+
+
+def test_openai_keys_go_to_openai_only(llm_server: LlmServer) -> None:
+    asked("guidance:openai-compatible:org/llama", llm_server)
+    assert KEY not in json.dumps(dict(llm_server.seen_headers))
+    asked(GPT, llm_server)
+    assert KEY in json.dumps(dict(llm_server.seen_headers))
+
+
+@pytest.mark.parametrize("missing", ["guidance", "openai"])
+def test_a_missing_library_is_named_by_its_extra(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+
+    def without(name: str, package: str | None = None) -> ModuleSpec | None:
+        return None if name == missing else find(name, package)
+
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+    assert not installed("guidance")
+    with pytest.raises(MissingExtra, match=r"judge guidance:openai:gpt-4o .* pip install 'metal-eval\[guidance\]'"):
+        open_client(find_model(GPT, {}))
+
+
+@pytest.mark.parametrize("name", ["guidance:gpt-4o", "guidance:gemini:gemini-2.5-pro", "guidance:openai:"])
+def test_models_that_guidance_cannot_ask(name: str) -> None:
+    with pytest.raises(MetalError, match="guidance:PROVIDER:MODEL with openai, azure, openai-compatible"):
+        find_model(name, {})
+
+
+def test_what_is_known_of_the_model_beneath(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert family("guidance", "openai:gpt-4o") == "gpt"
+    assert family("guidance", "azure:o3-mini") == "gpt"
+    assert family("guidance", "openai-compatible:meta-llama/Llama-3-8B") == "llama"
+    assert listed_price("guidance", "openai:gpt-4o") == listed_price("openai", "gpt-4o") is not None
+    assert listed_price("guidance", "azure:my-deployment") is None
+    with pytest.raises(UsageError, match="where is it"):
+        find_model("guidance:openai-compatible:llama", {})
+    monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", "http://y/v1")
+    assert find_model("guidance:openai-compatible:llama", {}).identity["base_url"] == "http://y/v1"
+    assert find_model(GPT, {}).identity != find_model("openai:gpt-4o", {}).identity
