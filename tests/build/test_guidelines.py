@@ -1,0 +1,55 @@
+"""Guidelines say everything that the rubrics say, once, and nothing in them is markup."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+from metal.build.forms import guidelines
+from metal.judges.rubric import LevelText
+from metal.records import Level, Scale
+from tests.build.conftest import criterion
+
+
+def test_text_and_page_say_all_of_every_rubric(rubrics):
+    text = guidelines.as_text(rubrics)
+    page = html.unescape(guidelines.as_html(rubrics))
+    for rubric in rubrics.values():
+        said = [rubric.criterion.label, rubric.criterion.question, rubric.simple, *rubric.detailed.split("\n\n")]
+        for level in rubric.criterion.scale.levels:
+            said += [level.shown, rubric.levels[level.value].definition, *rubric.levels[level.value].reasons]
+        for part in said:
+            assert part in text
+            assert part in page
+    for advice in guidelines.ADVICE:
+        assert f"- {advice}\n" in text
+        assert advice in page
+
+
+def test_what_is_the_question_and_the_description_stands_once():
+    text = guidelines.as_text({"charm": criterion("charm", Scale("interval", low=1, high=5))})
+    assert text.count("How much?") == 1
+    assert "A number: 1 to 5" in text
+
+
+def test_hostile_rubrics_are_text(rubrics):
+    hostile = '<img src=x onerror="alert(1)">\x00\ud800'
+    rubric = replace(
+        rubrics["task_quality"], simple=hostile, detailed=hostile, levels={0.0: LevelText(hostile, (hostile,))}
+    )
+    named = replace(
+        rubric,
+        criterion=replace(rubric.criterion, label=hostile, scale=Scale("ordinal", (Level(0, hostile), Level(1, "b")))),
+    )
+    page = guidelines.as_html({"task_quality": named})
+    assert "<img" not in page
+    assert page.count("&lt;img") == 5  # label, text, level, definition, reason
+    page.encode()
+    guidelines.as_text({"task_quality": named}).encode()
+
+
+def test_the_page_loads_nothing(rubrics):
+    page = guidelines.as_html(rubrics)
+    assert not re.search(r"(src|href)=|url\(|@import|<script", page)
+    assert "default-src 'none'" in page
