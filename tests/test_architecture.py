@@ -15,7 +15,7 @@ PACKAGE = ROOT / "metal"
 # Later floors may import earlier ones; rooms on one floor never import each other.
 FLOORS = [
     {"errors"},
-    {"bundled", "languages", "records", "csv_cells", "folders", "json_files", "network"},
+    {"bundled", "languages", "records", "csv_cells", "folders", "json_files", "network", "spool"},
     {"tokens"},
     {"ratings"},
     {"ratings_files"},
@@ -40,6 +40,7 @@ TOUCHES_THE_WORLD = {
     "json_files",
     "bundled",
     "network",
+    "spool",
     "tokens",
     "merge",
     "formats",
