@@ -35,9 +35,11 @@ def is_language(code: str) -> bool:
     return _pair(code) is not None
 
 
+@lru_cache(maxsize=1024)
 def _pair(code: str) -> tuple[str, str] | None:
+    """The two languages of a translation pair. `en-de` is one, though `de` could be a country: `en-DE` is English."""
     left, _, right = code.partition("-")
-    if right and "-" not in right and langcodes.tag_is_valid(left) and langcodes.tag_is_valid(right):
+    if right.islower() and "-" not in right and langcodes.tag_is_valid(left) and langcodes.tag_is_valid(right):
         return left, right
     return None
 
@@ -83,13 +85,15 @@ def language_name(code: str) -> str:
 
     A code that says more than CLDR has a name for keeps it: `Serbian (sr-Latn)`.
     """
+    pair = _pair(code)
+    if pair:
+        return " to ".join(map(language_name, pair))
     if code in _english():
         return _english()[code]
     if langcodes.tag_is_valid(code):
         base = _english().get(langcodes.Language.get(code).language or "")
         return f"{base} ({code})" if base else code
-    pair = _pair(code)
-    return " to ".join(map(language_name, pair)) if pair else code
+    return code
 
 
 @lru_cache(maxsize=1024)
@@ -97,7 +101,7 @@ def text_direction(code: str) -> str:
     """`rtl` or `ltr`, as CLDR has it, of a pair that of the second language; `auto` where CLDR does not know."""
     from babel import Locale, UnknownLocaleError
 
-    pair = None if langcodes.tag_is_valid(code) else _pair(code)
+    pair = _pair(code)
     try:
         return str(Locale.parse(langcodes.standardize_tag(pair[1] if pair else code), sep="-").text_direction)
     except (UnknownLocaleError, ValueError):

@@ -28,7 +28,7 @@ import regex
 from metal.records import Criterion, Output, Source
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-_LETTER = regex.compile(r"\p{L}")
+LETTER = regex.compile(r"\p{L}")
 _NUMBER = regex.compile(r"\p{Nd}+")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
 # Scripts that CLDR names differently from Unicode's script property, or that mix several.
@@ -71,8 +71,8 @@ def measure(text: str, source: str, language: str) -> Surface:
     if not terms:
         return Surface(True, 0.0, 0.0, 0.0, 0.0, ())
     pairs = list(pairwise(terms))
-    letters = _LETTER.findall(text)
-    native = _native_letters(language).findall(text)
+    letters = LETTER.findall(text)
+    native = native_letters(language).findall(text)
     source_numbers = set(_NUMBER.findall(source))
     return Surface(
         empty=False,
@@ -96,7 +96,7 @@ def terms_of(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _native_letters(language: str) -> regex.Pattern[str]:
+def native_letters(language: str) -> regex.Pattern[str]:
     """Letters of the script a language is written in; of a translation pair, of the target."""
     code = language if langcodes.tag_is_valid(language) else language.rpartition("-")[2]
     script = langcodes.Language.get(code).maximize().script or "Latn"
