@@ -1,0 +1,403 @@
+"""The rating form in a real browser: what people rate comes back as they rated it, whatever the texts hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.build.forms.html_form import read, write
+from metal.build.tasks import Answer, Sheet, make_tasks
+from metal.judges.rubric import LevelText, Rubric
+from metal.records import Criterion, Level, Output, Scale, Source
+from tests.build.sheets import CRITERIA, sheet
+
+SAVED = "Saved on this device"
+Visiting = Callable[..., Any]
+SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
+
+
+def form(folder: Path, chosen: Sheet) -> Path:
+    """The file that this person is given."""
+    [(name, content)] = write([chosen])
+    (folder / name).write_bytes(content)
+    return folder / name
+
+
+def again(seen: Any, path: Path, address: str = "") -> Any:
+    """The form opened anew in the same browser, as on the next day."""
+    seen.page.wait_for_function("document.getElementById('saved').textContent.startsWith('Saved')")
+    seen.page.wait_for_timeout(500)  # longer than saving is put off
+    seen.page.close()
+    seen.page = seen.context.new_page()
+    seen.page.goto(path.resolve().as_uri() + address)
+    seen.page.wait_for_selector("body[data-ready]")
+    return seen.page
+
+
+def at_task(page: Any, number: int) -> None:
+    page.wait_for_function(f"document.getElementById('task-heading').textContent.startsWith('Task {number} of')")
+
+
+def rate_by_mouse(page: Any, quality: int, absent: int, fluency: str) -> None:
+    page.locator("#c0 label").nth(quality).click()
+    page.locator("#c1 label").nth(absent).click()
+    page.locator("#c2 input").fill(fluency)
+
+
+def downloaded(page: Any, button: str = "#download") -> tuple[str, bytes]:
+    with page.expect_download() as download:
+        page.click(button)
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def scores(answers: list[Answer]) -> list[tuple[str, ...]]:
+    return [tuple(answer.scores.values()) for answer in answers]
+
+
+# ---------------------------------------------------------------- rating
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_what_is_rated_by_mouse_comes_back(tmp_path: Path, visit: Visiting, language: str) -> None:
+    mine = sheet(language)
+    path = form(tmp_path, mine)
+    seen = visit(path)
+    page = seen.page
+    page.click("#start")
+    rate_by_mouse(page, 2, 0, "80")
+    page.fill("#comment", "n1 جيد 好")
+    page.click("#next")
+    at_task(page, 2)
+    rate_by_mouse(page, 0, 1, "0.5")
+    page.click("#next")
+    at_task(page, 3)
+    rate_by_mouse(page, 1, 0, "100")
+    page.click("#next")
+    assert "All tasks are rated" in page.inner_text("#summary")
+    name, content = downloaded(page)
+    assert name == f"{language}-1.answers.json"
+    answers = read(name, content, CRITERIA)
+    assert scores(answers) == [("2", "0", "80"), ("0", "1", "0.5"), ("1", "0", "100")]
+    assert list(answers[0].scores) == list(CRITERIA)
+    assert [answer.task for answer in answers] == [task.task for task in mine.tasks]
+    assert [answer.comment for answer in answers] == ["n1 جيد 好", "", ""]
+    assert {answer.rater for answer in answers} == {f"{language}-1"}
+    assert answers[1].where == f"{name} answer 2"
+    assert seen.said == []
+    assert {url.partition("#")[0] for url in seen.requests if not url.startswith("blob:")} == {path.resolve().as_uri()}
+
+
+def type_in_arabic(page: Any, key: str, code: str) -> None:
+    """A key of a keyboard with Arabic letters and digits."""
+    options = {"key": key, "code": code, "bubbles": True}
+    page.evaluate("options => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', options))", options)
+
+
+def test_what_is_rated_by_keyboard_comes_back(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet()), "#task-1")
+    page, keys = seen.page, seen.page.keyboard
+    keys.press("1")
+    keys.press("0")
+    keys.type("77")
+    keys.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "next"
+    keys.press("Enter")
+    at_task(page, 2)
+    assert page.evaluate("document.activeElement.id") == "task-heading"
+    page.focus("#comment")
+    keys.type("n p u 2 ?")
+    assert page.inner_text("#task-heading") == "Task 2 of 3"
+    keys.press("Escape")
+    type_in_arabic(page, "٢", "Digit2")
+    keys.press("9")
+    assert page.inner_text("#told") == "No answer has the key 9 here."
+    type_in_arabic(page, "ع", "KeyU")
+    at_task(page, 3)
+    keys.press("p")
+    at_task(page, 2)
+    keys.press("?")
+    assert page.locator("#keys dl").is_visible()
+    keys.press("?")
+    assert not page.locator("#keys dl").is_visible()
+    page.focus("#c0l2")
+    keys.press("ArrowUp")
+    keys.press("n")
+    at_task(page, 3)
+    keys.press("n")
+    page.wait_for_selector("#unfinished", state="hidden")
+    page.click("#download")
+    assert "2 of 3 tasks are not rated" in page.inner_text("#unfinished")
+    answers = read("a", downloaded(page, "#anyway")[1], CRITERIA)
+    assert scores(answers) == [("1", "0", "77"), ("1", "", ""), ("", "", "")]
+    assert answers[1].comment == "n p u 2 ?"
+    assert seen.said == []
+
+
+def test_progress_and_what_is_left_are_told(tmp_path: Path, visit: Visiting) -> None:
+    page = visit(form(tmp_path, sheet()), "#task-1").page
+    rate_by_mouse(page, 0, 0, "1")
+    page.click("#next")
+    at_task(page, 2)
+    page.locator("#c0 label").first.click()
+    assert page.inner_text("#count") == "1 of 3 rated"
+    page.get_by_role("link", name="All tasks and download").click()
+    links = page.locator("#list a").evaluate_all("nodes => nodes.map((node) => node.getAttribute('aria-label'))")
+    assert links == ["Task 1, rated", "Task 2, rated in part", "Task 3, not rated"]
+    page.click("#first-unrated")
+    at_task(page, 2)
+    page.locator("#c0 .clear").click()
+    assert page.locator("#c0 input:checked").count() == 0
+    page.click("#unrated")
+    at_task(page, 3)
+
+
+def test_a_number_off_the_scale_is_refused(tmp_path: Path, visit: Visiting) -> None:
+    page = visit(form(tmp_path, sheet()), "#task-1").page
+    page.fill("#c2n", "101")
+    assert page.inner_text("#c2e") == "Write a number from 0 to 100."
+    assert page.get_attribute("#c2n", "aria-invalid") == "true"
+    page.goto(page.url.split("#")[0] + "#tasks")
+    page.click("#download")
+    assert scores(read("a", downloaded(page, "#anyway")[1], CRITERIA))[0] == ("", "", "")
+
+
+def test_time_counts_while_somebody_is_there(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet()))
+    seen.page.clock.install()
+    page = again(seen, tmp_path / "en-1.html", "#task-1")
+    page.clock.run_for(10_000)
+    page.keyboard.press("n")
+    at_task(page, 2)
+    page.clock.run_for(600_000)  # gone for lunch: the two minutes in which a reader may sit still are counted
+    page.goto(page.url.split("#")[0] + "#tasks")
+    page.click("#download")
+    seconds = [answer.seconds or 0 for answer in read("a", downloaded(page, "#anyway")[1], CRITERIA)]
+    assert 9 <= seconds[0] <= 12
+    assert 118 <= seconds[1] <= 123
+    assert seconds[2] == 0
+
+
+# ---------------------------------------------------------------- keeping answers
+
+
+def test_answers_are_there_again(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, sheet())
+    seen = visit(path, "#task-2")
+    rate_by_mouse(seen.page, 1, 1, "50")
+    seen.page.fill("#comment", "later")
+    page = again(seen, path, "#task-2")
+    assert page.locator("#c0l1").is_checked()
+    assert page.locator("#c1l1").is_checked()
+    assert page.input_value("#c2n") == "50"
+    assert page.input_value("#comment") == "later"
+    assert page.inner_text("#count") == "1 of 3 rated"
+    assert again(seen, path).inner_text("#start") == "Go on with task 1"
+    other = form(tmp_path, sheet(rater="en-2"))
+    assert again(seen, other).inner_text("#count") == "0 of 3 rated"
+
+
+def test_leaving_is_asked_about_only_with_answers_that_are_in_no_file(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet(count=1)), "#task-1")
+    page = seen.page
+    rate_by_mouse(page, 0, 0, "1")
+    with page.expect_event("dialog") as asked:
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    page.click("#next")
+    downloaded(page)
+    with page.expect_event("close"):
+        page.close(run_before_unload=True)
+    assert len([words for words in seen.said if words.startswith("dialog")]) == 1
+
+
+def test_a_browser_without_storage_is_said_to_be_one(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, sheet(count=1))
+    seen = visit(path)
+    seen.context.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
+    )
+    page = again(seen, path, "#task-1")
+    seen.page.on("pageerror", lambda error: seen.said.append(str(error)))
+    assert "cannot keep your answers" in page.inner_text("#warning")
+    rate_by_mouse(page, 2, 1, "3")
+    page.click("#next")
+    assert scores(read("a", downloaded(page)[1], CRITERIA)) == [("2", "1", "3")]
+    assert SAVED not in page.inner_text("#saved").replace("Not saved", "")
+    assert seen.said == []
+
+
+def load(page: Any, content: bytes) -> str:
+    page.locator("#loading").evaluate("node => node.replaceChildren()")
+    page.set_input_files("#load", {"name": "x.json", "mimeType": "application/json", "buffer": content})
+    page.wait_for_selector("#loading p")
+    return str(page.inner_text("#loading"))
+
+
+def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, sheet())
+    first = visit(path, "#task-1").page
+    rate_by_mouse(first, 2, 0, "9")
+    first.fill("#comment", "mine")
+    first.goto(first.url.split("#")[0] + "#tasks")
+    first.click("#download")
+    content = downloaded(first, "#anyway")[1]
+
+    seen = visit(path, "#task-2")
+    page = seen.page
+    rate_by_mouse(page, 1, 1, "5")
+    page.goto(page.url.split("#")[0] + "#tasks")
+    found = json.loads(content)
+    found["answers"].append({"task": "tunknown", "scores": {}})
+    found["answers"][2]["scores"]["task_quality"] = "7"
+    words = load(page, json.dumps(found).encode())
+    assert words.startswith("Answers to 1 task were loaded.")
+    assert "1 task of the file is not in this form" in words
+    assert "1 score not on the scale was left out" in words
+    assert page.inner_text("#count") == "2 of 3 rated"
+    page.click("#download")
+    answers = read("a", downloaded(page, "#anyway")[1], CRITERIA)
+    assert scores(answers) == [("2", "0", "9"), ("1", "1", "5"), ("", "", "")]
+    assert answers[0].comment == "mine"
+    page.click("#undo")
+    assert page.inner_text("#count") == "1 of 3 rated"
+    for wrong in (b"{", b"[]", b"null", b'{"metal": "dataset"}', b'{"metal": "answers", "version": 1}'):
+        assert "no answers file" in load(page, wrong)
+    assert "not yours" in load(page, json.dumps(found | {"rater": "<b>en-2"}).encode())
+    assert "not yours" in load(page, json.dumps(found | {"dataset": "other"}).encode())
+    assert page.inner_text("#count") == "1 of 3 rated"
+    assert seen.said == []
+
+
+# ---------------------------------------------------------------- looks
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_it_fits_and_axe_finds_nothing(tmp_path: Path, visit: Visiting, language: str, width: int, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    path = form(tmp_path, sheet(language))
+    seen = visit(path, viewport={"width": width, "height": 850}, color_scheme=scheme, bypass_csp=True)
+    page = seen.page
+    for address in ("#guidelines", "#task-1", "#tasks"):
+        page.goto(path.resolve().as_uri() + address)
+        if address == "#task-1":
+            page.locator("#c0 label").first.click()
+            page.locator("#c0 summary").click()
+            page.fill("#c2n", "-1")
+        if address == "#tasks":
+            page.click("#download")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark == ("rgb(21, 23, 28)" if scheme == "dark" else "rgb(255, 255, 255)")
+    assert seen.said == []
+
+
+@pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl")])
+def test_texts_run_their_way_on_a_page_that_runs_from_the_left(
+    tmp_path: Path, visit: Visiting, language: str, direction: str
+) -> None:
+    path = form(tmp_path, sheet(language))
+    page = visit(path, "#task-1", viewport={"width": 1280, "height": 800}).page
+    for node in ("#title", "#source-body", "#output-body"):
+        assert page.get_attribute(node, "lang") == language
+        assert page.evaluate(f"getComputedStyle(document.querySelector('{node}')).direction") == direction
+    assert page.evaluate("getComputedStyle(document.body).direction") == "ltr"
+    gaps = page.evaluate(
+        """() => {
+          const range = document.createRange();
+          range.selectNodeContents(document.getElementById("output-body"));
+          const [words, panel] = [range, document.getElementById("output")].map((one) => one.getBoundingClientRect());
+          return [words.left - panel.left, panel.right - words.right];
+        }"""
+    )
+    assert (gaps[0] < 40 < gaps[1]) == (direction == "ltr")
+    source, output = (page.locator(node).bounding_box() for node in ("#source", "#output"))
+    assert source["y"] == output["y"]
+    assert source["x"] + source["width"] < output["x"]
+    page.set_viewport_size({"width": 390, "height": 850})
+    source, output = (page.locator(node).bounding_box() for node in ("#source", "#output"))
+    assert source["x"] == output["x"]
+    assert source["y"] + source["height"] < output["y"]
+
+
+def test_a_long_text_scrolls_in_its_place_and_opens(tmp_path: Path, visit: Visiting) -> None:
+    page = visit(form(tmp_path, sheet()), "#task-1", viewport={"width": 390, "height": 850}).page
+    text = page.locator("#source-text")
+    whole = text.evaluate("node => node.scrollHeight")
+    assert text.evaluate("node => node.clientHeight") < 850 / 2 < whole
+    page.locator("#source .whole").click()
+    assert text.evaluate("node => node.clientHeight") == whole
+    assert not page.locator("#output .whole").is_visible()
+
+
+@pytest.mark.reference
+def test_published_arabic_passages_are_shown_as_they_are(tmp_path: Path, visit: Visiting, reference: Path) -> None:
+    lines = (reference / "passages" / "arabic_test.jsonl").read_text(encoding="utf-8").splitlines()[:5]
+    passages = [json.loads(line) for line in lines]
+    for number, passage in enumerate(passages):
+        mine = sheet("ar", 1, f"ar-{number}", (passage["title"], passage["text"], passage["summary"]))
+        page = visit(form(tmp_path, mine), "#task-1", viewport={"width": 390, "height": 850}).page
+        assert page.locator("#source-body").text_content() == f"0 {passage['text']}"
+        assert page.locator("#output-body").text_content() == f"0 {passage['summary']}"
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+# ---------------------------------------------------------------- hostile and blind
+
+ATTACK = (
+    "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> {{ 7 * 7 }} <!-- &amp; "
+    "\u202eevil\u2066 \x00\x1b \u2028 \ud800 ]]>"
+)
+SHOWN = re.sub("[\u202e\u2066\x00\x1b\ud800]", "\N{REPLACEMENT CHARACTER}", ATTACK)
+
+
+def hostile() -> Sheet:
+    scale = Scale("ordinal", (Level(0, f"0{ATTACK}"), Level(1, f"1{ATTACK}")))
+    name = "__proto__"
+    criterion = Criterion(name, scale, label=ATTACK, question=ATTACK)
+    rubric = Rubric(criterion, ATTACK, ATTACK, {0: LevelText(ATTACK, (ATTACK,))})
+    source = Source("s", "ar", ATTACK, ATTACK)
+    tasks = make_tasks("demo", [Output("o", "s", "g", "ar", ATTACK)], {"s": source})
+    return Sheet(f"d{ATTACK}", f"../{ATTACK}", "ar", tuple(tasks), {name: rubric})
+
+
+def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, hostile())
+    content = path.read_text(encoding="utf-8")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", content)
+    assert "\u2028" not in content.partition("application/json")[2]
+    assert "<script>window" not in content
+    seen = visit(path, "#task-1", viewport={"width": 390, "height": 850})
+    page = seen.page
+    assert page.locator("#output-body").text_content() == SHOWN
+    assert page.locator("#c0 legend").text_content() == SHOWN
+    page.locator("#c0 label").nth(1).click()
+    page.click("#next")
+    name, answers = downloaded(page)
+    assert re.fullmatch(r"[\w.-]+\.answers\.json", name)
+    [answer] = read(name, answers, CRITERIA)
+    assert answer.scores == {"__proto__": "1"}
+    assert answer.rater == f"../{ATTACK}".replace("\ud800", "\N{REPLACEMENT CHARACTER}")
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("img").count() == 0
+    assert seen.said == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_policy_forbids_everything_from_outside(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet()))
+    blocked = seen.page.evaluate("fetch('https://example.org/').then(() => 'loaded', (error) => error.name)")
+    assert blocked == "TypeError"
+    seen.page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = true'}))"
+    )
+    assert seen.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in words for words in seen.said)
