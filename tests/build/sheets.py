@@ -1,8 +1,12 @@
-"""Sheets to make forms of."""
+"""Sheets, forms made of them, and what comes back."""
 
 from __future__ import annotations
 
-from metal.build.tasks import Sheet, make_tasks
+from pathlib import Path
+from typing import Any
+
+from metal.build.forms.html_form import write
+from metal.build.tasks import Answer, Sheet, make_tasks
 from metal.judges.rubric import LevelText, Rubric
 from metal.records import Criterion, Output, Scale, Source
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
@@ -30,3 +34,20 @@ def sheet(language: str = "en", count: int = 3, rater: str = "", texts: tuple[st
         for n in range(count)
     ]
     return Sheet("demo", rater or f"{language}-1", language, tuple(make_tasks("demo", outputs, sources)), RUBRICS)
+
+
+def form(folder: Path, chosen: Sheet) -> Path:
+    """The file that this person is given."""
+    [(name, content)] = write([chosen])
+    (folder / name).write_bytes(content)
+    return folder / name
+
+
+def downloaded(page: Any, button: str = "#download") -> tuple[str, bytes]:
+    with page.expect_download() as download:
+        page.click(button)
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def scores(answers: list[Answer]) -> list[tuple[str, ...]]:
+    return [tuple(answer.scores.values()) for answer in answers]

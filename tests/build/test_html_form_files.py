@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -17,6 +18,13 @@ def test_nothing_tells_who_wrote_what() -> None:
     [(_, content)] = write([sheet()])
     assert b"secret" not in content
     assert content.count(sheet().tasks[0].task.encode()) == 1
+
+
+def test_the_script_holds_nothing_that_old_browsers_stumble_over() -> None:
+    [(_, content)] = write([sheet()])
+    script = content.decode().rpartition("<script>")[2]
+    assert '"use strict"' in script
+    assert re.findall(r"\?\.[\w(\[]|\?\?|[|&]{2}=|replaceChildren|replaceAll|\.at\(|hasOwn|/[uv]\b", script) == []
 
 
 def test_names_of_files_are_safe_and_their_own() -> None:

@@ -1,5 +1,6 @@
 "use strict";
-// What people and models wrote goes into the page as text only, never as markup.
+// What people and models wrote goes into the page as text only, never as markup. The language is that of 2018, since
+// one newer sign would leave an old phone with a page that does nothing.
 const $ = (id) => document.getElementById(id);
 const data = JSON.parse($("data").textContent);
 const count = data.tasks.length;
@@ -23,6 +24,11 @@ function make(tag, text, attributes = {}) {
   node.textContent = text;
   for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
   return node;
+}
+
+function fill(node, ...children) {
+  node.textContent = "";
+  node.append(...children);
 }
 
 const tasks = (number) => (number === 1 ? "1 task" : `${number} tasks`);
@@ -57,12 +63,12 @@ function adopt(found) {
   const places = new Map(data.tasks.map(({ task }, place) => [task, place]));
   const result = { taken: 0, unknown: 0, refused: 0 };
   for (const entry of found.answers) {
-    const place = places.get(entry?.task);
+    const place = places.get(entry && entry.task);
     if (place === undefined) {
       result.unknown += 1;
       continue;
     }
-    const given = new Map(Object.entries(entry.scores ?? {}).filter(([, score]) => score !== ""));
+    const given = new Map(Object.entries(entry.scores || {}).filter(([, score]) => score !== ""));
     const comment = typeof entry.comment === "string" ? entry.comment : "";
     const answer = answers[place];
     let taken = Boolean(comment);
@@ -70,7 +76,7 @@ function adopt(found) {
       if (!given.has(criterion.name)) return;
       const fits = allowed(criterion, given.get(criterion.name));
       if (fits) answer.scores[number] = given.get(criterion.name);
-      taken ||= fits;
+      taken = taken || fits;
       result.refused += !fits;
     });
     answer.comment = comment || answer.comment;

@@ -75,7 +75,8 @@ function showTasks() {
   if (left.length) $("first-unrated").href = `#task-${left[0] + 1}`;
   $("unfinished").hidden = true;
   $("by-hand").open = false;
-  $("list").replaceChildren(
+  fill(
+    $("list"),
     ...data.tasks.map((_, place) => {
       const line = document.createElement("li");
       const words = `Task ${place + 1}, ${stateWords[state(place)]}`;
@@ -117,18 +118,19 @@ function goToUnrated() {
   const left = unrated();
   if (!left.length) go(count);
   else if (left.length === 1 && left[0] === at) moveOn();
-  else go(left.find((place) => place > at) ?? left[0]);
+  else go(left.find((place) => place > at) || left[0]);
 }
 
 // ---------------------------------------------------------------- answering
 
-const fieldsetOf = (node) => node?.closest?.("fieldset");
+const fieldsetOf = (node) => node && node.closest("fieldset");
 const openQuestions = () => data.criteria.map((_, number) => number).filter((number) => !answers[at].scores[number]);
 
 // The question that digits answer: the one with the focus, else the first without an answer.
 function current() {
   const focused = fieldsetOf(document.activeElement);
-  return focused ? Number(focused.id.slice(1)) : (openQuestions()[0] ?? null);
+  const open = openQuestions();
+  return focused ? Number(focused.id.slice(1)) : open.length ? open[0] : null;
 }
 
 function mark() {
@@ -140,10 +142,10 @@ function mark() {
 // From a question to the next without an answer, or to the button that leads on.
 function moveOn(from = -1) {
   const open = openQuestions();
-  const number = open.find((one) => one > from) ?? open[0];
+  const number = [...open.filter((one) => one > from), ...open][0];
   const target = number === undefined ? $("next") : $(`c${number}`).querySelector("input");
   target.focus({ preventScroll: true });
-  (fieldsetOf(target) ?? target).scrollIntoView({ block: "nearest" });
+  (fieldsetOf(target) || target).scrollIntoView({ block: "nearest" });
 }
 
 function setScore(number, score) {
@@ -267,15 +269,15 @@ function askToDownload() {
 let before = null; // what was here before a file was loaded
 
 async function load(file) {
-  const problem = (words) => $("loading").replaceChildren(make("p", words, { class: "error" }));
+  const problem = (words) => fill($("loading"), make("p", words, { class: "error" }));
   let found;
   try {
-    found = JSON.parse(await file.text());
+    found = JSON.parse(await new Response(file).text());
   } catch {
     problem("This is no answers file. Choose the file that the download gave.");
     return;
   }
-  if (found?.metal !== "answers" || found.version !== 1 || !Array.isArray(found.answers)) {
+  if (!found || found.metal !== "answers" || found.version !== 1 || !Array.isArray(found.answers)) {
     problem("This is no answers file of a form like this.");
   } else if (found.rater !== data.rater || found.dataset !== data.dataset) {
     problem(`This file is not yours: it is by ${found.rater} about ${found.dataset}, this form is for ${data.rater} about ${data.dataset}.`);
@@ -292,14 +294,14 @@ function sayLoaded({ taken, unknown, refused }) {
   const words = [`Answers to ${tasks(taken)} were loaded.`];
   if (unknown) words.push(`${tasks(unknown)} of the file ${unknown === 1 ? "is" : "are"} not in this form and ${unknown === 1 ? "was" : "were"} left out.`);
   if (refused) words.push(`${refused} ${refused === 1 ? "score" : "scores"} not on the scale ${refused === 1 ? "was" : "were"} left out.`);
-  $("loading").replaceChildren(make("p", words.join(" ")));
+  fill($("loading"), make("p", words.join(" ")));
   $("undo").hidden = false;
 }
 
 function undo() {
   ({ answers, unsent } = before);
   $("undo").hidden = true;
-  $("loading").replaceChildren(make("p", "Your answers are again as they were before."));
+  fill($("loading"), make("p", "Your answers are again as they were before."));
   save();
   showTasks();
   showProgress();
@@ -307,9 +309,9 @@ function undo() {
 
 // ---------------------------------------------------------------- wiring
 
-data.criteria.forEach((_, number) => {
+data.criteria.forEach((criterion, number) => {
   for (const radio of document.getElementsByName(`c${number}`)) radio.addEventListener("change", () => setScore(number, radio.value));
-  $(`c${number}n`)?.addEventListener("input", (event) => readNumber(event.target, number));
+  if (!criterion.values.length) $(`c${number}n`).addEventListener("input", (event) => readNumber(event.target, number));
 });
 for (const button of document.querySelectorAll("button.clear")) {
   button.addEventListener("click", () => {
