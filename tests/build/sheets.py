@@ -51,3 +51,9 @@ def downloaded(page: Any, button: str = "#download") -> tuple[str, bytes]:
 
 def scores(answers: list[Answer]) -> list[tuple[str, ...]]:
     return [tuple(answer.scores.values()) for answer in answers]
+
+
+def turn_to(page: Any, view: str) -> None:
+    """To the view of the form of this address: guidelines, task-1, tasks."""
+    page.goto(page.url.split("#")[0] + f"#{view}")
+    page.locator(f"#view-{view.split('-')[0]}").wait_for()

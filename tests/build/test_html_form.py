@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from metal.build.forms.html_form import read
-from tests.build.sheets import CRITERIA, downloaded, form, scores, sheet
+from tests.build.sheets import CRITERIA, downloaded, form, scores, sheet, turn_to
 
 SAVED = "Saved on this device"
 Visiting = Callable[..., Any]
@@ -18,7 +18,6 @@ Visiting = Callable[..., Any]
 
 def again(seen: Any, path: Path, address: str = "") -> Any:
     """The form opened anew in the same browser, as on the next day."""
-    seen.page.wait_for_function("document.getElementById('saved').textContent.startsWith('Saved')")
     seen.page.wait_for_timeout(500)  # longer than saving is put off
     seen.page.close()
     seen.page = seen.context.new_page()
@@ -28,7 +27,7 @@ def again(seen: Any, path: Path, address: str = "") -> Any:
 
 
 def at_task(page: Any, number: int) -> None:
-    page.wait_for_function(f"document.getElementById('task-heading').textContent.startsWith('Task {number} of')")
+    page.locator("#task-heading", has_text=f"Task {number} of").wait_for()
 
 
 def rate_by_mouse(page: Any, quality: int, absent: int, fluency: str) -> None:
@@ -139,7 +138,7 @@ def test_a_number_off_the_scale_is_refused(tmp_path: Path, visit: Visiting) -> N
     page.fill("#c2n", "101")
     assert page.inner_text("#c2e") == "Write a number from 0 to 100."
     assert page.get_attribute("#c2n", "aria-invalid") == "true"
-    page.goto(page.url.split("#")[0] + "#tasks")
+    turn_to(page, "tasks")
     page.click("#download")
     assert scores(read("a", downloaded(page, "#anyway")[1], CRITERIA))[0] == ("", "", "")
 
@@ -152,7 +151,7 @@ def test_time_counts_while_somebody_is_there(tmp_path: Path, visit: Visiting) ->
     page.keyboard.press("n")
     at_task(page, 2)
     page.clock.run_for(600_000)  # gone for lunch: the two minutes in which a reader may sit still are counted
-    page.goto(page.url.split("#")[0] + "#tasks")
+    turn_to(page, "tasks")
     page.click("#download")
     seconds = [answer.seconds or 0 for answer in read("a", downloaded(page, "#anyway")[1], CRITERIA)]
     assert 9 <= seconds[0] <= 12
@@ -169,7 +168,7 @@ def test_the_pace_says_how_long_the_rest_takes(tmp_path: Path, visit: Visiting) 
         page.clock.run_for(90_000)
         for key in ("1", "0", "5", "Enter", "Enter"):
             page.keyboard.press(key)
-    page.goto(page.url.split("#")[0] + "#tasks")
+    turn_to(page, "tasks")
     assert page.inner_text("#pace") == "At your pace so far, about 6 min are left."
 
 
@@ -243,14 +242,14 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
     first = visit(path, "#task-1").page
     rate_by_mouse(first, 2, 0, "9")
     first.fill("#comment", "mine")
-    first.goto(first.url.split("#")[0] + "#tasks")
+    turn_to(first, "tasks")
     first.click("#download")
     content = downloaded(first, "#anyway")[1]
 
     seen = visit(path, "#task-2")
     page = seen.page
     rate_by_mouse(page, 1, 1, "5")
-    page.goto(page.url.split("#")[0] + "#tasks")
+    turn_to(page, "tasks")
     found = json.loads(content)
     found["answers"].append({"task": "tunknown", "scores": {}})
     found["answers"][2]["scores"]["task_quality"] = "7"
