@@ -57,6 +57,7 @@ def test_what_is_rated_by_mouse_comes_back(tmp_path: Path, visit: Visiting, lang
     at_task(page, 3)
     rate_by_mouse(page, 1, 0, "100")
     page.click("#next")
+    page.locator("#view-tasks").wait_for()
     assert "All tasks are rated" in page.inner_text("#summary")
     name, content = downloaded(page)
     assert name == f"{language}-1.answers.json"
@@ -125,6 +126,7 @@ def test_progress_and_what_is_left_are_told(tmp_path: Path, visit: Visiting) -> 
     page.locator("#c0 label").first.click()
     assert page.inner_text("#count") == "1 of 3 rated"
     page.get_by_role("link", name="All tasks and download").click()
+    page.locator("#view-tasks").wait_for()
     links = page.locator("#list a").evaluate_all("nodes => nodes.map((node) => node.getAttribute('aria-label'))")
     assert links == ["Task 1, rated", "Task 2, rated in part", "Task 3, not rated"]
     page.click("#first-unrated")
