@@ -44,6 +44,11 @@ def _pair(code: str) -> tuple[str, str] | None:
     return None
 
 
+def sides(code: str) -> tuple[str, str]:
+    """The languages of source and output: both of a pair, else the same twice."""
+    return _pair(code) or (code, code)
+
+
 def check_language(code: str, where: object) -> None:
     """Raises DataError when `code` is no language, with the code that was probably meant."""
     if is_language(code):

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import regex
 
-from metal.judges.lexical import LETTER, native_letters, terms_of
+from metal.judges.lexical import native_letters, terms_of
 
-_MARK = regex.compile(r"\p{M}")
+_LETTER = regex.compile(r"\p{L}\p{M}*")  # with what is written over and under it
 LEAST = 20  # letter groups; of a shorter text nothing is said
 AHEAD = 0.35  # natural logarithm, a letter group: how much better another language has to fit
 
@@ -56,11 +56,11 @@ class LanguageProfiles:
         those are compared.
         """
         native = native_letters(language)
-        mine = LETTER.sub(lambda letter: letter[0] if native.match(letter[0]) else " ", text)
-        in_script = len(terms_of(mine)) >= len(terms_of(_MARK.sub("", native.sub(" ", text))))
+        mine = _LETTER.sub(lambda letter: letter[0] if native.match(letter[0]) else " ", text)
+        foreign = _LETTER.sub(lambda letter: " " if native.match(letter[0]) else letter[0], text)
+        in_script = len(terms_of(mine)) >= len(terms_of(foreign))
         fits = self.fits(mine if in_script else text)
         best = max(fits, key=lambda one: fits[one], default=language)
         if language in fits and fits[best] - fits[language] > AHEAD:
             return best
         return "" if in_script else "?"
-

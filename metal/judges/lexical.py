@@ -25,10 +25,11 @@ from itertools import pairwise
 import langcodes
 import regex
 
+from metal.languages import sides
 from metal.records import Criterion, Output, Source
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
-LETTER = regex.compile(r"\p{L}")
+_LETTER = regex.compile(r"\p{L}")
 _NUMBER = regex.compile(r"\p{Nd}+")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
 # Scripts that CLDR names differently from Unicode's script property, or that mix several.
@@ -71,7 +72,7 @@ def measure(text: str, source: str, language: str) -> Surface:
     if not terms:
         return Surface(True, 0.0, 0.0, 0.0, 0.0, ())
     pairs = list(pairwise(terms))
-    letters = LETTER.findall(text)
+    letters = _LETTER.findall(text)
     native = native_letters(language).findall(text)
     source_numbers = set(_NUMBER.findall(source))
     return Surface(
@@ -98,8 +99,7 @@ def terms_of(text: str) -> list[str]:
 @lru_cache(maxsize=256)
 def native_letters(language: str) -> regex.Pattern[str]:
     """Letters of the script a language is written in; of a translation pair, of the target."""
-    code = language if langcodes.tag_is_valid(language) else language.rpartition("-")[2]
-    script = langcodes.Language.get(code).maximize().script or "Latn"
+    script = langcodes.Language.get(sides(language)[1]).maximize().script or "Latn"
     names = _SCRIPTS.get(script, script).split()
     return regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + r"&&\p{L}]", regex.V1)
 

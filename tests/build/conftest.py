@@ -10,6 +10,9 @@ from metal.build.tasks import Sheet, deal, make_tasks
 from metal.bundled import bundled
 from metal.judges.rubric import Rubric, rubrics_for
 from metal.records import Criterion, Level, Output, Scale, Source
+from tests.browser import browser, visit
+
+__all__ = ["browser", "visit"]
 
 QUALITY = (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good"))
 PRESENCE = (Level(0, "Absent"), Level(1, "Present"))

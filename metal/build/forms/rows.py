@@ -6,8 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-import langcodes
-
+from metal import languages
 from metal.build.tasks import Answer, Sheet, Task
 from metal.csv_cells import FORMULA_STARTS
 from metal.errors import DataError, UnknownName
@@ -62,10 +61,8 @@ def header(criteria: Iterable[str]) -> list[str]:
 
 def sides(language: str) -> tuple[tuple[str, str], tuple[str, str]]:
     """(language, direction) of the source and of the output: two languages for a pair such as `zh-ar`, else one."""
-    source, _, output = language.partition("-")
-    if langcodes.tag_is_valid(language):
-        source = output = language
-    return (source, text_direction(source)), (output, text_direction(language))
+    source, output = languages.sides(language)
+    return (source, text_direction(source)), (output, text_direction(output))
 
 
 def answers_from(name: str, rows: Iterable[Sequence[str]], criteria: Mapping[str, Criterion]) -> list[Answer]:

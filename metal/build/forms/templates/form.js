@@ -1,0 +1,379 @@
+// The screen and the keys; answers.js, which comes before in the same script, keeps the answers.
+
+// ---------------------------------------------------------------- what is on the screen
+
+function showProgress() {
+  const rated = count - unrated().length;
+  $("bar").value = rated;
+  $("count").textContent = `${rated} of ${count} rated`;
+  if (at !== null) document.title = `Task ${at + 1} of ${count}, rating form of ${data.rater}`;
+}
+
+function showText(node, text, side) {
+  node.textContent = text;
+  node.lang = side.lang;
+  node.dir = side.dir;
+}
+
+function showTask() {
+  const task = data.tasks[at];
+  const sides = data.languages[task.language];
+  $("task-heading").textContent = `Task ${at + 1} of ${count}`;
+  showText($("title"), task.title, sides.source);
+  showText($("source-body"), task.source, sides.source);
+  showText($("output-body"), task.text || "(The output is empty.)", task.text ? sides.output : { lang: "en", dir: "ltr" });
+  $("title").hidden = !task.title;
+  $("source").hidden = !task.title && !task.source;
+  for (const button of document.querySelectorAll("button.whole")) fold(button);
+  showAnswers();
+  $("previous").disabled = at === 0;
+}
+
+function showAnswers() {
+  const answer = answers[at];
+  data.criteria.forEach((criterion, number) => {
+    for (const radio of document.getElementsByName(`c${number}`)) radio.checked = radio.value === answer.scores[number];
+    const field = $(`c${number}n`);
+    if (field) {
+      field.value = answer.scores[number];
+      sayError(field, "");
+    }
+    showState(number);
+  });
+  if ($("comment").value !== answer.comment) $("comment").value = answer.comment;
+  mark();
+}
+
+function showState(number) {
+  const given = Boolean(answers[at].scores[number]);
+  $(`c${number}`).classList.toggle("answered", given);
+  const clear = $(`c${number}`).querySelector(".clear");
+  if (clear) clear.hidden = !given;
+}
+
+// A text longer than its place can be opened whole.
+function fold(button, open = false) {
+  const text = $(`${button.dataset.of}-text`);
+  text.classList.toggle("open", open);
+  text.scrollTop = 0;
+  button.hidden = !open && text.scrollHeight <= text.clientHeight + 4;
+  button.setAttribute("aria-expanded", String(open));
+  button.textContent = open ? "Show less" : "Show the whole text";
+}
+
+function showTasks() {
+  const left = unrated();
+  $("summary").textContent = left.length
+    ? `${count - left.length} of ${tasks(count)} rated on every question, ${left.length} still to do.`
+    : "All tasks are rated. Download your answers and send the file back.";
+  const times = answers.filter((answer, place) => isRated(place) && answer.seconds > 0).map(({ seconds }) => seconds);
+  const middle = times.sort((one, other) => one - other)[Math.floor(times.length / 2)];
+  const minutes = Math.max(1, Math.round((middle * left.length) / 60));
+  $("pace").textContent =
+    left.length && times.length >= 5 ? `At your pace so far, about ${minutes} min are left.` : "";
+  $("first-unrated").hidden = !left.length;
+  if (left.length) $("first-unrated").href = `#task-${left[0] + 1}`;
+  $("unfinished").hidden = true;
+  $("by-hand").open = false;
+  fill(
+    $("list"),
+    ...data.tasks.map((_, place) => {
+      const line = document.createElement("li");
+      const words = `Task ${place + 1}, ${stateWords[state(place)]}`;
+      line.append(make("a", place + 1, { href: `#task-${place + 1}`, class: `mark ${state(place)}`, "aria-label": words }));
+      return line;
+    }),
+  );
+}
+
+function showGuidelines() {
+  const left = unrated();
+  const begun = answers.some((answer, place) => answered(place) || answer.comment);
+  $("start").textContent = !begun ? "Start" : left.length ? `Go on with task ${left[0] + 1}` : "See all tasks";
+  $("start").href = !left.length ? "#tasks" : `#task-${left[0] + 1}`;
+}
+
+function show() {
+  tick();
+  const found = /^#task-(\d+)$/.exec(location.hash);
+  at = found && count ? Math.min(Math.max(Number(found[1]), 1), count) - 1 : null;
+  const view = at !== null ? "task" : location.hash === "#tasks" ? "tasks" : "guidelines";
+  for (const name of VIEWS) $(`view-${name}`).hidden = name !== view;
+  if (at !== null) $("to-rating").href = `#task-${at + 1}`;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash === (location.hash || "#guidelines")) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `Rating form of ${data.rater}`;
+  ({ guidelines: showGuidelines, task: showTask, tasks: showTasks })[view]();
+  showProgress();
+  return view;
+}
+
+function go(place) {
+  location.hash = place < count ? `#task-${place + 1}` : "#tasks";
+}
+
+function goToUnrated() {
+  const left = unrated();
+  if (!left.length) go(count);
+  else if (left.length === 1 && left[0] === at) moveOn();
+  else go(left.find((place) => place > at) || left[0]);
+}
+
+// ---------------------------------------------------------------- answering
+
+const fieldsetOf = (node) => node && node.closest("fieldset");
+const openQuestions = () => data.criteria.map((_, number) => number).filter((number) => !answers[at].scores[number]);
+
+// The question that digits answer: the one with the focus, else the first without an answer.
+function current() {
+  const focused = fieldsetOf(document.activeElement);
+  const open = openQuestions();
+  return focused ? Number(focused.id.slice(1)) : open.length ? open[0] : null;
+}
+
+function mark() {
+  if (at === null) return;
+  const number = current();
+  for (const fieldset of document.querySelectorAll("fieldset")) fieldset.classList.toggle("here", fieldset.id === `c${number}`);
+}
+
+// From a question to the next without an answer, or to the button that leads on.
+function moveOn(from = -1) {
+  const open = openQuestions();
+  const number = [...open.filter((one) => one > from), ...open][0];
+  const target = number === undefined ? $("next") : $(`c${number}`).querySelector("input");
+  target.focus({ preventScroll: true });
+  (fieldsetOf(target) || target).scrollIntoView({ block: "nearest" });
+}
+
+function setScore(number, score) {
+  if (answers[at].scores[number] === score) return;
+  answers[at].scores[number] = score;
+  showState(number);
+  changed();
+}
+
+function sayError(field, words) {
+  $(field.getAttribute("aria-describedby")).textContent = words;
+  if (words) field.setAttribute("aria-invalid", "true");
+  else field.removeAttribute("aria-invalid");
+}
+
+function readNumber(field, number) {
+  const criterion = data.criteria[number];
+  const blankField = !field.value && !field.validity.badInput;
+  const fits = allowed(criterion, field.value);
+  const wanted = criterion.low === null ? "Write a number." : `Write a number from ${criterion.low} to ${criterion.high}.`;
+  sayError(field, fits || blankField ? "" : wanted);
+  setScore(number, fits ? field.value : "");
+}
+
+function chooseByDigit(digit) {
+  const number = current();
+  if (number === null) {
+    tell("Every question is answered. Go to a question with Tab to change its answer.");
+    return;
+  }
+  const { keys, values } = data.criteria[number];
+  const place = keys.indexOf(digit);
+  if (place < 0) {
+    tell(values.length ? `No answer has the key ${digit} here.` : "Write a number in the field of this question.");
+    return;
+  }
+  $(`c${number}l${place}`).checked = true;
+  setScore(number, values[place]);
+  moveOn(number);
+}
+
+function tell(words) {
+  $("told").textContent = words;
+}
+
+function toggleKeys() {
+  $("keys").open = !$("keys").open;
+  if ($("keys").open) $("keys").querySelector("summary").focus();
+}
+
+const shortcuts = new Map([
+  ["n", () => go(at + 1)],
+  ["Enter", () => go(at + 1)],
+  ["p", () => at && go(at - 1)],
+  ["u", goToUnrated],
+  ["?", toggleKeys],
+  ["؟", toggleKeys],
+]);
+
+// What a key writes; where that is no Latin letter or digit, what stands on the key in that place elsewhere.
+function keyName(event) {
+  if (event.key.length > 1) return event.key;
+  if (/[a-z0-9?]/i.test(event.key) || event.shiftKey) return event.key.toLowerCase();
+  const place = /^(?:Key([NPU])|Digit(\d)|Numpad(\d))$/.exec(event.code);
+  return place ? place.slice(1).find(Boolean).toLowerCase() : event.key;
+}
+
+function onKey(event) {
+  alive = performance.now();
+  if (at === null || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const node = event.target;
+  if (node.matches("textarea")) {
+    if (event.key === "Escape") $("task-heading").focus();
+    return;
+  }
+  if (node.matches("input[type=number]")) {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    moveOn(current());
+    return;
+  }
+  if (event.key === "Enter" && node.matches("a, button, summary")) return;
+  const name = keyName(event);
+  const action = /^[0-9]$/.test(name) ? () => chooseByDigit(name) : shortcuts.get(name);
+  if (!action) return;
+  event.preventDefault();
+  tell("");
+  action();
+}
+
+// ---------------------------------------------------------------- answers out and in
+
+function download() {
+  tick();
+  const url = URL.createObjectURL(new Blob([fileText()], { type: "application/json" }));
+  const link = make("a", "", { href: url, download: data.file });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
+  unsent = false;
+  save();
+  $("unfinished").hidden = true;
+  $("sent").textContent = `${data.file} was given to your browser to save. Find it among your downloads and send it back.`;
+}
+
+const fileText = () => `${JSON.stringify(answersFile(), null, 1)}\n`;
+
+function askToDownload() {
+  const left = unrated().length;
+  if (!left) {
+    download();
+    return;
+  }
+  $("sent").textContent = "";
+  $("unfinished").hidden = false;
+  $("unfinished").querySelector("p").textContent =
+    `${left} of ${tasks(count)} ${left === 1 ? "is" : "are"} not rated on every question. You can download what there is, and go on and download again later.`;
+}
+
+let before = null; // what was here before a file was loaded
+
+async function load(file) {
+  const problem = (words) => fill($("loading"), make("p", words, { class: "error" }));
+  let found;
+  try {
+    found = JSON.parse(await new Response(file).text());
+  } catch {
+    problem("This is no answers file. Choose the file that the download gave.");
+    return;
+  }
+  if (!found || found.metal !== "answers" || found.version !== 1 || !Array.isArray(found.answers)) {
+    problem("This is no answers file of a form like this.");
+  } else if (found.rater !== data.rater || found.dataset !== data.dataset) {
+    problem(`This file is not yours: it is by ${found.rater} about ${found.dataset}, this form is for ${data.rater} about ${data.dataset}.`);
+  } else {
+    before = { answers: JSON.parse(JSON.stringify(answers)), unsent };
+    sayLoaded(adopt(found));
+  }
+}
+
+function sayLoaded({ taken, unknown, refused }) {
+  changed();
+  save();
+  showTasks();
+  const words = [`Answers to ${tasks(taken)} were loaded.`];
+  if (unknown) words.push(`${tasks(unknown)} of the file ${unknown === 1 ? "is" : "are"} not in this form and ${unknown === 1 ? "was" : "were"} left out.`);
+  if (refused) words.push(`${refused} ${refused === 1 ? "score" : "scores"} not on the scale ${refused === 1 ? "was" : "were"} left out.`);
+  fill($("loading"), make("p", words.join(" ")));
+  $("undo").hidden = false;
+}
+
+function undo() {
+  ({ answers, unsent } = before);
+  $("undo").hidden = true;
+  fill($("loading"), make("p", "Your answers are again as they were before."));
+  save();
+  showTasks();
+  showProgress();
+}
+
+// ---------------------------------------------------------------- wiring
+
+data.criteria.forEach((criterion, number) => {
+  for (const radio of document.getElementsByName(`c${number}`)) radio.addEventListener("change", () => setScore(number, radio.value));
+  if (!criterion.values.length) $(`c${number}n`).addEventListener("input", (event) => readNumber(event.target, number));
+});
+for (const button of document.querySelectorAll("button.clear")) {
+  button.addEventListener("click", () => {
+    setScore(Number(button.dataset.of), "");
+    showAnswers();
+    fieldsetOf(button).querySelector("input").focus();
+  });
+}
+for (const button of document.querySelectorAll("button.whole")) {
+  button.addEventListener("click", () => fold(button, button.getAttribute("aria-expanded") !== "true"));
+}
+$("questions").addEventListener("submit", (event) => event.preventDefault());
+$("comment").addEventListener("input", (event) => {
+  answers[at].comment = event.target.value;
+  changed();
+});
+$("previous").addEventListener("click", () => go(at - 1));
+$("next").addEventListener("click", () => go(at + 1));
+$("unrated").addEventListener("click", goToUnrated);
+$("download").addEventListener("click", askToDownload);
+$("anyway").addEventListener("click", download);
+$("by-hand").addEventListener("toggle", () => ($("as-text").value = $("by-hand").open ? fileText() : ""));
+$("load").addEventListener("change", async (event) => {
+  if (event.target.files.length) await load(event.target.files[0]);
+  event.target.value = "";
+});
+$("undo").addEventListener("click", undo);
+document.addEventListener("keydown", onKey);
+for (const kind of ["focusin", "focusout", "change"]) document.addEventListener(kind, () => setTimeout(mark));
+for (const kind of ["pointerdown", "pointermove", "wheel", "touchstart", "scroll"]) {
+  document.addEventListener(kind, () => (alive = performance.now()), { capture: true, passive: true });
+}
+setInterval(tick, 1000);
+addEventListener("hashchange", () => {
+  const view = show();
+  saveSoon();
+  scrollTo(0, 0);
+  $(`${view}-heading`).focus({ preventScroll: true });
+});
+document.addEventListener("visibilitychange", () => {
+  tick();
+  if (document.hidden) save();
+});
+addEventListener("pagehide", save);
+addEventListener("beforeunload", (event) => {
+  save();
+  if (!unsent) return;
+  event.preventDefault();
+  event.returnValue = "";
+});
+// The same form in another tab: its answers are the newer ones.
+addEventListener("storage", (event) => {
+  if (event.key !== KEY || !event.newValue) return;
+  restore(event.newValue);
+  show();
+});
+
+try {
+  restore(localStorage.getItem(KEY));
+} catch {
+  storing = false; // a browser may forbid even to look; saving says so
+}
+save();
+show();
+document.body.dataset.ready = "";

@@ -1,0 +1,283 @@
+"""The rating form in a real browser: what people rate comes back as they rated it, whatever the texts hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.build.forms.html_form import read
+from tests.build.sheets import CRITERIA, downloaded, form, scores, sheet, turn_to
+
+SAVED = "Saved on this device"
+Visiting = Callable[..., Any]
+
+
+def again(seen: Any, path: Path, address: str = "") -> Any:
+    """The form opened anew in the same browser, as on the next day."""
+    seen.page.wait_for_timeout(500)  # longer than saving is put off
+    seen.page.close()
+    seen.page = seen.context.new_page()
+    seen.page.on("console", lambda message: seen.said.append(message.text))
+    seen.page.on("pageerror", lambda error: seen.said.append(str(error)))
+    seen.page.goto(path.resolve().as_uri() + address)
+    seen.page.wait_for_selector("body[data-ready]")
+    return seen.page
+
+
+def at_task(page: Any, number: int) -> None:
+    page.locator("#task-heading", has_text=f"Task {number} of").wait_for()
+
+
+def rate_by_mouse(page: Any, quality: int, absent: int, fluency: str) -> None:
+    page.locator("#c0 label").nth(quality).click()
+    page.locator("#c1 label").nth(absent).click()
+    page.locator("#c2 input").fill(fluency)
+
+
+# ---------------------------------------------------------------- rating
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_what_is_rated_by_mouse_comes_back(tmp_path: Path, visit: Visiting, language: str) -> None:
+    mine = sheet(language)
+    path = form(tmp_path, mine)
+    seen = visit(path)
+    page = seen.page
+    page.click("#start")
+    rate_by_mouse(page, 2, 0, "80")
+    page.fill("#comment", "n1 جيد 好")
+    page.click("#next")
+    at_task(page, 2)
+    rate_by_mouse(page, 0, 1, "0.5")
+    page.click("#next")
+    at_task(page, 3)
+    rate_by_mouse(page, 1, 0, "100")
+    page.click("#next")
+    page.locator("#view-tasks").wait_for()
+    assert "All tasks are rated" in page.inner_text("#summary")
+    name, content = downloaded(page)
+    assert name == f"{language}-1.answers.json"
+    answers = read(name, content, CRITERIA)
+    assert scores(answers) == [("2", "0", "80"), ("0", "1", "0.5"), ("1", "0", "100")]
+    assert list(answers[0].scores) == list(CRITERIA)
+    assert [answer.task for answer in answers] == [task.task for task in mine.tasks]
+    assert [answer.comment for answer in answers] == ["n1 جيد 好", "", ""]
+    assert {answer.rater for answer in answers} == {f"{language}-1"}
+    assert answers[1].where == f"{name} answer 2"
+    assert seen.said == []
+    assert {url.partition("#")[0] for url in seen.requests if not url.startswith("blob:")} == {path.resolve().as_uri()}
+
+
+def type_in_arabic(page: Any, key: str, code: str) -> None:
+    """A key of a keyboard with Arabic letters and digits."""
+    options = {"key": key, "code": code, "bubbles": True}
+    page.evaluate("options => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', options))", options)
+
+
+def test_what_is_rated_by_keyboard_comes_back(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet()), "#task-1")
+    page, keys = seen.page, seen.page.keyboard
+    keys.press("1")
+    keys.press("0")
+    keys.type("77")
+    keys.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "next"
+    keys.press("Enter")
+    at_task(page, 2)
+    assert page.evaluate("document.activeElement.id") == "task-heading"
+    page.focus("#comment")
+    keys.type("n p u 2 ?")
+    assert page.inner_text("#task-heading") == "Task 2 of 3"
+    keys.press("Escape")
+    type_in_arabic(page, "٢", "Digit2")
+    keys.press("9")
+    assert page.inner_text("#told") == "No answer has the key 9 here."
+    type_in_arabic(page, "ع", "KeyU")
+    at_task(page, 3)
+    keys.press("p")
+    at_task(page, 2)
+    keys.press("?")
+    assert page.locator("#keys dl").is_visible()
+    keys.press("?")
+    assert not page.locator("#keys dl").is_visible()
+    page.focus("#c0l2")
+    keys.press("ArrowUp")
+    keys.press("n")
+    at_task(page, 3)
+    keys.press("n")
+    page.wait_for_selector("#unfinished", state="hidden")
+    page.click("#download")
+    assert "2 of 3 tasks are not rated" in page.inner_text("#unfinished")
+    answers = read("a", downloaded(page, "#anyway")[1], CRITERIA)
+    assert scores(answers) == [("1", "0", "77"), ("1", "", ""), ("", "", "")]
+    assert answers[1].comment == "n p u 2 ?"
+    assert seen.said == []
+
+
+def test_progress_and_what_is_left_are_told(tmp_path: Path, visit: Visiting) -> None:
+    page = visit(form(tmp_path, sheet()), "#task-1").page
+    rate_by_mouse(page, 0, 0, "1")
+    page.click("#next")
+    at_task(page, 2)
+    page.locator("#c0 label").first.click()
+    assert page.inner_text("#count") == "1 of 3 rated"
+    page.get_by_role("link", name="All tasks and download").click()
+    page.locator("#view-tasks").wait_for()
+    links = page.locator("#list a").evaluate_all("nodes => nodes.map((node) => node.getAttribute('aria-label'))")
+    assert links == ["Task 1, rated", "Task 2, rated in part", "Task 3, not rated"]
+    page.click("#first-unrated")
+    at_task(page, 2)
+    page.locator("#c0 .clear").click()
+    assert page.locator("#c0 input:checked").count() == 0
+    page.click("#unrated")
+    at_task(page, 3)
+
+
+def test_a_number_off_the_scale_is_refused(tmp_path: Path, visit: Visiting) -> None:
+    page = visit(form(tmp_path, sheet()), "#task-1").page
+    page.fill("#c2n", "101")
+    assert page.inner_text("#c2e") == "Write a number from 0 to 100."
+    assert page.get_attribute("#c2n", "aria-invalid") == "true"
+    turn_to(page, "tasks")
+    page.click("#download")
+    assert scores(read("a", downloaded(page, "#anyway")[1], CRITERIA))[0] == ("", "", "")
+
+
+def test_time_counts_while_somebody_is_there(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet()))
+    seen.page.clock.install()
+    page = again(seen, tmp_path / "en-1.html", "#task-1")
+    page.clock.run_for(10_000)
+    page.keyboard.press("n")
+    at_task(page, 2)
+    page.clock.run_for(600_000)  # gone for lunch: the two minutes in which a reader may sit still are counted
+    turn_to(page, "tasks")
+    page.click("#download")
+    seconds = [answer.seconds or 0 for answer in read("a", downloaded(page, "#anyway")[1], CRITERIA)]
+    assert 9 <= seconds[0] <= 12
+    assert 118 <= seconds[1] <= 123
+    assert seconds[2] == 0
+
+
+def test_the_pace_says_how_long_the_rest_takes(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet(count=9)))
+    seen.page.clock.install()
+    page = again(seen, tmp_path / "en-1.html", "#task-1")
+    for number in range(1, 6):
+        at_task(page, number)
+        page.clock.run_for(90_000)
+        for key in ("1", "0", "5", "Enter", "Enter"):
+            page.keyboard.press(key)
+    turn_to(page, "tasks")
+    assert page.inner_text("#pace") == "At your pace so far, about 6 min are left."
+
+
+# ---------------------------------------------------------------- keeping answers
+
+
+def test_answers_are_there_again(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, sheet())
+    seen = visit(path, "#task-2")
+    rate_by_mouse(seen.page, 1, 1, "50")
+    seen.page.fill("#comment", "later")
+    page = again(seen, path, "#task-2")
+    assert page.locator("#c0l1").is_checked()
+    assert page.locator("#c1l1").is_checked()
+    assert page.input_value("#c2n") == "50"
+    assert page.input_value("#comment") == "later"
+    assert page.inner_text("#count") == "1 of 3 rated"
+    assert again(seen, path).inner_text("#start") == "Go on with task 1"
+    other = form(tmp_path, sheet(rater="en-2"))
+    assert again(seen, other).inner_text("#count") == "0 of 3 rated"
+
+
+def test_two_tabs_show_the_same(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet()), "#task-1")
+    other = seen.context.new_page()
+    other.goto(seen.page.url)
+    rate_by_mouse(seen.page, 1, 0, "12")
+    other.get_by_text("1 of 3 rated").wait_for()
+    assert other.input_value("#c2n") == "12"
+
+
+def closing_is_asked_about(page: Any) -> bool:
+    """Whether the browser asks before it closes the page; if so, the page stays."""
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: asked.append(dialog.type))
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    page.click("h1:visible")  # browsers ask only where somebody has touched the page
+    page.close(run_before_unload=True)
+    page.context.new_page().wait_for_timeout(500)
+    assert page.is_closed() == (not asked)
+    return asked == ["beforeunload"]
+
+
+def test_leaving_is_asked_about_only_with_answers_that_are_in_no_file(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, sheet(count=1))
+    seen = visit(path, "#task-1")
+    rate_by_mouse(seen.page, 0, 0, "1")
+    page = again(seen, path, "#tasks")
+    assert closing_is_asked_about(page)
+    downloaded(page)
+    assert not closing_is_asked_about(page)
+
+
+def test_a_browser_without_storage_is_said_to_be_one(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, sheet(count=1))
+    seen = visit(path)
+    seen.context.add_init_script(
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
+    )
+    page = again(seen, path, "#task-1")
+    assert "cannot keep your answers" in page.inner_text("#warning")
+    rate_by_mouse(page, 2, 1, "3")
+    page.click("#next")
+    assert scores(read("a", downloaded(page)[1], CRITERIA)) == [("2", "1", "3")]
+    assert SAVED not in page.inner_text("#saved").replace("Not saved", "")
+    assert seen.said == []
+
+
+def load(page: Any, content: bytes) -> str:
+    page.locator("#loading").evaluate("node => node.replaceChildren()")
+    page.set_input_files("#load", {"name": "x.json", "mimeType": "application/json", "buffer": content})
+    page.wait_for_selector("#loading p")
+    return str(page.inner_text("#loading"))
+
+
+def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, sheet())
+    first = visit(path, "#task-1").page
+    rate_by_mouse(first, 2, 0, "9")
+    first.fill("#comment", "mine")
+    turn_to(first, "tasks")
+    first.click("#download")
+    content = downloaded(first, "#anyway")[1]
+
+    seen = visit(path, "#task-2")
+    page = seen.page
+    rate_by_mouse(page, 1, 1, "5")
+    turn_to(page, "tasks")
+    found = json.loads(content)
+    found["answers"].append({"task": "tunknown", "scores": {}})
+    found["answers"][2]["scores"]["task_quality"] = "7"
+    words = load(page, json.dumps(found).encode())
+    assert words.startswith("Answers to 1 task were loaded.")
+    assert "1 task of the file is not in this form" in words
+    assert "1 score not on the scale was left out" in words
+    assert page.inner_text("#count") == "2 of 3 rated"
+    page.click("#download")
+    answers = read("a", downloaded(page, "#anyway")[1], CRITERIA)
+    assert scores(answers) == [("2", "0", "9"), ("1", "1", "5"), ("", "", "")]
+    assert answers[0].comment == "mine"
+    page.click("#undo")
+    assert page.inner_text("#count") == "1 of 3 rated"
+    for wrong in (b"{", b"[]", b"null", b'{"metal": "dataset"}', b'{"metal": "answers", "version": 1}'):
+        assert "no answers file" in load(page, wrong)
+    assert "not yours" in load(page, json.dumps(found | {"rater": "<b>en-2"}).encode())
+    assert "not yours" in load(page, json.dumps(found | {"dataset": "other"}).encode())
+    assert page.inner_text("#count") == "1 of 3 rated"
+    assert seen.said == []

@@ -1,0 +1,147 @@
+"""How the form looks, on a phone and a desk, in both directions of writing, and with texts that attack it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.build.forms.html_form import read
+from metal.build.tasks import Sheet, make_tasks
+from metal.judges.rubric import LevelText, Rubric
+from metal.records import Criterion, Level, Output, Scale, Source
+from tests.build.sheets import CRITERIA, downloaded, form, sheet, turn_to
+
+Visiting = Callable[..., Any]
+SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
+
+
+@pytest.mark.parametrize(("width", "scheme"), SIZES)
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_it_fits_and_axe_finds_nothing(tmp_path: Path, visit: Visiting, language: str, width: int, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    path = form(tmp_path, sheet(language))
+    seen = visit(path, viewport={"width": width, "height": 850}, color_scheme=scheme, bypass_csp=True)
+    page = seen.page
+    for view in ("guidelines", "task-1", "tasks"):
+        turn_to(page, view)
+        if view == "task-1":
+            page.locator("#c0 label").first.click()
+            page.locator("#c0 summary").click()
+            page.fill("#c2n", "-1")
+        if view == "tasks":
+            page.click("#download")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert dark == ("rgb(21, 23, 28)" if scheme == "dark" else "rgb(255, 255, 255)")
+    assert seen.said == []
+
+
+@pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl")])
+def test_texts_run_their_way_on_a_page_that_runs_from_the_left(
+    tmp_path: Path, visit: Visiting, language: str, direction: str
+) -> None:
+    path = form(tmp_path, sheet(language))
+    page = visit(path, "#task-1", viewport={"width": 1280, "height": 800}).page
+    for node in ("#title", "#source-body", "#output-body"):
+        assert page.get_attribute(node, "lang") == language
+        assert page.evaluate(f"getComputedStyle(document.querySelector('{node}')).direction") == direction
+    assert page.evaluate("getComputedStyle(document.body).direction") == "ltr"
+    gaps = page.evaluate(
+        """() => {
+          const range = document.createRange();
+          range.selectNodeContents(document.getElementById("output-body"));
+          const [words, panel] = [range, document.getElementById("output")].map((one) => one.getBoundingClientRect());
+          return [words.left - panel.left, panel.right - words.right];
+        }"""
+    )
+    assert (gaps[0] < 40 < gaps[1]) == (direction == "ltr")
+    source, output = (page.locator(node).bounding_box() for node in ("#source", "#output"))
+    assert source["y"] == output["y"]
+    assert source["x"] + source["width"] < output["x"]
+    page.set_viewport_size({"width": 390, "height": 850})
+    source, output = (page.locator(node).bounding_box() for node in ("#source", "#output"))
+    assert source["x"] == output["x"]
+    assert source["y"] + source["height"] < output["y"]
+
+
+def test_a_long_text_scrolls_in_its_place_and_opens(tmp_path: Path, visit: Visiting) -> None:
+    page = visit(form(tmp_path, sheet()), "#task-1", viewport={"width": 390, "height": 850}).page
+    text = page.locator("#source-text")
+    whole = text.evaluate("node => node.scrollHeight")
+    assert text.evaluate("node => node.clientHeight") < 850 / 2 < whole
+    page.locator("#source .whole").click()
+    assert text.evaluate("node => node.clientHeight") == whole
+    assert not page.locator("#output .whole").is_visible()
+
+
+@pytest.mark.reference
+def test_published_arabic_passages_are_shown_as_they_are(tmp_path: Path, visit: Visiting, reference: Path) -> None:
+    lines = (reference / "passages" / "arabic_test.jsonl").read_text(encoding="utf-8").splitlines()[:5]
+    passages = [json.loads(line) for line in lines]
+    for number, passage in enumerate(passages):
+        mine = sheet("ar", 1, f"ar-{number}", (passage["title"], passage["text"], passage["summary"]))
+        page = visit(form(tmp_path, mine), "#task-1", viewport={"width": 390, "height": 850}).page
+        assert page.locator("#source-body").text_content() == f"0 {passage['text']}"
+        assert page.locator("#output-body").text_content() == f"0 {passage['summary']}"
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+# ---------------------------------------------------------------- hostile and blind
+
+ATTACK = (
+    "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> {{ 7 * 7 }} <!-- &amp; "
+    "\u202eevil\u2066 \x00\x1b \u2028 \ud800 ]]>"
+)
+SHOWN = re.sub("[\u202e\u2066\x00\x1b\ud800]", "\N{REPLACEMENT CHARACTER}", ATTACK)
+
+
+def hostile() -> Sheet:
+    scale = Scale("ordinal", (Level(0, f"0{ATTACK}"), Level(1, f"1{ATTACK}")))
+    name = "__proto__"
+    criterion = Criterion(name, scale, label=ATTACK, question=ATTACK)
+    rubric = Rubric(criterion, ATTACK, ATTACK, {0: LevelText(ATTACK, (ATTACK,))})
+    source = Source("s", "ar", ATTACK, ATTACK)
+    tasks = make_tasks("demo", [Output("o", "s", "g", "ar", ATTACK)], {"s": source})
+    return Sheet(f"d{ATTACK}", f"../{ATTACK}", "ar", tuple(tasks), {name: rubric})
+
+
+def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, visit: Visiting) -> None:
+    path = form(tmp_path, hostile())
+    content = path.read_text(encoding="utf-8")
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", content)
+    assert "\u2028" not in content.partition("application/json")[2]
+    assert "<script>window" not in content
+    seen = visit(path, "#task-1", viewport={"width": 390, "height": 850})
+    page = seen.page
+    assert page.locator("#output-body").text_content() == SHOWN
+    assert page.locator("#c0 legend").text_content() == SHOWN
+    page.locator("#c0 label").nth(1).click()
+    page.click("#next")
+    name, answers = downloaded(page)
+    assert re.fullmatch(r"[\w.-]+\.answers\.json", name)
+    [answer] = read(name, answers, CRITERIA)
+    assert answer.scores == {"__proto__": "1"}
+    assert answer.rater == f"../{ATTACK}".replace("\ud800", "\N{REPLACEMENT CHARACTER}")
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("img").count() == 0
+    assert seen.said == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_policy_forbids_everything_from_outside(tmp_path: Path, visit: Visiting) -> None:
+    seen = visit(form(tmp_path, sheet()))
+    blocked = seen.page.evaluate("fetch('https://example.org/').then(() => 'loaded', (error) => error.name)")
+    assert blocked == "TypeError"
+    seen.page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = true'}))"
+    )
+    assert seen.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in words for words in seen.said)
