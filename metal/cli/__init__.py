@@ -19,6 +19,7 @@ from metal.cli.audit import audit
 from metal.cli.check import check
 from metal.cli.compare import compare
 from metal.cli.export import export
+from metal.cli.generate import generate
 from metal.cli.import_ import import_
 from metal.cli.judge import judge
 from metal.cli.judges import judges
@@ -44,7 +45,7 @@ def metal() -> None:
     """
 
 
-for verb in (sample, import_, check, judge, judges, prompt, audit, report, compare, export):
+for verb in (sample, generate, import_, check, judge, judges, prompt, audit, report, compare, export):
     metal.add_command(verb)
 
 

@@ -143,7 +143,7 @@ def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mappi
     for key, value in known.items():
         whole = value if isinstance(value, list) else [value]
         default = kind.__dataclass_fields__[key].default
-        wanted = int if type(default) is int else str
+        wanted = type(default) if type(default) in (int, bool) else str
         if not all(type(one) is wanted for one in whole) or not isinstance(settings.get("dataset"), str):
             raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with --out")
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}

@@ -20,30 +20,22 @@ SETTLED = ("prompt", "prompts")
 @options.names("--criteria", "-c", what="Criteria; default all.")
 @options.names("--languages", "-l", what="Languages; default all.")
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder. [default: runs/DATASET-judges]")
-@click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was stopped.")
-@click.option("--dry-run", is_flag=True, help="Show calls, tokens, cost, time and the first prompt; send nothing.")
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the run has cost more.")
-@click.option("--ask/--yes", default=None, help="Ask before spending. [default: ask in a terminal]")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Make at most N calls; resume for the rest.")
+@options.resume
+@options.dry_run
+@options.max_cost
+@options.ask
+@options.limit
 @click.option(
     "--sample", type=click.IntRange(min=1), default=None, metavar="N", help="Judge N outputs, drawn evenly by language."
 )
 @click.option("--repeat", type=click.IntRange(1, 50), default=1, metavar="K", help="Ask K times, for self-agreement.")
-@click.option(
-    "--reask",
-    type=click.IntRange(0, 5),
-    default=1,
-    show_default=True,
-    help="How often to ask again after a reply without a verdict.",
-)
-@click.option(
-    "--reuse", type=click.Path(path_type=Path), multiple=True, metavar="RUN", help="Take its answers, unpaid."
-)
-@click.option("--prompts", type=click.Path(path_type=Path), multiple=True, metavar="DIR", help="Your own prompts.")
+@options.reask
+@options.reuse
+@options.prompts
 @click.option("--prompt-language", default="", metavar="CODE", help="Language of the prompts. [default: English]")
 @options.names("--flip", what="Criteria whose rubric scores the other way round than the dataset.")
-@click.option("--base-url", default="", metavar="URL", help="Where openai-compatible: models are.")
-@click.option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Calls in flight. [default: 16]")
+@options.base_url
+@options.concurrency
 @options.seed
 @options.force
 def judge(

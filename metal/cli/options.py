@@ -24,6 +24,36 @@ def _split(context: click.Context, option: click.Parameter, values: tuple[str, .
 
 
 seed = click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all randomness.")
+resume = click.option(
+    "--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was stopped."
+)
+dry_run = click.option(
+    "--dry-run", is_flag=True, help="Show calls, tokens, cost, time and the first prompt; send nothing."
+)
+max_cost = click.option(
+    "--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Stop before the run has cost more."
+)
+ask = click.option("--ask/--yes", default=None, help="Ask before spending. [default: ask in a terminal]")
+limit = click.option(
+    "--limit", type=click.IntRange(min=1), metavar="N", help="Make at most N calls; resume for the rest."
+)
+reuse = click.option(
+    "--reuse", type=click.Path(path_type=Path), multiple=True, metavar="RUN", help="Take its answers, unpaid."
+)
+prompts = click.option(
+    "--prompts", type=click.Path(path_type=Path), multiple=True, metavar="DIR", help="Your own prompts."
+)
+base_url = click.option("--base-url", default="", metavar="URL", help="Where openai-compatible: models are.")
+concurrency = click.option(
+    "--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Calls in flight. [default: 16]"
+)
+reask = click.option(
+    "--reask",
+    type=click.IntRange(0, 5),
+    default=1,
+    show_default=True,
+    help="How often to ask again after a reply without an answer.",
+)
 bootstrap = click.option(
     "--bootstrap",
     "resamples",

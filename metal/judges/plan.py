@@ -173,12 +173,12 @@ def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
 def choose_outputs(
     outputs: Mapping[str, Output], languages: Sequence[str] = (), sample: int = 0, seed: int = 0
 ) -> list[Output]:
-    """The outputs of the languages, all, or a seeded sample that takes as evenly as it can from each language."""
+    """The outputs of the languages that are to be rated; all, or a seeded sample, as even over languages as can be."""
     known = sorted({output.language for output in outputs.values()})
     for language in languages:
         if language not in known:
             raise UnknownName("language", language, known)
-    chosen = [output for output in outputs.values() if not languages or output.language in languages]
+    chosen = [one for one in outputs.values() if one.chosen and (not languages or one.language in languages)]
     if not sample or sample >= len(chosen):
         return chosen
     rng = np.random.default_rng(seed)

@@ -114,7 +114,7 @@ class Prompt:
         """Eight hex digits of what the prompt says on a criterion, whatever the language and the texts."""
         for has_source in (True, False):  # a fault shows here, before anything is sent
             self._frame(criterion, "", has_source)
-        written = [self.template.system, self.template.user, _variables(self.rubrics[criterion])]
+        written = [self.template.system, self.template.user, rubric_variables(self.rubrics[criterion])]
         return blake2b(json.dumps(written, sort_keys=True).encode(), digest_size=4).hexdigest()
 
     def write(self, criterion: str, language: str, source: str, output: str) -> Message:
@@ -136,7 +136,7 @@ class Prompt:
         return known
 
     def _render(self, criterion: str, language: str, has_source: bool) -> _Frame:
-        values = _variables(self.rubrics[criterion])
+        values = rubric_variables(self.rubrics[criterion])
         values |= {
             "language": language_name(language) if language else "",
             "has_source": has_source,
@@ -152,24 +152,29 @@ class Prompt:
         return frame
 
     @cached_property
-    def _compiled(self) -> tuple[Any, Any]:
-        import jinja2
-        from jinja2.sandbox import SandboxedEnvironment
+    def _compiled(self) -> tuple[Any, ...]:
+        return compiled(self.template.path, (self.template.system, self.template.user), _VARIABLES)
 
-        environment = SandboxedEnvironment(
-            undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
-        )
-        try:
-            texts = [environment.from_string(text) for text in (self.template.system, self.template.user)]
-        except jinja2.TemplateError as error:
-            raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
-        return texts[0], texts[1]
+
+def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
+    """Texts of a file as templates. Raises DataError when one of them is none; remedy: what they may use."""
+    import jinja2
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+    )
+    try:
+        return tuple(environment.from_string(text) for text in texts)
+    except jinja2.TemplateError as error:
+        raise DataError(path, f"not a template METAL can fill ({error})", remedy) from None
 
 
 _VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, source, output"
 
 
-def _variables(rubric: Rubric) -> dict[str, Any]:
+def rubric_variables(rubric: Rubric) -> dict[str, Any]:
+    """What a template may say of a criterion: criterion, levels, values."""
     criterion = rubric.criterion
     levels = [
         {

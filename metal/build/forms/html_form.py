@@ -17,6 +17,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from metal import languages
 from metal.build.tasks import Answer, Sheet
 from metal.errors import DataError
 from metal.json_files import whole_text

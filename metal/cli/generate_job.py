@@ -1,0 +1,239 @@
+"""A generation run: what was asked of `metal generate`, its parts, its run folder, and what it adds to the dataset."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from metal.build.generate import Generation, choose, flagged, references, written
+from metal.build.instructions import REFERENCE, Instruction, load_instruction
+from metal.build.languages import LanguageProfiles
+from metal.cli import show
+from metal.cli.asking_folder import check_same, check_unchanged, clear, identities, read_request, write_run
+from metal.cli.asking_text import duration, oddities, show_calls
+from metal.cli.judge_folder import prompt_folders
+from metal.dataset import Dataset, load_dataset, update_dataset
+from metal.errors import MetalError, UnknownName, UsageError
+from metal.judges.journal import FILE as JOURNAL
+from metal.judges.models import find_model, judges_files, named_models, with_settings
+from metal.judges.rubric import Rubric, rubrics_for
+from metal.judges.tally import Tally, look_up
+from metal.records import Output
+from metal.tokens import ENCODING, load_encoding
+
+LISTS = ("models", "quality", "languages")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run was asked to write: everything that decides which calls it has. The same in run.toml."""
+
+    models: tuple[str, ...]
+    quality: tuple[str, ...] = ("good", "bad")
+    languages: tuple[str, ...] = ()
+    reask: int = 1
+    prompt_folders: tuple[str, ...] = ()
+    base_url: str = ""
+    choose: str = "one"
+    keep_flagged: bool = False
+    seed: int = 0
+
+    def extends(self, older: Request) -> str:
+        """The first setting in which this is neither equal to the older request nor asks for more; empty if none.
+
+        How outputs are chosen may change: nothing is asked anew for it.
+        """
+        for name in LISTS:
+            mine, theirs = getattr(self, name), getattr(older, name)
+            if name == "languages" and not mine:  # all
+                continue
+            if (name == "languages" and not theirs) or not set(theirs) <= set(mine):
+                return name
+        return next(
+            (name for name in ("prompt_folders", "base_url") if getattr(self, name) != getattr(older, name)), ""
+        )
+
+
+@dataclass
+class GenerationJob:
+    """A request with its parts found (metal.cli.asking.Job)."""
+
+    request: Request
+    folder: Path
+    dataset: Dataset
+    plan: Generation
+    rubrics: Mapping[str, Rubric]
+    outputs: list[Output] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    command = "generate"
+
+    @property
+    def reask(self) -> int:
+        return self.request.reask
+
+    def what(self) -> str:
+        return (
+            f"{len(self.plan.sources):,} passages, quality {', '.join(one.quality for one in self.plan.instructions)}"
+        )
+
+    def check(self, out: Path) -> None:
+        if not (out / "run.toml").is_file():
+            return
+        older, settings = read_request(out, self.command, Request)
+        check_same(out, self.request, older, self.folder, settings.get("dataset", ""))
+        now = identities(self.plan.models)
+        check_unchanged(out, settings.get("identities", {}), now, "judges.toml or the environment")
+        check_unchanged(out, settings.get("prompt_hashes", {}), self._digests, "the prompts' files")
+
+    def begin(self, out: Path, *, force: bool) -> None:
+        clear(out, force=force)
+        self._write_run(out, {})
+
+    def finish(self, out: Path) -> Mapping[str, Tally]:
+        """Add the outputs to the dataset; what it holds besides stays."""
+        dataset = load_dataset(self.folder)  # as it is now: a run takes its time
+        found = look_up(self.plan, out / JOURNAL) if self.plan.models else None
+        fresh = list(written(self.plan, found)) if found else []
+        if REFERENCE in self.request.quality:
+            fresh += references(self.plan.sources)
+        profiles = LanguageProfiles(
+            [*_english(self.rubrics), *((s.language, s.text) for s in dataset.sources.values())]
+        )
+        fresh = list(flagged(fresh, dataset.sources, profiles, self._token_counter(dataset)))
+        tallies = found.tallies if found else {}
+        generators = dict(dataset.extra.get("generators", {})) | self._generators(tallies)
+        kept = dict(dataset.outputs) | {one.output: one for one in fresh}
+        candidates = [one for one in kept.values() if one.generator in generators]
+        people = dataset.ratings[dataset.ratings["kind"] == "human"]
+        drawn = choose(
+            candidates,
+            rated=map(str, people["output"].unique()),
+            every=self.request.choose == "all",
+            keep_flagged=self.request.keep_flagged,
+            seed=self.request.seed,
+        )
+        others = [one for one in kept.values() if one.generator not in generators]
+        self.outputs = drawn
+        chosen = {"seed": self.request.seed, "choose": self.request.choose, "keep_flagged": self.request.keep_flagged}
+        extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
+        together = {one.output: one for one in [*others, *drawn]}
+        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
+        not_asked = sum(tally.not_asked for tally in tallies.values())
+        self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
+        return tallies
+
+    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
+        rows = []
+        for name in dict.fromkeys(one.generator for one in self.outputs):
+            mine = [one for one in self.outputs if one.generator == name]
+            tally = tallies.get(name, Tally())
+            missing = sum(tally.kinds.values()) - tally.answered
+            wrong, chosen = sum(bool(one.flags) for one in mine), sum(one.chosen for one in mine)
+            rows.append([name, *(f"{count:,}" for count in (len(mine), missing, wrong, chosen))])
+        if rows:
+            show.table("Outputs", ["generator", "texts", "no text", "flagged", "chosen"], rows)
+        if self.plan.models:
+            show_calls(tallies, self.plan, "generator")
+        for name, tally in tallies.items():
+            for line in oddities(name, tally):
+                show.say(line)
+        self._show_flags()
+        for note in self.notes:
+            show.say(f"note: {note}")
+        show.say(f"In {self.folder}; the replies are in {out} ({duration(seconds)})", wrap=False)
+
+    def following(self, out: Path) -> str:
+        return f"metal annotate export {self.folder} --to html"
+
+    def _show_flags(self) -> None:
+        """Why outputs are flagged, and where that leaves a source without one."""
+        reasons = Counter((one.generator, flag) for one in self.outputs for flag in one.flags)
+        for (name, flag), count in sorted(reasons.items()):
+            show.say(f"{name}: {count:,} flagged: {flag}")
+        if reasons and not self.request.keep_flagged:
+            show.say("Flagged outputs are kept but not chosen; --keep-flagged lets them be.")
+        chosen = {one.source for one in self.outputs if one.chosen}
+        left = sorted({source.source for source in self.plan.sources} - chosen)
+        if left:
+            listed = ", ".join(left[:3]) + (", ..." if len(left) > 3 else "")
+            show.say(f"warning: {len(left):,} passages have no usable output to choose: {listed}")
+
+    @property
+    def _digests(self) -> dict[str, str]:
+        return {one.quality: one.digest for one in self.plan.instructions}
+
+    def _write_run(self, out: Path, state: Mapping[str, Any]) -> None:
+        more: dict[str, Any] = {"identities": identities(self.plan.models), "prompt_hashes": self._digests}
+        more |= {"models": {model.name: model.described() for model in self.plan.models}}
+        more |= {"state": dict(state)} if state else {}
+        write_run(out, self.command, self.request, self.dataset, self.folder, more)
+
+    def _generators(self, tallies: Mapping[str, Tally]) -> dict[str, Any]:
+        """What is known of each generator, for dataset.toml."""
+        about: dict[str, Any] = {}
+        for (model_name, quality), name in self.plan.names.items():
+            model = next(one for one in self.plan.models if one.name == model_name)
+            instruction = next(one for one in self.plan.instructions if one.quality == quality)
+            tally = tallies[name]
+            about[name] = model.described() | {
+                "quality": quality,
+                "through": "guidance" if model.provider == "guidance" else "structured output",
+                "prompt": f"{quality}@{instruction.digest}",
+                "asked_temperature": instruction.temperature,
+                "sent": dict(tally.sent),
+            }
+            about[name] |= {"rejected": dict(tally.rejected)} if tally.rejected else {}
+            about[name] |= {"versions": dict(tally.versions.most_common())} if tally.versions else {}
+        if REFERENCE in self.request.quality:
+            about[REFERENCE] = {"quality": REFERENCE, "family": "people"}
+        return about
+
+    def _token_counter(self, dataset: Dataset) -> Callable[[str], int | None]:
+        """Tokens in the encoding that the passages were counted in; None where its file cannot be had."""
+        name = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
+        try:
+            encoding = load_encoding(name)
+        except MetalError as error:  # what was generated is paid for, and worth more than its token counts
+            self.notes.append(f"tokens were not counted: {error}")
+            return lambda text: None
+        return lambda text: len(encoding.encode_ordinary(text))
+
+
+def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
+    """English texts that are always at hand: the rubrics' own."""
+    for rubric in rubrics.values():
+        yield "en", " ".join([rubric.simple, rubric.detailed, *(one.definition for one in rubric.levels.values())])
+
+
+def wire(request: Request, folder: Path, concurrency: int | None = None) -> GenerationJob:
+    """Find the dataset, models and instructions of a request. Raises UsageError, UnknownName or DataError."""
+    dataset = load_dataset(folder)
+    named = named_models(judges_files())
+    models = tuple(
+        with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
+        for name in request.models
+    )
+    there = sorted({source.language for source in dataset.sources.values()})
+    for language in request.languages:
+        if language not in there:
+            raise UnknownName("language", language, there)
+    sources = [one for one in dataset.sources.values() if not request.languages or one.language in request.languages]
+    usable = [one for one in sources if one.text.strip()]
+    if not usable:
+        raise UsageError(f"{folder} has no passages with a text; `metal sample` draws some")
+    folders = prompt_folders(request.prompt_folders, folder)
+    rubrics = rubrics_for(dataset.criteria.values(), folders)
+    instructions: tuple[Instruction, ...] = tuple(
+        load_instruction(quality, folders, rubrics) for quality in request.quality if quality != REFERENCE
+    )
+    if instructions and not models:
+        raise UsageError("give the model that is to write: --model openai:gpt-4o")
+    if not instructions:
+        models = ()
+    if len(usable) < len(sources):
+        show.say(f"warning: {len(sources) - len(usable):,} passages have no text and are passed over")
+    return GenerationJob(request, folder, dataset, Generation(models, instructions, usable), rubrics)
