@@ -218,13 +218,25 @@ def _schema_of(body: Json) -> Json:
     return schema or {}
 
 
-def _verdict(prompt_hash: int, body: Json) -> str:
-    """A JSON verdict that follows from the prompt alone, within the enums of the request's schema."""
+PASSAGE = re.compile(r"----- PASSAGE (\w+) BEGINS -----\n(.*?)\n----- PASSAGE \1 ENDS -----", re.DOTALL)
+SENTENCE = re.compile(r"[^.。!?؟।\n]+[.。!?؟।]?")
+
+
+def _summary(prompt: str, prompt_hash: int) -> str:
+    """Some of the passage's sentences, in its own language: the first two, or for a bad summary two others."""
+    passage = PASSAGE.search(prompt)
+    sentences = [one.strip() for one in SENTENCE.findall(passage[2] if passage else prompt) if one.strip()]
+    start = prompt_hash % max(1, len(sentences) - 1) if "adversarial" in prompt else 0
+    return " ".join(sentences[start : start + 2])
+
+
+def _verdict(prompt_hash: int, body: Json, prompt: str = "") -> str:
+    """A JSON answer that follows from the prompt alone, within the enums of the request's schema."""
     verdict: Json = {}
     for name, field in (_schema_of(body).get("properties") or {"score": {}, "justification": {}}).items():
         is_number = name == "score" or str(field.get("type")).lower() in ("integer", "number")
         options = field.get("enum") or ((0, 1, 2) if is_number else (f"Because of {prompt_hash % 10007}.",))
-        verdict[name] = options[prompt_hash % len(options)]
+        verdict[name] = _summary(prompt, prompt_hash) if name == "summary" else options[prompt_hash % len(options)]
     return json.dumps(verdict)
 
 
@@ -454,7 +466,7 @@ class LlmServer:
                 if not self.light:
                     self.seen_headers = headers
                     self.bodies.append(body)
-            text = self.answer(prompt, body) if self.answer else _verdict(prompt_hash, body)
+            text = self.answer(prompt, body) if self.answer else _verdict(prompt_hash, body, prompt)
         except Exception as error:
             self.errors.append(error)
             payload = json.dumps({"error": {"message": repr(error)}}).encode()
