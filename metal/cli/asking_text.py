@@ -163,16 +163,16 @@ def _said(one: Progress, seconds: float) -> str:
 # ---------------------------------------------------------------- the end
 
 
-def show_calls(tallies: Mapping[str, Tally], plan: Questions, who: str) -> None:
-    """Tokens, cost and latency, a row each; who: what the first column holds."""
+def show_calls(tallies: Mapping[str, Tally], plan: Questions) -> None:
+    """Tokens, cost and latency, a row a model and prompt."""
     prices = {model.name: model.price for model in plan.models}
     rows = []
-    for (model, _), name in plan.names.items():
+    for (model, prompt), name in plan.names.items():
         tally = tallies[name]
         latencies = ("-" if seconds is None else f"{seconds:.2f} s" for seconds in map(tally.latency, (50, 95)))
         tokens = (thousands(tally.tokens_in), thousands(tally.tokens_out))
-        rows.append([name, *tokens, dollars(tally.cost(prices[model])), *latencies])
-    show.table("Calls", [who, "tokens in", "tokens out", "cost", "p50", "p95"], rows)
+        rows.append([model, prompt, *tokens, dollars(tally.cost(prices[model])), *latencies])
+    show.table("Calls", ["model", "prompt", "tokens in", "out", "cost", "p50", "p95"], rows)
 
 
 def oddities(name: str, tally: Tally) -> Iterator[str]:

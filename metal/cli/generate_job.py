@@ -133,11 +133,12 @@ class GenerationJob:
             tally = tallies.get(name, Tally())
             missing = sum(tally.kinds.values()) - tally.answered
             wrong, chosen = sum(bool(one.flags) for one in mine), sum(one.chosen for one in mine)
-            rows.append([name, *(f"{count:,}" for count in (len(mine), missing, wrong, chosen))])
+            model, _, quality = name.rpartition("/")
+            rows.append([model, quality, *(f"{count:,}" for count in (len(mine), missing, wrong, chosen))])
         if rows:
-            show.table("Outputs", ["generator", "texts", "no text", "flagged", "chosen"], rows)
+            show.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
         if self.plan.models:
-            show_calls(tallies, self.plan, "generator")
+            show_calls(tallies, self.plan)
         for name, tally in tallies.items():
             for line in oddities(name, tally):
                 show.say(line)
@@ -179,7 +180,8 @@ class GenerationJob:
             model = next(one for one in self.plan.models if one.name == model_name)
             instruction = next(one for one in self.plan.instructions if one.quality == quality)
             tally = tallies[name]
-            about[name] = model.described() | {
+            described = {key: value for key, value in model.described().items() if key != "parameters"}
+            about[name] = described | {
                 "quality": quality,
                 "through": "guidance" if model.provider == "guidance" else "structured output",
                 "prompt": f"{quality}@{instruction.digest}",

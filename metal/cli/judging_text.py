@@ -23,7 +23,7 @@ def show_judges(tallies: Mapping[str, Tally], plan: Plan) -> None:
         rows.append([name, *(f"{count:,}" for count in (*kinds, rest, tally.retried + tally.asked_again))])
     if rows:
         show.table("Answers", ["judge", "answered", "unparsable", "refused", "other", "retried"], rows)
-        show_calls(tallies, plan, "judge")
+        show_calls(tallies, plan)
     for name in plan.names.values():
         for line in oddities(name, tallies[name]):
             show.say(line)
