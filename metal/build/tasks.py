@@ -77,9 +77,10 @@ def deal(
     raters: int = 3,
     people: int | None = None,
     common: int = 0,
+    first: int = 1,
     seed: int = 0,
 ) -> list[Sheet]:
-    """Sheets for the people of each language, named `hi-1`, `hi-2`, ...
+    """Sheets for the people of each language, named `hi-1`, `hi-2`, ... from `first` on.
 
     Every task goes to `raters` people; with more `people` than that it is dealt so that loads differ by one task at
     most and every two people share about as many tasks as any other two. common: so many tasks of a language go to
@@ -93,7 +94,7 @@ def deal(
     for language in dict.fromkeys(task.language for task in tasks):
         mine = [task for task in tasks if task.language == language]
         piles = _dealt(len(mine), raters, people, min(common, len(mine)), _rng(seed, language))
-        for number, pile in enumerate(piles, 1):
+        for number, pile in enumerate(piles, first):
             rater = f"{language}-{number}"
             order = _rng(seed, rater).permutation(len(pile))
             sheets.append(Sheet(dataset, rater, language, tuple(mine[pile[place]] for place in order), rubrics))

@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from metal import __version__
+from metal.cli.annotate import annotate
 from metal.cli.audit import audit
 from metal.cli.check import check
 from metal.cli.compare import compare
@@ -45,7 +46,7 @@ def metal() -> None:
     """
 
 
-for verb in (sample, generate, import_, check, judge, judges, prompt, audit, report, compare, export):
+for verb in (sample, generate, annotate, import_, check, judge, judges, prompt, audit, report, compare, export):
     metal.add_command(verb)
 
 

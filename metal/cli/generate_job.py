@@ -134,7 +134,7 @@ class GenerationJob:
             missing = sum(tally.kinds.values()) - tally.answered
             wrong, chosen = sum(bool(one.flags) for one in mine), sum(one.chosen for one in mine)
             model, _, quality = name.rpartition("/")
-            rows.append([model, quality, *(f"{count:,}" for count in (len(mine), missing, wrong, chosen))])
+            rows.append([model or "people", quality, *(f"{count:,}" for count in (len(mine), missing, wrong, chosen))])
         if rows:
             show.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
         if self.plan.models:

@@ -7,7 +7,15 @@ to be checked by metal.build.answers. To add a form, write its file and add its 
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from metal.build.tasks import Answer, Sheet
+from metal.errors import DataError
+from metal.records import Criterion
 
 
 @dataclass(frozen=True)
@@ -26,3 +34,47 @@ FORMS = (
     Form("label-studio", "label_studio", "tasks and labelling interface for Label Studio"),
     Form("mturk", "mturk", "input CSV and page layout for Mechanical Turk"),
 )
+
+
+def write(form: str, sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
+    """The files to hand out, in a form of that name."""
+    files: Iterator[tuple[str, bytes]] = _module(form).write(sheets)
+    return files
+
+
+def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> tuple[list[Answer], list[str]]:
+    """The answers in a file that came back, whatever its form, and notes on what was left out of it.
+
+    Raises DataError for a file that is none of a known form.
+    """
+    form = form_of(name, content)
+    module = _module(form)
+    answers: list[Answer] = module.read(name, content, criteria)
+    notes = []
+    if form == "mturk" and (count := module.rejected(name, content)):
+        notes.append(f"{name}: {count:,} rejected assignments left out")
+    if form == "label-studio" and (count := module.skipped(name, content)):
+        notes.append(f"{name}: {count:,} tasks were skipped")
+    return answers, notes
+
+
+def form_of(name: str, content: bytes) -> str:
+    """Which form a file is of, told from its ending and its content."""
+    ending = name.rpartition(".")[2].lower()
+    if ending == "xlsx":
+        return "xlsx"
+    if ending == "json":
+        try:
+            return "label-studio" if isinstance(json.loads(content.decode("utf-8-sig")), list) else "html"
+        except (ValueError, RecursionError):
+            return "html"  # whose reader says what is wrong
+    if ending in ("csv", "tsv", "txt"):
+        head = content[:4096].replace(b"\0", b"")
+        return "mturk" if b"AssignmentId" in head and b"WorkerId" in head else "csv"
+    if ending in ("html", "htm"):
+        raise DataError(name, "this is the form, not the answers", "Ask for the file that its Download button saves")
+    raise DataError(name, f"not a file that people send back ({ending or 'no ending'})", "It is .json, .csv or .xlsx")
+
+
+def _module(form: str) -> Any:
+    return import_module(f"metal.build.forms.{next(one.module for one in FORMS if one.name == form)}")
