@@ -352,7 +352,7 @@ def _show_ambiguous(unclear: pd.DataFrame, dataset: Dataset, path: Path) -> None
 
     if unclear.empty:
         return
-    show.say(f"{len(unclear):,} outputs got as many labels as people on a criterion; look at them again:")
+    show.say(f"{len(unclear):,} times an output got as many different labels as it has people; look at these again:")
     for one in unclear.head(SHOWN).itertuples():
         show.say(f"  {one.output} {dataset.criteria[str(one.criterion)].short}: {one.labels}")
     show.say(f"All are in {path}; to have them rated by others: metal annotate export ... --only {path}", wrap=False)
