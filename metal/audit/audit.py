@@ -23,6 +23,7 @@ from metal.audit.self_agreement import self_agreement_rows
 from metal.audit.settings import AuditSettings
 from metal.audit.signature import signature
 from metal.audit.verdict import verdicts
+from metal.build.describe import classes, lengths
 from metal.dataset import Dataset
 from metal.errors import UsageError
 from metal.records import Estimate, Rater
@@ -103,10 +104,11 @@ def _audit(
     for name, columns in (("differences", DIFFERENCE_COLUMNS), ("self_agreement", SELF_COLUMNS)):
         if tables[name].empty:  # no pairs, nobody asked twice: still a table that can be read
             tables[name] = pd.DataFrame(columns=list(columns))
+    tables["lengths"], tables["classes_by_quality"] = lengths(dataset), classes(dataset, settings.aggregate)
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
     tables["table_3"] = table_3(tables["judges"], tables["people"], dataset)
     tables["table_6"] = table_6(tables["people"], dataset, paper_compat=settings.paper_compat)
-    for name in ("class_distribution_overall", "table_3", "table_6"):
+    for name in ("lengths", "classes_by_quality", "class_distribution_overall", "table_3", "table_6"):
         tables[name]["signature"] = signature(data, settings, stat=name)
     judges = list(dict.fromkeys(judge for cell in found for judge in cell.judges))
     people = sorted({person for cell in found for person in cell.people})

@@ -19,6 +19,7 @@ from metal.cli.annotate import annotate
 from metal.cli.audit import audit
 from metal.cli.check import check
 from metal.cli.compare import compare
+from metal.cli.describe import describe
 from metal.cli.export import export
 from metal.cli.generate import generate
 from metal.cli.import_ import import_
@@ -46,7 +47,21 @@ def metal() -> None:
     """
 
 
-for verb in (sample, generate, annotate, import_, check, judge, judges, prompt, audit, report, compare, export):
+for verb in (
+    sample,
+    generate,
+    annotate,
+    import_,
+    check,
+    describe,
+    judge,
+    judges,
+    prompt,
+    audit,
+    report,
+    compare,
+    export,
+):
     metal.add_command(verb)
 
 

@@ -5,7 +5,7 @@ report.html.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,16 +38,18 @@ def write_audit(folder: Path, found: Audit, dataset: Dataset, about: Manifest, *
         (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
         (partial / "warnings.txt").write_text("".join(f"{_line(text)}\n" for text in found.warnings), encoding="utf-8")
         write_jsonl(partial / "raters.jsonl", (rater_record(dataset.raters[name]) for name in found.compared))
-        target = partial / "tables"
-        target.mkdir()
-        for name, table in found.tables.items():
-            (target / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
-            (target / f"{name}.json").write_text(
-                json.dumps(records(table), indent=1, ensure_ascii=False) + "\n", "utf-8"
-            )
-            table.to_parquet(target / f"{name}.parquet", index=False)
+        write_tables(partial / "tables", found.tables)
         pq.write_table(found.disagreements, partial / "disagreements.parquet", compression="zstd")
         write_report(read_run(partial, folder.name), partial)
+
+
+def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Each table as CSV, JSON and Parquet; the bytes depend on its figures only."""
+    folder.mkdir()
+    for name, table in tables.items():
+        (folder / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+        (folder / f"{name}.json").write_text(json.dumps(records(table), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        table.to_parquet(folder / f"{name}.parquet", index=False)
 
 
 def _line(text: str) -> str:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from metal.csv_cells import csv_text
 from metal.report import svg
+from metal.report.dataset import dataset_charts, dataset_tables
 from metal.report.differences import difference_tables, prompt_charts
 from metal.report.disagreements import pack
 from metal.report.distribution import case_charts, prediction_table
@@ -30,14 +31,15 @@ LEAST_ROOM = 400_000  # for disagreements and CSV, even where tables and charts 
 def charts(run: Run) -> list[Chart]:
     """Every chart of the report, in its order (also for files of their own)."""
     of_judges = [chart for criterion in run.audited for chart in agreement_charts(run, criterion)]
-    return [*class_charts(run), *of_judges, *prompt_charts(run), *case_charts(run)]
+    return [*dataset_charts(run), *class_charts(run), *of_judges, *prompt_charts(run), *case_charts(run)]
 
 
 def tables(run: Run) -> list[TableView]:
     """Every table of the report, in its order (also for LaTeX)."""
     of_judges = [f1_table(run), figures_table(run), prediction_table(run)] if run.judges else []
     again = [table for table in [self_agreement_table(run)] if table.rows]
-    return [agreement_table(run), ceilings_table(run), *of_judges, *difference_tables(run), *again, left_out_table(run)]
+    people = [*dataset_tables(run), agreement_table(run), ceilings_table(run)]
+    return [*people, *of_judges, *difference_tables(run), *again, left_out_table(run)]
 
 
 def page(run: Run) -> str:
@@ -75,6 +77,8 @@ def _content(run: Run) -> dict[str, Any]:
         "matrices": matrices(run),
         "legend": legend(),
         "tables": {table.name: table for table in shown},
+        "dataset_tables": dataset_tables(run),
+        "dataset_charts": dataset_charts(run),
         "people_charts": class_charts(run),
         "judge_charts": [(criterion, agreement_charts(run, criterion)) for criterion in run.audited]
         if run.judges

@@ -40,6 +40,9 @@ TABLES = {
     "self_agreement": CELL
     | {"judge", "times", "items", "all_equal", "undefined", "alpha"}
     | _figures("self_agreement"),
+    "lengths": {"language", "passages", "passage_mean", "passage_sd", "passages_counted"}
+    | {"outputs", "output_mean", "output_sd", "outputs_counted"},
+    "classes_by_quality": CELL | {"quality", "level", "count", "items", "share"},
     "table_3": set(),
     "table_6": set(),
 }
