@@ -66,7 +66,7 @@ def test_special_tokens_are_plain_text(encoding: tiktoken.Encoding) -> None:
     assert next(count_tokens(["<|endoftext|>"], encoding)) > 1
 
 
-@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\ud83d\ude00", "\ude00\ud83d"])
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\ud83d" + "\ude00"])
 def test_lone_surrogates_are_counted_as_replaced(encoding: tiktoken.Encoding, text: str) -> None:
     readable = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     assert list(count_tokens([text], encoding)) == [len(encoding.encode_ordinary(readable))]
