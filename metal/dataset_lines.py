@@ -39,11 +39,18 @@ def read_source(record: dict[str, Any], where: str) -> Source:
     return Source(
         record["source"],
         record["language"],
-        record.get("text") or "",
-        record.get("title") or "",
+        _text(record, "text", where),
+        _text(record, "title", where),
         _texts(record, "references", where),
         _tokens(record, where),
     )
+
+
+def _text(record: dict[str, Any], key: str, where: str) -> str:
+    text = record.get(key)
+    if text is not None and not isinstance(text, str):
+        raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
+    return text or ""
 
 
 def _texts(record: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
@@ -70,8 +77,8 @@ def read_output(record: dict[str, Any], where: str) -> Output:
         record["source"],
         record["generator"],
         record["language"],
-        record.get("text") or "",
-        record.get("note") or "",
+        _text(record, "text", where),
+        _text(record, "note", where),
         record.get("chosen", True),
         _texts(record, "flags", where),
         _tokens(record, where),

@@ -22,8 +22,12 @@ class Spool:
         self._length += len(numbers)
 
     def array(self) -> np.ndarray[Any, Any]:
-        """All of them, as an array that is read from the file where it is looked at; it can be written to."""
-        if not self._length:
-            return np.empty(0, self._kind)
-        self._file.flush()
-        return np.memmap(self._file, dtype=self._kind, mode="r+", shape=(self._length,))
+        """All of them, as an array that is read from the file where it is looked at; it can be written to.
+
+        The spool ends with it; the file stays as long as the array.
+        """
+        with self._file:
+            if not self._length:
+                return np.empty(0, self._kind)
+            self._file.flush()
+            return np.memmap(self._file, dtype=self._kind, mode="r+", shape=(self._length,))

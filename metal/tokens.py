@@ -2,12 +2,14 @@
 
 The encoding decides the figures (Bengali has 1.21 tokens a character in cl100k_base and 0.32 in o200k_base), so another
 one is used only when asked for, and recorded. Its file is looked for in METAL's cache, in tiktoken's own caches, in
-installed packages that carry a copy, then on the network; a file with another hash than tiktoken's is never used.
+installed packages that carry a copy, and read where it lies; else it is brought from the network into METAL's cache.
+A file with another hash than tiktoken's is never used.
 """
 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import importlib.util
 import os
 import tempfile
@@ -46,7 +48,7 @@ def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
     """The encoding of that name. Raises UnknownName, or UsageError when its file can be had nowhere."""
     if name not in ENCODINGS:
         raise UnknownName("encoding", name, ENCODINGS)
-    path = _cached(name)
+    path = _file(name)
     import tiktoken
 
     before = os.environ.get("TIKTOKEN_CACHE_DIR")
@@ -65,15 +67,15 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "metal" / "tiktoken"
 
 
-def _cached(name: str) -> Path:
-    """The encoding's file in METAL's cache, brought there when it is not."""
+def _file(name: str) -> Path:
+    """Where the encoding's file lies; downloaded into METAL's cache when it is nowhere on this machine."""
     url = f"https://{HOST}/encodings/{name}.tiktoken"
     file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # as tiktoken names it
     path = cache_folder() / file_name
-    if _whole(path, name):
-        return path
-    content = next((copy.read_bytes() for copy in _copies(file_name) if _whole(copy, name)), None)
-    content = content or _downloaded(url, name, path)
+    for place in (path, *_copies(file_name)):
+        if _whole(place, name):
+            return place
+    content = _downloaded(url, name, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with new_file(path) as partial:
         partial.write_bytes(content)
@@ -108,7 +110,7 @@ def _downloaded(url: str, name: str, path: Path) -> bytes:
             if hashlib.sha256(content).hexdigest() == ENCODINGS[name]:
                 return content
             problem = f"what {HOST} sent has another hash"
-        except (URLError, OSError) as error:
+        except (URLError, OSError, http.client.HTTPException) as error:  # the last: it broke off
             problem = f"{HOST}: {error}"
     raise UsageError(
         f"the tokenizer {name} is not on this machine and {problem}. Put {url.rsplit('/', 1)[1]}, downloaded "

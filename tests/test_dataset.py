@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.dataset import load_dataset, save_dataset, with_ratings
+from metal.dataset import load_dataset, save_dataset, update_dataset, with_ratings
 from metal.errors import MetalError
 from metal.ratings_files import write_facts
 
@@ -239,6 +239,97 @@ def test_hostile_text_survives_a_round_trip(folder: Path, tmp_path: Path) -> Non
     output = load_dataset(tmp_path / "out").outputs["o1"]
     assert output.text == text
     assert "\ud800" not in output.note
+
+
+# ---------------------------------------------------------------- tokens, what is chosen, what is wrong
+
+
+def test_tokens_choice_and_flags_survive_a_round_trip(folder: Path, tmp_path: Path) -> None:
+    source = {"source": "s1", "language": "hi", "text": "नदी", "references": ["a", "ب"], "tokens": 0}
+    outputs = [
+        {"output": "o1", "source": "s1", "generator": "g", "language": "hi", "tokens": 7, "flags": ["cut", "قصير"]},
+        {"output": "o2", "source": "s1", "generator": "h", "language": "hi", "chosen": False},
+    ]
+    (folder / "sources.jsonl").write_text(json.dumps(source) + "\n")
+    (folder / "outputs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in outputs))
+    save_dataset(load_dataset(folder), tmp_path / "again")
+    again = load_dataset(tmp_path / "again")
+    assert (again.sources["s1"].tokens, again.sources["s1"].references) == (0, ("a", "ب"))
+    one, two = again.outputs["o1"], again.outputs["o2"]
+    assert (one.tokens, one.chosen, one.flags) == (7, True, ("cut", "قصير"))
+    assert (two.tokens, two.chosen, two.flags) == (None, False, ())
+
+
+def test_what_is_not_known_is_not_written(folder: Path, tmp_path: Path) -> None:
+    save_dataset(load_dataset(folder), tmp_path / "again")
+    for name in ("sources.jsonl", "outputs.jsonl"):
+        for line in (tmp_path / "again" / name).read_text().splitlines():
+            assert not json.loads(line).keys() & {"tokens", "chosen", "flags", "note", "title"}
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "value", "said"),
+    [
+        *(
+            (file, "tokens", value, f"tokens is {value!r}. It is a whole number")
+            for file in ("sources.jsonl", "outputs.jsonl")
+            for value in (-1, 1.5, "5", True)
+        ),
+        *(("outputs.jsonl", "chosen", value, "chosen is neither true nor false") for value in ("no", 0, None)),
+        *(("outputs.jsonl", "flags", value, "flags is not a list of texts") for value in ("cut", [1], {"a": 1})),
+        ("sources.jsonl", "references", ["a", None], "references is not a list of texts"),
+        *(("sources.jsonl", key, 5, f"{key} is not a text") for key in ("text", "title")),
+        *(("outputs.jsonl", key, ["a"], f"{key} is not a text") for key in ("text", "note")),
+    ],
+)
+def test_lines_that_say_something_else(folder: Path, file: str, key: str, value: object, said: str) -> None:
+    first, *rest = (folder / file).read_text().splitlines()
+    (folder / file).write_text("\n".join([json.dumps(json.loads(first) | {key: value}), *rest]) + "\n")
+    with pytest.raises(MetalError) as caught:
+        load_dataset(folder)
+    assert f"{file} row 1: {said}" in str(caught.value)
+
+
+# ---------------------------------------------------------------- further files
+
+
+def test_further_files_are_written_with_the_dataset(folder: Path, tmp_path: Path) -> None:
+    save_dataset(load_dataset(folder), tmp_path / "again", files={"a.svg": b"<svg/>", "prompts/criteria/x.toml": b""})
+    assert (tmp_path / "again" / "a.svg").read_bytes() == b"<svg/>"
+    assert (tmp_path / "again" / "prompts" / "criteria" / "x.toml").is_file()
+    assert load_dataset(tmp_path / "again").digest == load_dataset(folder).digest
+
+
+def test_an_update_keeps_what_else_lies_there(folder: Path) -> None:
+    (folder / "prompts" / "empty").mkdir(parents=True)
+    (folder / "prompts" / "mine.txt").write_text("mine")
+    (folder / "notes.txt").write_text("old")
+    (folder / "link").symlink_to("prompts/mine.txt")
+    dataset = load_dataset(folder)
+    update_dataset(dataset, folder, {"notes.txt": b"new", "prompts/more.txt": b"more"})
+    assert load_dataset(folder).digest == dataset.digest  # and not two ratings files
+    assert not (folder / "ratings.csv").exists()
+    assert (folder / "prompts" / "mine.txt").read_text() == "mine"
+    assert (folder / "prompts" / "empty").is_dir()
+    assert (folder / "prompts" / "more.txt").read_text() == "more"
+    assert (folder / "notes.txt").read_text() == "new"
+    assert (folder / "link").readlink() == Path("prompts/mine.txt")
+    assert [path.name for path in folder.parent.iterdir()] == ["small"]
+
+
+def test_an_update_that_fails_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "notes.txt").write_text("mine")
+    dataset = load_dataset(folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("metal.ratings_files.write_facts", fail)
+    with pytest.raises(OSError, match="disk full"):
+        update_dataset(dataset, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert [path.name for path in folder.parent.iterdir()] == ["small"]
 
 
 def run_folder(folder: Path, raters: str, facts: str) -> Path:

@@ -42,6 +42,11 @@ class Histogram:
     near_empty: int
 
     @property
+    def passages(self) -> int:
+        """All passages of the split, those that were left out too."""
+        return sum(self.counts) + self.duplicates + self.near_empty
+
+    @property
     def fullest(self) -> int:
         """The bin with the most passages, the lowest of several."""
         return int(np.argmax(self.counts))
@@ -57,7 +62,7 @@ class Histogram:
             "counts": list(self.counts),
             "edges": list(self.edges),
             "chosen_bin": self.fullest,
-            "passages": sum(self.counts) + self.duplicates + self.near_empty,
+            "passages": self.passages,
             "duplicates": self.duplicates,
             "near_empty": self.near_empty,
         }
@@ -142,6 +147,8 @@ def _leave_out_short(tokens: Array, least: int) -> int:
 def _leave_out_repeated(tokens: Array, digests: Array) -> int:
     """Mark every passage whose text came before; how many there were. Looks at a part of all digests at a time."""
     found = 0
+    if not len(digests):
+        return found
     shares = len(digests) // STEP + 1
     for share in range(shares):
         rows, values = [], []
@@ -206,7 +213,7 @@ def _taken(
 ) -> Iterator[Source]:
     """The passages of these rows as sources."""
     wanted = iter(rows)
-    row = next(wanted, -1)
+    row = next(wanted)
     seen: set[str] = set()
     for number, passage in enumerate(passages):
         if number != row:
@@ -214,10 +221,12 @@ def _taken(
         if digests[row] != _digest(passage.text):
             raise DataError(passage.where, "the passage changed while it was read", "Run the command again")
         name = f"{language}/{passage.id or f'row-{number + 1}'}"
-        name = f"{name}#{number + 1}" if name in seen else name
+        while name in seen:
+            name += f"#{number + 1}"
         seen.add(name)
         references = (passage.summary,) if passage.summary.strip() else ()
         yield Source(name, language, passage.text, passage.title, references, int(tokens[row]))
         row = next(wanted, -1)
         if row < 0:
             return
+    raise DataError(f"{language} row {row + 1}", "the passage is gone that was there before", "Run the command again")

@@ -81,11 +81,14 @@ def sample(
     from metal.build.sample import Rules, draw
     from metal.cli import show
     from metal.cli.import_ import pair
+    from metal.errors import UsageError
     from metal.folders import check_new
+    from metal.formats.criteria import METAL_CRITERIA
     from metal.formats.passages import find_passages
     from metal.tokens import load_encoding
 
     check_new(out, force=force)
+    asked_criteria = _known_criteria(criteria or METAL_CRITERIA)
     passages = find_passages(
         source,
         split=split,
@@ -95,6 +98,8 @@ def sample(
         language=languages[0] if len(languages) == 1 else "",
     )
     codes = list(dict.fromkeys(passages.resolve(asked) for asked in languages or passages.languages))
+    if not codes:
+        raise UsageError(f"--source {source}: name its languages with --languages, e.g. --languages en,sw")
     counter = load_encoding(encoding)
     rules = Rules(per_language, bins, min_tokens, seed, allow_fewer)
     found: dict[str, tuple[Histogram, list[Source]]] = {}
@@ -102,9 +107,20 @@ def sample(
         with show.counter(f"{code} passages") as advance:
             found[code] = draw(code, lambda code=code: passages.split(code), counter, rules, advance)  # type: ignore[misc]
     settings = {"encoding": encoding, "seed": seed, "per_language": per_language, "min_tokens": min_tokens}
-    dataset = _dataset(name or out.resolve().name, found, passages, settings, criteria)
+    dataset = _dataset(name or out.resolve().name, found, passages, settings, asked_criteria)
     _write(dataset, out, force)
     _show(dataset, found, out)
+
+
+def _known_criteria(asked: tuple[str, ...]) -> list[str]:
+    """Each once. Raises UnknownName for one that is none of METAL's."""
+    from metal.errors import UnknownName
+    from metal.formats.criteria import METAL_CRITERIA
+
+    for criterion in asked:
+        if criterion not in METAL_CRITERIA:
+            raise UnknownName("criterion", criterion, METAL_CRITERIA, "Others go into dataset.toml by hand")
+    return list(dict.fromkeys(asked))
 
 
 def _dataset(
@@ -112,20 +128,16 @@ def _dataset(
     found: Mapping[str, tuple[Histogram, list[Source]]],
     passages: Passages,
     settings: dict[str, Any],
-    criteria: tuple[str, ...],
+    criteria: list[str],
 ) -> Dataset:
     from metal.dataset import Card, assemble
-    from metal.errors import UnknownName
-    from metal.formats.criteria import METAL_CRITERIA, metal_criterion
+    from metal.formats.criteria import metal_criterion
     from metal.ratings import facts_from
 
-    for criterion in criteria:
-        if criterion not in METAL_CRITERIA:
-            raise UnknownName("criterion", criterion, METAL_CRITERIA, "Others go into dataset.toml by hand")
     histograms = {code: histogram.record() for code, (histogram, _) in found.items()}
     return assemble(
         Card(name, licence=passages.licence, citation=passages.citation),
-        [metal_criterion(criterion) for criterion in criteria or METAL_CRITERIA],
+        [metal_criterion(criterion) for criterion in criteria],
         [source for _, sources in found.values() for source in sources],
         [],
         [],
@@ -151,7 +163,7 @@ def _show(dataset: Dataset, found: Mapping[str, tuple[Histogram, list[Source]]],
     rows = []
     for code, (histogram, sources) in found.items():
         low, high = histogram.bounds
-        counts = [sum(histogram.counts), histogram.duplicates, histogram.near_empty, max(histogram.counts)]
+        counts = [histogram.passages, histogram.duplicates, histogram.near_empty, max(histogram.counts)]
         rows.append([code, *(f"{count:,}" for count in counts), f"{low:,.0f}-{high:,.0f}", f"{len(sources):,}"])
     columns = ["", "passages", "duplicates", "near-empty", "fullest bin", "its tokens", "drawn"]
     show.table(f"{dataset.card.name}: {len(dataset.sources):,} passages", columns, rows)

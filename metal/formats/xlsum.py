@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 import langcodes
 
 from metal.errors import UnknownName
-from metal.languages import find_language, is_language
+from metal.languages import find_language
 
 HUB_NAME = "csebuetnlp/xlsum"
 REVISION = "refs/convert/parquet"  # the main branch is a script, which `datasets` runs no more
@@ -39,19 +39,26 @@ def language_code(asked: str) -> str:
 
     Raises UnknownName for what is none of the 45.
     """
+    code = code_among(asked, names_by_code())
+    if code is None:
+        raise UnknownName("language", asked, [*names_by_code(), *NAMES], "XL-Sum has 45 languages")
+    return code
+
+
+def code_among(asked: str, known: Collection[str]) -> str | None:
+    """The one of the codes `known` that a code or name means: `zh-CN` means `zh`. None where none does, or several."""
     code = find_language(asked)
-    if code in names_by_code():
-        return str(code)
-    if code and is_language(code):
-        meant = _written(code)
-        for known in names_by_code():
-            if _written(known) == meant:
-                return known
-    raise UnknownName("language", asked, [*names_by_code(), *NAMES], "XL-Sum has 45 languages")
+    if not code or code in known:
+        return code
+    meant = _written(code)
+    alike = [one for one in known if meant and _written(one) == meant]
+    return alike[0] if len(alike) == 1 else None
 
 
-@lru_cache(maxsize=256)
-def _written(code: str) -> tuple[str | None, str | None]:
-    """Language and script, those that go without saying included."""
+@lru_cache(maxsize=1024)
+def _written(code: str) -> tuple[str | None, str | None] | None:
+    """Language and script, also those that go without saying; None for a pair and for no language in particular."""
+    if not langcodes.tag_is_valid(code) or langcodes.Language.get(code).language in (None, "und"):
+        return None
     whole = langcodes.Language.get(code).maximize()
     return whole.language, whole.script

@@ -13,6 +13,7 @@ from metal.report.charts.agreement import Agreement, Point, dots, radar
 from metal.report.charts.chance import Dot, f1_against_kappa
 from metal.report.charts.classes import Bar, class_bars
 from metal.report.charts.forest import Difference, forest
+from metal.report.charts.lengths import length_histograms
 from metal.report.view import Chart
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
@@ -113,6 +114,42 @@ def test_a_forest_tells_significant_from_not() -> None:
     classes = [path.get("class") for path in drawn(chart).iter(f"{SVG}path")]
     assert classes == ["dot m0", "dot h0", "dot m0", "dot h0"]
     assert "1 significantly above 0 (first is better), 0 significantly below" in chart.alt
+
+
+def lengths(counts: list[int], chosen: int, duplicates: int = 0) -> dict[str, object]:
+    edges = [10.0 + 100 * place for place in range(len(counts) + 1)]
+    passages = sum(counts) + duplicates
+    return {
+        "counts": counts,
+        "edges": edges,
+        "chosen_bin": chosen,
+        "passages": passages,
+        "duplicates": duplicates,
+        "near_empty": 0,
+    }
+
+
+def test_lengths_have_a_panel_a_language_and_one_full_bar() -> None:
+    found = {"ar": lengths([1, 4, 2], 1, 3), "zh-Hant": lengths([1200, 0], 0), "sw": lengths([5], 0)}
+    chart = length_histograms(found, {"ar": 4, "zh-Hant": 100})
+    tree = drawn(chart)
+    bars = [rect for rect in tree.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    assert [bar.get("height") for bar in bars] == ["18.5", "74", "37", "74", "0", "74"]  # to scale in each panel
+    assert [bar.get("class") for bar in bars] == ["h0", "m0", "h0", "m0", "h0", "m0"]
+    assert [bar.findtext(f"{SVG}title") for bar in bars][:2] == [
+        "10 to 110 tokens: 1 passage",
+        "110 to 210 tokens: 4 passages",
+    ]
+    said = [text.text for text in tree.iter(f"{SVG}text")]
+    assert "Arabic: 7 passages" in said
+    assert "4 drawn from 110 to 210 tokens" in said
+    assert "0 drawn from 10 to 110 tokens" in said  # Swahili
+    assert "Arabic, 57% in the fullest bin from 110 to 210" in chart.alt
+    assert chart.numbers is not None
+    assert [cell.text for cell in chart.numbers.rows[0]] == ["Arabic", "10", "3", "0", "110–210", "4", "4"]
+    height = float((tree.get("viewBox") or "").split()[3])
+    lowest = max(float(one.get("y") or 0) for one in tree.iter(f"{SVG}text"))
+    assert lowest < height  # nothing below the paper
 
 
 def test_a_file_of_its_own_needs_no_page() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from metal.languages import language_name
 from metal.report import svg
-from metal.report.text import name
+from metal.report.text import name, plural
 from metal.report.view import Cell, Chart, TableView
 
 HEIGHT = 74.0  # of a panel's bars
@@ -42,13 +42,13 @@ def _panel(language: str, histogram: Mapping[str, Any], drawn: int, left: float,
     step = width / len(counts)
     low, high = edges[chosen], edges[chosen + 1]
     parts = [
-        svg.text(left, top, f"{name(language_name(language))}: {sum(counts):,} passages"),
+        svg.text(left, top, f"{name(language_name(language))}: {plural(sum(counts), 'passage')}"),
         svg.text(left, top + 14, f"{drawn:,} drawn from {low:,.0f} to {high:,.0f} tokens", class_="soft"),
     ]
     base = top + 22 + HEIGHT
     for place, count in enumerate(counts):
         height = HEIGHT * count / most
-        words = f"{edges[place]:,.0f} to {edges[place + 1]:,.0f} tokens: {count:,} passages"
+        words = f"{edges[place]:,.0f} to {edges[place + 1]:,.0f} tokens: {plural(count, 'passage')}"
         parts.append(
             svg.element(
                 "rect",
