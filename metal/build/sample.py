@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-STEP = 1 << 20  # numbers looked at together
+STEP = 1 << 17  # numbers looked at together
 LEFT_OUT = -1  # in the place of a passage's token count
 
 
