@@ -104,7 +104,9 @@ def _audit(
     for name, columns in (("differences", DIFFERENCE_COLUMNS), ("self_agreement", SELF_COLUMNS)):
         if tables[name].empty:  # no pairs, nobody asked twice: still a table that can be read
             tables[name] = pd.DataFrame(columns=list(columns))
-    tables["lengths"], tables["classes_by_quality"] = lengths(dataset), classes(dataset, settings.aggregate)
+    limits = {"criteria": settings.criteria, "languages": settings.languages}
+    tables["lengths"] = lengths(dataset, languages=settings.languages)
+    tables["classes_by_quality"] = classes(dataset, settings.aggregate, **limits)
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
     tables["table_3"] = table_3(tables["judges"], tables["people"], dataset)
     tables["table_6"] = table_6(tables["people"], dataset, paper_compat=settings.paper_compat)

@@ -7,7 +7,7 @@ METAL, so that more of them have a class although it is rarer among them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,16 +41,19 @@ def quality_of(dataset: Dataset) -> dict[str, str]:
     return found
 
 
-def lengths(dataset: Dataset, count: Callable[[str], int] | None = None) -> pd.DataFrame:
+def lengths(
+    dataset: Dataset, count: Callable[[str], int] | None = None, *, languages: Sequence[str] = ()
+) -> pd.DataFrame:
     """A row a language: passages and chosen outputs, tokens of both (mean, sd with n - 1), outputs of each quality.
 
     count: counts a text whose tokens are not known; without it such texts are left out, and counted in
-    `passages_counted` and `outputs_counted`. Source: METAL 3.3, Table 1.
+    `passages_counted` and `outputs_counted`. languages: those to describe; all unless given. Source: METAL 3.3, Table 1.
     """
     qualities = quality_of(dataset)
     listed = sorted(set(qualities.values()), key=_quality_order)
     rows = []
-    for language in sorted({source.language for source in dataset.sources.values()} | set(dataset.languages)):
+    there = {source.language for source in dataset.sources.values()} | set(dataset.languages)
+    for language in sorted(there & set(languages) if languages else there):
         outputs = [one for one in dataset.outputs.values() if one.language == language and one.chosen]
         names = {one.source for one in outputs} or {
             name for name, source in dataset.sources.items() if source.language == language
@@ -78,17 +81,26 @@ def _quality_order(quality: str) -> tuple[int, str]:
     return (order.index(quality) if quality in order else len(order), quality)
 
 
-def classes(dataset: Dataset, rule: str = "majority-or-mean") -> pd.DataFrame:
+def classes(
+    dataset: Dataset,
+    rule: str = "majority-or-mean",
+    *,
+    criteria: Sequence[str] = (),
+    languages: Sequence[str] = (),
+) -> pd.DataFrame:
     """How often people's aggregate is each class, by language, criterion and quality; ALL sums over each.
 
     An output counts with one rating or more; one without a class (METAL's mean of three distinct labels, where that
-    is none) is counted under NO_CLASS. share: of the items with that quality. Source: METAL 3.3, Table 2, Figure 2.
+    is none) is counted under NO_CLASS. share: of the items with that quality. criteria, languages: those to describe;
+    all unless given. Source: METAL 3.3, Table 2, Figure 2.
     """
     qualities = quality_of(dataset)
     people = dataset.ratings[dataset.ratings["kind"] == "human"]
+    if languages:
+        people = people[people["language"].isin(languages)]
     rows: list[dict[str, Any]] = []
     for name, criterion in dataset.criteria.items():
-        if criterion.scale.levels:
+        if criterion.scale.levels and (not criteria or name in criteria):
             settled = pd.DataFrame(_settled(people[people["criterion"] == name], criterion, dataset, qualities, rule))
             if len(settled):
                 rows += _counted(settled, criterion)

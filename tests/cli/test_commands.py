@@ -70,6 +70,8 @@ def test_demo_audit(runs: Path) -> None:
         "class_distribution",
         "class_distribution_overall",
         "self_agreement",
+        "lengths",
+        "classes_by_quality",
         "table_3",
         "table_6",
     }

@@ -47,14 +47,15 @@ def test_figures_and_tables_for_papers(folder: Path) -> None:
     done = metal("report", "audit", "--figures", "paper/figures", "--latex", "paper/tables", cwd=folder)
     figures = sorted((folder / "paper" / "figures").iterdir())
     names = {file.stem for file in figures}
-    assert names == {"classes_task_quality", "dots_task_quality", "f1_kappa_task_quality", "cases_task_quality"}
+    kinds = ("quality", "classes", "dots", "f1_kappa", "cases")
+    assert names == {f"{kind}_task_quality" for kind in kinds}
     assert len(figures) == 3 * len(names)
     starts = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     for file in figures:
         assert file.read_bytes().startswith(starts[file.suffix])
         assert file.stat().st_size > 2000
     assert {file.name for file in (folder / "paper" / "tables").iterdir()} >= {"table_3.tex", "table_6.tex"}
-    assert "4 charts in paper/figures, each as SVG, PDF and PNG" in words(done.stdout)
+    assert "5 charts in paper/figures, each as SVG, PDF and PNG" in words(done.stdout)
 
 
 def test_open_hands_the_page_to_a_browser(folder: Path, tmp_path: Path) -> None:
