@@ -47,7 +47,8 @@ def lengths(
     """A row a language: passages and chosen outputs, tokens of both (mean, sd with n - 1), outputs of each quality.
 
     count: counts a text whose tokens are not known; without it such texts are left out, and counted in
-    `passages_counted` and `outputs_counted`. languages: those to describe; all unless given. Source: METAL 3.3, Table 1.
+    `passages_counted` and `outputs_counted`. languages: those to describe; all unless given.
+    Source: METAL 3.3, Table 1.
     """
     qualities = quality_of(dataset)
     listed = sorted(set(qualities.values()), key=_quality_order)
