@@ -87,6 +87,17 @@ def test_commands_on_released_data(name: str, reference: Path, tmp_path: Path) -
 
 
 @pytest.mark.reference
+def test_commands_that_build_a_dataset(reference: Path, tmp_path: Path) -> None:
+    (tmp_path / "passages").symlink_to(reference / "passages")
+    with LlmServer() as server:
+        said = run_all("bash build", tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY="sk-0123456789")
+    assert "Nothing was sent." in said[1]
+    assert server.requests == 2 * 80
+    assert len(list((tmp_path / "runs" / "news-html").glob("*.html"))) == 12
+    assert "Reference" in said[-1]
+
+
+@pytest.mark.reference
 def test_the_numbers_of_why_f1_alone_misleads(reference: Path, tmp_path: Path) -> None:
     import pandas as pd
 

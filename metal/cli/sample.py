@@ -24,7 +24,15 @@ PICTURE = "passage_lengths.svg"
 @click.option("--source", required=True, metavar="SOURCE", help="xlsum, a folder or file, or hf:NAME.")
 @options.names("--languages", "-l", what="Codes or names. [default: METAL's ten of xlsum, all of a folder]")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Dataset folder to write.")
-@click.option("--per-language", "-n", type=click.IntRange(min=1), default=100, show_default=True, metavar="N")
+@click.option(
+    "--per-language",
+    "-n",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Passages to draw.",
+)
 @click.option("--allow-fewer", is_flag=True, help="Take what there is where the bin holds fewer.")
 @click.option("--split", default="test", show_default=True, help="Split to draw from.")
 @click.option("--bins", type=click.IntRange(min=1), default=20, show_default=True, help="Bins of the histogram.")
