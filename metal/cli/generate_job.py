@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from metal.cli.asking_folder import check_same, check_unchanged, clear, identiti
 from metal.cli.asking_text import duration, oddities, show_calls
 from metal.cli.judge_folder import prompt_folders
 from metal.dataset import Dataset, load_dataset, update_dataset
-from metal.errors import MetalError, UnknownName, UsageError
+from metal.errors import DataError, MetalError, UnknownName, UsageError
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.models import find_model, judges_files, named_models, with_settings
 from metal.judges.rubric import Rubric, rubrics_for
-from metal.judges.tally import Tally, look_up
+from metal.judges.tally import Found, Tally, look_up
+from metal.languages import sides
 from metal.records import Output
 from metal.tokens import ENCODING, load_encoding
 
@@ -81,6 +82,14 @@ class GenerationJob:
         )
 
     def check(self, out: Path) -> None:
+        known = self.dataset.extra.get("generators", {})
+        for name, about in self._generators({}).items():
+            before = known.get(name, {}).get("prompt")
+            if before and before != about["prompt"]:
+                raise UsageError(
+                    f"{self.folder} has texts of {name} with the prompt {before}, which is {about['prompt']} now; give "
+                    "the new one another name (generate/NAME.toml), or --force to replace texts that nobody rated"
+                )
         if not (out / "run.toml").is_file():
             return
         older, settings = read_request(out, self.command, Request)
@@ -97,34 +106,58 @@ class GenerationJob:
         """Add the outputs to the dataset; what it holds besides stays."""
         dataset = load_dataset(self.folder)  # as it is now: a run takes its time
         found = look_up(self.plan, out / JOURNAL) if self.plan.models else None
-        fresh = list(written(self.plan, found)) if found else []
-        if REFERENCE in self.request.quality:
-            fresh += references(self.plan.sources)
-        profiles = LanguageProfiles(
-            [*_english(self.rubrics), *((s.language, s.text) for s in dataset.sources.values())]
-        )
-        fresh = list(flagged(fresh, dataset.sources, profiles, self._token_counter(dataset)))
         tallies = found.tallies if found else {}
-        generators = dict(dataset.extra.get("generators", {})) | self._generators(tallies)
-        kept = dict(dataset.outputs) | {one.output: one for one in fresh}
-        candidates = [one for one in kept.values() if one.generator in generators]
+        generators = self._generators(tallies)
+        fresh = self._fresh(dataset, found)
+        kept = self._together(dataset, fresh, generators)
+        generators = dict(dataset.extra.get("generators", {})) | generators
         people = dataset.ratings[dataset.ratings["kind"] == "human"]
         drawn = choose(
-            candidates,
+            [one for one in kept.values() if one.generator in generators],
             rated=map(str, people["output"].unique()),
             every=self.request.choose == "all",
             keep_flagged=self.request.keep_flagged,
             seed=self.request.seed,
         )
-        others = [one for one in kept.values() if one.generator not in generators]
         self.outputs = drawn
         chosen = {"seed": self.request.seed, "choose": self.request.choose, "keep_flagged": self.request.keep_flagged}
         extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
+        others = [one for one in kept.values() if one.generator not in generators]
         together = {one.output: one for one in [*others, *drawn]}
-        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
+        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder.resolve())
         not_asked = sum(tally.not_asked for tally in tallies.values())
         self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
         return tallies
+
+    def _fresh(self, dataset: Dataset, found: Found | None) -> list[Output]:
+        """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""
+        texts = list(written(self.plan, found)) if found else []
+        if REFERENCE in self.request.quality:
+            texts += references(self.plan.sources)
+        texts = [one for one in texts if one.source in dataset.sources]
+        profiles = LanguageProfiles([*_english(self.rubrics), *_in_languages(dataset)])
+        return list(flagged(texts, dataset.sources, profiles, self._token_counter(dataset)))
+
+    def _together(
+        self, dataset: Dataset, fresh: Iterable[Output], generators: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, Output]:
+        """The dataset's outputs and the fresh ones. What has been rated stays the text that was rated.
+
+        Texts that one of the generators wrote when it was told otherwise go.
+        """
+        rated = set(map(str, dataset.ratings["output"].unique()))
+        before = dataset.extra.get("generators", {})
+        stale = {
+            name
+            for name in generators
+            if name in before and before[name].get("prompt") != generators[name].get("prompt")
+        }
+        old = {name: one for name, one in dataset.outputs.items() if one.generator not in stale or name in rated}
+        new = {one.output: one for one in fresh}
+        differ = [name for name in new if name in rated and name in old and new[name].text != old[name].text]
+        if differ:
+            self.notes.append(f"{len(differ):,} outputs have been rated and keep their text, though there is a new one")
+        return old | {name: one for name, one in new.items() if name not in rated or name not in old}
 
     def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
         rows = []
@@ -140,7 +173,7 @@ class GenerationJob:
         if self.plan.models:
             show_calls(tallies, self.plan)
         for name, tally in tallies.items():
-            for line in oddities(name, tally):
+            for line in oddities(name, tally, "no text"):
                 show.say(line)
         self._show_flags()
         for note in self.notes:
@@ -179,7 +212,7 @@ class GenerationJob:
         for (model_name, quality), name in self.plan.names.items():
             model = next(one for one in self.plan.models if one.name == model_name)
             instruction = next(one for one in self.plan.instructions if one.quality == quality)
-            tally = tallies[name]
+            tally = tallies.get(name, Tally())
             described = {key: value for key, value in model.described().items() if key != "parameters"}
             about[name] = described | {
                 "quality": quality,
@@ -199,7 +232,7 @@ class GenerationJob:
         name = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
         try:
             encoding = load_encoding(name)
-        except MetalError as error:  # what was generated is paid for, and worth more than its token counts
+        except (MetalError, OSError) as error:  # what was generated is paid for, and worth more than its token counts
             self.notes.append(f"tokens were not counted: {error}")
             return lambda text: None
         return lambda text: len(encoding.encode_ordinary(text))
@@ -211,9 +244,26 @@ def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
         yield "en", " ".join([rubric.simple, rubric.detailed, *(one.definition for one in rubric.levels.values())])
 
 
+def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    """The dataset's passages, and what people wrote of them, each with its language; of a pair theirs."""
+    for source in dataset.sources.values():
+        theirs, ours = sides(source.language)
+        yield theirs, source.text
+        for text in source.references:
+            yield ours, text
+
+
 def wire(request: Request, folder: Path, concurrency: int | None = None) -> GenerationJob:
     """Find the dataset, models and instructions of a request. Raises UsageError, UnknownName or DataError."""
     dataset = load_dataset(folder)
+    for key in ("generators", "sample"):
+        entry = dataset.extra.get(key, {})
+        if not isinstance(entry, dict) or (
+            key == "generators" and not all(isinstance(v, dict) for v in entry.values())
+        ):
+            raise DataError(folder / "dataset.toml", f"{key} is not what METAL wrote there", "Take it out")
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise UsageError(f"{folder} is written anew as a whole; go to a folder outside of it and name it from there")
     named = named_models(judges_files())
     models = tuple(
         with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
