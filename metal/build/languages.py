@@ -17,15 +17,20 @@ import regex
 from metal.judges.lexical import native_letters, terms_of
 
 _LETTER = regex.compile(r"\p{L}\p{M}*")  # with what is written over and under it
-_BETWEEN = regex.compile(r"[^\p{L}\p{M}]+")
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+")
 LEAST = 20  # letter groups; of a shorter text nothing is said
 AHEAD = 0.35  # natural logarithm, a letter group: how much better another language has to fit
 UNSEEN = 0.1  # probability of all letter groups that a language's passages do not have, together
 
 
+def words_of(text: str) -> list[str]:
+    """The text's terms (metal.judges.lexical) without digits, which no language has to itself."""
+    return terms_of(" ".join(_WORD.findall(text)))
+
+
 def letter_groups(text: str) -> Iterator[str]:
-    """Every three letters in a row of each word, its beginning and end counting as one. Digits are between words."""
-    for word in terms_of(_BETWEEN.sub(" ", text)):
+    """Every three letters in a row of each word, its beginning and end counting as one."""
+    for word in words_of(text):
         padded = f" {word} "
         yield from (padded[start : start + 3] for start in range(len(padded) - 2))
 
@@ -40,7 +45,7 @@ class LanguageProfiles:
         for language, text in texts:
             self._counts.setdefault(language, Counter()).update(letter_groups(text))
             mine, foreign = by_script(text, language)
-            in_script[language] += len(terms_of(mine)) - len(terms_of(foreign))
+            in_script[language] += len(words_of(mine)) - len(words_of(foreign))
         # Uzbek counts as Latin, and is often enough written in Cyrillic: then its script says nothing.
         self._own_script = {language for language in self._counts if in_script[language] < 0}
         self._totals = {language: max(1, counts.total()) for language, counts in self._counts.items()}
@@ -68,7 +73,7 @@ class LanguageProfiles:
         those are compared. Varieties of one language (`en-GB`, `en`) are not told apart.
         """
         mine, foreign = (text, "") if language in self._own_script else by_script(text, language)
-        in_script = len(terms_of(mine)) >= len(terms_of(foreign))
+        in_script = len(words_of(mine)) >= len(words_of(foreign))
         fits = self.fits(mine if in_script else text)
         best = max(fits, key=lambda one: fits[one], default=language)
         if language in fits and fits[best] - fits[language] > AHEAD and _base(best) != _base(language):
