@@ -87,9 +87,9 @@ def instruction_names(folders: Sequence[Path]) -> list[str]:
 def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str, Rubric]) -> Instruction:
     """The first instruction of that name in the folders. Raises UnknownName, or DataError for a file that is none."""
     for folder in folders:
-        path = folder / "generate" / f"{quality}.toml"
-        if not path.is_file():
+        if quality not in instruction_names([folder]):
             continue
+        path = folder / "generate" / f"{quality}.toml"
         found = read_toml(path)
         for key in found:
             if key not in _KEYS:
