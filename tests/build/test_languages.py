@@ -18,7 +18,10 @@ ENGLISH = (
     "The president of the country said on Monday that the government would build new roads and schools in the north, "
     "where farmers have waited for years."
 )
-HINDI = "पुराना पुल सोमवार को बंद कर दिया गया। मरम्मत में एक साल लगेगा और लोग नाव से नदी पार करेंगे। नगर परिषद ने कहा कि पैसा पार्किंग से आएगा।"
+HINDI = (
+    "पुराना पुल सोमवार को बंद कर दिया गया। मरम्मत में एक साल लगेगा और लोग नाव से नदी पार करेंगे। "
+    "नगर परिषद ने कहा कि पैसा पार्किंग से आएगा।"
+)
 SWAHILI = (
     "Baraza la mji lilipiga kura Jumatatu kubakisha kivuko. Hasara italipwa kutokana na ada za maegesho ya magari."
 )
