@@ -17,6 +17,7 @@ from metal.cli.asking_text import duration, oddities, show_calls
 from metal.cli.judge_folder import prompt_folders
 from metal.dataset import Dataset, load_dataset, update_dataset
 from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.json_files import whole_text
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.models import find_model, judges_files, named_models, with_settings
 from metal.judges.rubric import Rubric, rubrics_for
@@ -77,9 +78,7 @@ class GenerationJob:
         return self.request.reask
 
     def what(self) -> str:
-        return (
-            f"{len(self.plan.sources):,} passages, quality {', '.join(one.quality for one in self.plan.instructions)}"
-        )
+        return f"{len(self.plan.sources):,} passages, quality {', '.join(self.request.quality)}"
 
     def check(self, out: Path) -> None:
         known = self.dataset.extra.get("generators", {})
@@ -163,11 +162,11 @@ class GenerationJob:
         rows = []
         for name in dict.fromkeys(one.generator for one in self.outputs):
             mine = [one for one in self.outputs if one.generator == name]
-            tally = tallies.get(name, Tally())
-            missing = sum(tally.kinds.values()) - tally.answered
             wrong, chosen = sum(bool(one.flags) for one in mine), sum(one.chosen for one in mine)
+            tally = tallies.get(name)  # None: of another run
+            missing = f"{sum(tally.kinds.values()) - tally.answered:,}" if tally else "-"
             model, _, quality = name.rpartition("/")
-            rows.append([model, quality, *(f"{count:,}" for count in (len(mine), missing, wrong, chosen))])
+            rows.append([model or "people", quality, f"{len(mine):,}", missing, f"{wrong:,}", f"{chosen:,}"])
         if rows:
             show.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
         if self.plan.models:
@@ -178,7 +177,8 @@ class GenerationJob:
         self._show_flags()
         for note in self.notes:
             show.say(f"note: {note}")
-        show.say(f"In {self.folder}; the replies are in {out} ({duration(seconds)})", wrap=False)
+        replies = f"; the replies are in {out}" if self.plan.models else ""
+        show.say(f"In {self.folder}{replies} ({duration(seconds)})", wrap=False)
 
     def following(self, out: Path) -> str:
         return f"metal annotate export {self.folder} --to html"
@@ -202,7 +202,7 @@ class GenerationJob:
 
     def _write_run(self, out: Path, state: Mapping[str, Any]) -> None:
         more: dict[str, Any] = {"identities": identities(self.plan.models), "prompt_hashes": self._digests}
-        more |= {"models": {model.name: model.described() for model in self.plan.models}}
+        more |= {"described": {model.name: model.described() for model in self.plan.models}}  # models: their names
         more |= {"state": dict(state)} if state else {}
         write_run(out, self.command, self.request, self.dataset, self.folder, more)
 
@@ -221,8 +221,11 @@ class GenerationJob:
                 "asked_temperature": instruction.temperature,
                 "sent": dict(tally.sent),
             }
-            about[name] |= {"rejected": dict(tally.rejected)} if tally.rejected else {}
-            about[name] |= {"versions": dict(tally.versions.most_common())} if tally.versions else {}
+            about[name] |= (
+                {"rejected": {key: whole_text(said) for key, said in tally.rejected.items()}} if tally.rejected else {}
+            )
+            versions = {whole_text(version): count for version, count in tally.versions.most_common()}
+            about[name] |= {"versions": versions} if versions else {}
         if REFERENCE in self.request.quality:
             about[REFERENCE] = {"quality": REFERENCE, "family": "people"}
         return about

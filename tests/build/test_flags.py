@@ -12,7 +12,7 @@ NO_PROFILES = LanguageProfiles([])
 
 PASSAGES = {
     "en": "The council voted on Monday to keep the ferry. It will pay the loss from parking fees. Traders had asked "
-    "for it since spring. Opponents wanted the money for the bridge. The mayor called the vote a relief for the island.",
+    "for it since spring. Opponents wanted the money for the bridge. The mayor called the vote a relief for all.",
     "zh": "市议会周一投票决定保留渡轮。亏损将由停车费支付。商户自春天以来一直要求这样做。反对者希望把钱用于修桥。"
     "市长称这次投票让岛上居民松了一口气。",
     "ja": "市議会は月曜日、渡し船を残すことを決めた。赤字は駐車場の料金で賄う。商店は春から求めていた。"
