@@ -106,10 +106,12 @@ class GenerationJob:
         dataset = load_dataset(self.folder)  # as it is now: a run takes its time
         found = look_up(self.plan, out / JOURNAL) if self.plan.models else None
         tallies = found.tallies if found else {}
-        generators = self._generators(tallies)
         fresh = self._fresh(dataset, found)
+        before = dict(dataset.extra.get("generators", {}))
+        silent = {name for name in before if not (name in tallies and tallies[name].sent)}  # answered other runs only
+        generators = {name: about for name, about in self._generators(tallies).items() if name not in silent}
         kept = self._together(dataset, fresh, generators)
-        generators = dict(dataset.extra.get("generators", {})) | generators
+        generators = before | generators
         people = dataset.ratings[dataset.ratings["kind"] == "human"]
         drawn = choose(
             [one for one in kept.values() if one.generator in generators],

@@ -439,6 +439,15 @@ def test_another_run_adds_to_the_dataset(metal: Metal, llm_server: LlmServer, mi
     assert len(outputs(mine)) == 2 * PASSAGES + 4 * EACH
 
 
+def test_what_another_run_sent_stays_recorded(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
+    metal("generate", mine, "-m", MODEL, "-l", "en", "--out", "first")
+    before = card(mine)["generators"]
+    metal("generate", mine, "-m", MODEL, "-l", "zh", "--limit", "1", "--out", "second")  # a good one, no bad one
+    now = card(mine)["generators"]
+    assert now[BAD] == before[BAD]
+    assert now[GOOD]["sent"] == before[GOOD]["sent"] == {"temperature": 0, "structured": "json_schema"}
+
+
 def test_references_need_no_model(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
     del metal.env["OPENAI_API_KEY"]
     done = metal("generate", mine, "-q", "reference", "-l", "ar,zh")
@@ -544,6 +553,18 @@ def test_another_prompt_takes_the_place_of_texts_that_nobody_rated(
         "en-0": "A text by You.", "en-2": "A text by You!", "en-3": "A text by You!",
     }  # fmt: skip
     assert "1 outputs have been rated and keep their text" in done.said
+
+
+def test_a_prompt_that_brings_nothing_takes_nothing_away(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
+    own = mine / "prompts" / "generate"
+    own.mkdir(parents=True)
+    (own / "medium.toml").write_text('system = "You."\nuser = "{{ source }}"\ntemperature = 0.5\n')
+    metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en")
+    before = outputs(mine), card(mine)
+    (own / "medium.toml").write_text('system = "You!"\nuser = "{{ source }}"\ntemperature = 0.5\n')
+    llm_server.faults = always(Fault("401"))
+    metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force", expect=2)
+    assert (outputs(mine), card(mine)) == before
 
 
 # ---------------------------------------------------------------- flags and choices
