@@ -16,6 +16,7 @@ from typing import Any
 from metal.dataset import read_toml
 from metal.errors import DataError, UnknownName
 from metal.judges.prompts import Message, compiled, fence, fence_code, rubric_variables
+from metal.judges.reader import field_of, justification_in, objects_with, without_thoughts
 from metal.judges.rubric import Rubric
 from metal.languages import language_name, sides
 from metal.records import Source
@@ -86,9 +87,9 @@ def instruction_names(folders: Sequence[Path]) -> list[str]:
 def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str, Rubric]) -> Instruction:
     """The first instruction of that name in the folders. Raises UnknownName, or DataError for a file that is none."""
     for folder in folders:
-        path = folder / "generate" / f"{quality}.toml"
-        if not path.is_file():
+        if quality not in instruction_names([folder]):
             continue
+        path = folder / "generate" / f"{quality}.toml"
         found = read_toml(path)
         for key in found:
             if key not in _KEYS:
@@ -116,17 +117,10 @@ class Written:
 
 
 def read_written(text: str) -> Written | None:
-    """The last JSON object with a summary in a reply, also inside fences and prose; None where there is none."""
-    decode = json.JSONDecoder(strict=False).raw_decode
-    found, place = None, text.find("{")
-    while place >= 0:
-        try:
-            value, end = decode(text, place)
-        except (ValueError, RecursionError):
-            end = place + 1
-        else:
-            if isinstance(value, dict) and isinstance(value.get("summary"), str) and value["summary"].strip():
-                justification = value.get("justification", "")
-                found = Written(value["summary"].strip(), str(justification).strip())
-        place = text.find("{", end)
+    """The last JSON object with a summary in a reply, also inside fences, prose and other objects; None without one."""
+    found = None
+    for one in objects_with(without_thoughts(text), ("summary",), str):
+        summary = str(field_of(one, ("summary",))).strip()
+        if summary:
+            found = Written(summary, justification_in(one))
     return found

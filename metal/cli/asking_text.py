@@ -45,6 +45,9 @@ def thousands(count: float) -> str:
 
 def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool = False) -> None:
     """Calls, tokens, cost and time to come, a row a model; with first_prompt, what would be sent first."""
+    if not any(one.calls for one in coming):
+        show.say(f"No calls to make: {what}{', all answered' if coming else ''}. Nothing was sent.")
+        return
     rows = [
         [
             one.model.name,
@@ -175,12 +178,12 @@ def show_calls(tallies: Mapping[str, Tally], plan: Questions) -> None:
     show.table("Calls", ["model", "prompt", "tokens in", "out", "cost", "p50", "p95"], rows)
 
 
-def oddities(name: str, tally: Tally) -> Iterator[str]:
-    """What is odd about the answers of a model and prompt."""
+def oddities(name: str, tally: Tally, missing: str = "no score") -> Iterator[str]:
+    """What is odd about the answers of a model and prompt. missing: what a reply without an answer amounts to."""
     reasons = {kind: count for kind, count in tally.kinds.items() if kind != "verdict"}
     if reasons:
         listed = ", ".join(f"{count:,} {kind}" for kind, count in sorted(reasons.items(), key=lambda one: -one[1]))
-        yield f"{name}: no score: {listed}"
+        yield f"{name}: {missing}: {listed}"
     for parameter, said in tally.rejected.items():
         yield f"{name}: asked without {parameter}, which the model rejects ({said})"
     if len(tally.versions) > 1:

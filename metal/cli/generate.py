@@ -87,10 +87,15 @@ def generate(
     from metal.cli.asking_folder import read_request
     from metal.cli.generate_job import Request, wire
     from metal.errors import UsageError
+    from metal.folders import recover
 
     context = click.get_current_context()
     given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if resume:
+        if dataset or out or force:
+            raise UsageError(
+                f"--resume {resume} knows its dataset and models; to add some, name all with --out {resume}"
+            )
         settled = sorted(given - set(FREE))
         if settled:
             raise UsageError(
@@ -101,6 +106,7 @@ def generate(
         again: dict[str, Any] = {"choose": choose, "keep_flagged": keep_flagged, "seed": seed}
         request = replace(request, **{name: value for name, value in again.items() if name in given})
         dataset, out = Path(settings["dataset"]), resume
+        recover(dataset)
         if not dataset.is_dir():
             raise UsageError(f"{resume} was begun over {dataset}, which is not here; resume it where it was begun")
     else:
@@ -118,4 +124,6 @@ def generate(
             seed=seed,
         )
     out = out or Path("runs") / f"{dataset.resolve().name}-generate"
+    if out.resolve().is_relative_to(dataset.resolve()):
+        raise UsageError(f"--out {out} is inside the dataset, which is written anew as a whole; give another")
     carry_out(wire(request, dataset, concurrency), out, Wish(dry_run, max_cost, ask, limit, reuse, force))

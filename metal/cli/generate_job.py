@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,13 @@ from metal.cli.asking_folder import check_same, check_unchanged, clear, identiti
 from metal.cli.asking_text import duration, oddities, show_calls
 from metal.cli.judge_folder import prompt_folders
 from metal.dataset import Dataset, load_dataset, update_dataset
-from metal.errors import MetalError, UnknownName, UsageError
+from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.json_files import whole_text
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.models import find_model, judges_files, named_models, with_settings
 from metal.judges.rubric import Rubric, rubrics_for
-from metal.judges.tally import Tally, look_up
+from metal.judges.tally import Found, Tally, look_up
+from metal.languages import sides
 from metal.records import Output
 from metal.tokens import ENCODING, load_encoding
 
@@ -76,11 +78,17 @@ class GenerationJob:
         return self.request.reask
 
     def what(self) -> str:
-        return (
-            f"{len(self.plan.sources):,} passages, quality {', '.join(one.quality for one in self.plan.instructions)}"
-        )
+        return f"{len(self.plan.sources):,} passages, quality {', '.join(self.request.quality)}"
 
     def check(self, out: Path) -> None:
+        known = self.dataset.extra.get("generators", {})
+        for name, about in self._generators({}).items():
+            before = known.get(name, {}).get("prompt")
+            if before and before != about["prompt"]:
+                raise UsageError(
+                    f"{self.folder} has texts of {name} with the prompt {before}, which is {about['prompt']} now; give "
+                    "the new one another name (generate/NAME.toml), or --force to replace texts that nobody rated"
+                )
         if not (out / "run.toml").is_file():
             return
         older, settings = read_request(out, self.command, Request)
@@ -97,55 +105,82 @@ class GenerationJob:
         """Add the outputs to the dataset; what it holds besides stays."""
         dataset = load_dataset(self.folder)  # as it is now: a run takes its time
         found = look_up(self.plan, out / JOURNAL) if self.plan.models else None
-        fresh = list(written(self.plan, found)) if found else []
-        if REFERENCE in self.request.quality:
-            fresh += references(self.plan.sources)
-        profiles = LanguageProfiles(
-            [*_english(self.rubrics), *((s.language, s.text) for s in dataset.sources.values())]
-        )
-        fresh = list(flagged(fresh, dataset.sources, profiles, self._token_counter(dataset)))
         tallies = found.tallies if found else {}
-        generators = dict(dataset.extra.get("generators", {})) | self._generators(tallies)
-        kept = dict(dataset.outputs) | {one.output: one for one in fresh}
-        candidates = [one for one in kept.values() if one.generator in generators]
+        fresh = self._fresh(dataset, found)
+        before = dict(dataset.extra.get("generators", {}))
+        silent = {name for name in before if not (name in tallies and tallies[name].sent)}  # answered other runs only
+        generators = {name: about for name, about in self._generators(tallies).items() if name not in silent}
+        kept = self._together(dataset, fresh, generators)
+        generators = before | generators
         people = dataset.ratings[dataset.ratings["kind"] == "human"]
         drawn = choose(
-            candidates,
+            [one for one in kept.values() if one.generator in generators],
             rated=map(str, people["output"].unique()),
             every=self.request.choose == "all",
             keep_flagged=self.request.keep_flagged,
             seed=self.request.seed,
         )
-        others = [one for one in kept.values() if one.generator not in generators]
         self.outputs = drawn
         chosen = {"seed": self.request.seed, "choose": self.request.choose, "keep_flagged": self.request.keep_flagged}
         extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
+        others = [one for one in kept.values() if one.generator not in generators]
         together = {one.output: one for one in [*others, *drawn]}
-        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
+        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder.resolve())
         not_asked = sum(tally.not_asked for tally in tallies.values())
         self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
         return tallies
+
+    def _fresh(self, dataset: Dataset, found: Found | None) -> list[Output]:
+        """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""
+        texts = list(written(self.plan, found)) if found else []
+        if REFERENCE in self.request.quality:
+            texts += references(self.plan.sources)
+        texts = [one for one in texts if one.source in dataset.sources]
+        profiles = LanguageProfiles([*_english(self.rubrics), *_in_languages(dataset)])
+        return list(flagged(texts, dataset.sources, profiles, self._token_counter(dataset)))
+
+    def _together(
+        self, dataset: Dataset, fresh: Iterable[Output], generators: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, Output]:
+        """The dataset's outputs and the fresh ones. What has been rated stays the text that was rated.
+
+        Texts that one of the generators wrote when it was told otherwise go.
+        """
+        rated = set(map(str, dataset.ratings["output"].unique()))
+        before = dataset.extra.get("generators", {})
+        stale = {
+            name
+            for name in generators
+            if name in before and before[name].get("prompt") != generators[name].get("prompt")
+        }
+        old = {name: one for name, one in dataset.outputs.items() if one.generator not in stale or name in rated}
+        new = {one.output: one for one in fresh}
+        differ = [name for name in new if name in rated and name in old and new[name].text != old[name].text]
+        if differ:
+            self.notes.append(f"{len(differ):,} outputs have been rated and keep their text, though there is a new one")
+        return old | {name: one for name, one in new.items() if name not in rated or name not in old}
 
     def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
         rows = []
         for name in dict.fromkeys(one.generator for one in self.outputs):
             mine = [one for one in self.outputs if one.generator == name]
-            tally = tallies.get(name, Tally())
-            missing = sum(tally.kinds.values()) - tally.answered
             wrong, chosen = sum(bool(one.flags) for one in mine), sum(one.chosen for one in mine)
+            tally = tallies.get(name)  # None: of another run
+            missing = f"{sum(tally.kinds.values()) - tally.answered:,}" if tally else "-"
             model, _, quality = name.rpartition("/")
-            rows.append([model or "people", quality, *(f"{count:,}" for count in (len(mine), missing, wrong, chosen))])
+            rows.append([model or "people", quality, f"{len(mine):,}", missing, f"{wrong:,}", f"{chosen:,}"])
         if rows:
             show.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
         if self.plan.models:
             show_calls(tallies, self.plan)
         for name, tally in tallies.items():
-            for line in oddities(name, tally):
+            for line in oddities(name, tally, "no text"):
                 show.say(line)
         self._show_flags()
         for note in self.notes:
             show.say(f"note: {note}")
-        show.say(f"In {self.folder}; the replies are in {out} ({duration(seconds)})", wrap=False)
+        replies = f"; the replies are in {out}" if self.plan.models else ""
+        show.say(f"In {self.folder}{replies} ({duration(seconds)})", wrap=False)
 
     def following(self, out: Path) -> str:
         return f"metal annotate export {self.folder} --to html"
@@ -169,7 +204,7 @@ class GenerationJob:
 
     def _write_run(self, out: Path, state: Mapping[str, Any]) -> None:
         more: dict[str, Any] = {"identities": identities(self.plan.models), "prompt_hashes": self._digests}
-        more |= {"models": {model.name: model.described() for model in self.plan.models}}
+        more |= {"described": {model.name: model.described() for model in self.plan.models}}  # models: their names
         more |= {"state": dict(state)} if state else {}
         write_run(out, self.command, self.request, self.dataset, self.folder, more)
 
@@ -179,7 +214,7 @@ class GenerationJob:
         for (model_name, quality), name in self.plan.names.items():
             model = next(one for one in self.plan.models if one.name == model_name)
             instruction = next(one for one in self.plan.instructions if one.quality == quality)
-            tally = tallies[name]
+            tally = tallies.get(name, Tally())
             described = {key: value for key, value in model.described().items() if key != "parameters"}
             about[name] = described | {
                 "quality": quality,
@@ -188,8 +223,11 @@ class GenerationJob:
                 "asked_temperature": instruction.temperature,
                 "sent": dict(tally.sent),
             }
-            about[name] |= {"rejected": dict(tally.rejected)} if tally.rejected else {}
-            about[name] |= {"versions": dict(tally.versions.most_common())} if tally.versions else {}
+            about[name] |= (
+                {"rejected": {key: whole_text(said) for key, said in tally.rejected.items()}} if tally.rejected else {}
+            )
+            versions = {whole_text(version): count for version, count in tally.versions.most_common()}
+            about[name] |= {"versions": versions} if versions else {}
         if REFERENCE in self.request.quality:
             about[REFERENCE] = {"quality": REFERENCE, "family": "people"}
         return about
@@ -199,7 +237,7 @@ class GenerationJob:
         name = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
         try:
             encoding = load_encoding(name)
-        except MetalError as error:  # what was generated is paid for, and worth more than its token counts
+        except (MetalError, OSError) as error:  # what was generated is paid for, and worth more than its token counts
             self.notes.append(f"tokens were not counted: {error}")
             return lambda text: None
         return lambda text: len(encoding.encode_ordinary(text))
@@ -211,9 +249,26 @@ def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
         yield "en", " ".join([rubric.simple, rubric.detailed, *(one.definition for one in rubric.levels.values())])
 
 
+def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    """The dataset's passages, and what people wrote of them, each with its language; of a pair theirs."""
+    for source in dataset.sources.values():
+        theirs, ours = sides(source.language)
+        yield theirs, source.text
+        for text in source.references:
+            yield ours, text
+
+
 def wire(request: Request, folder: Path, concurrency: int | None = None) -> GenerationJob:
     """Find the dataset, models and instructions of a request. Raises UsageError, UnknownName or DataError."""
     dataset = load_dataset(folder)
+    for key in ("generators", "sample"):
+        entry = dataset.extra.get(key, {})
+        if not isinstance(entry, dict) or (
+            key == "generators" and not all(isinstance(v, dict) for v in entry.values())
+        ):
+            raise DataError(folder / "dataset.toml", f"{key} is not what METAL wrote there", "Take it out")
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise UsageError(f"{folder} is written anew as a whole; go to a folder outside of it and name it from there")
     named = named_models(judges_files())
     models = tuple(
         with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.errors import UnknownName
+from metal.errors import UnknownName, UsageError
 from metal.judges import call as calls
 from metal.judges.call import VERDICT, answer_schema
 from metal.judges.models import Model
@@ -173,11 +173,18 @@ def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
 def choose_outputs(
     outputs: Mapping[str, Output], languages: Sequence[str] = (), sample: int = 0, seed: int = 0
 ) -> list[Output]:
-    """The outputs of the languages that are to be rated; all, or a seeded sample, as even over languages as can be."""
+    """The outputs of the languages that are to be rated; all, or a seeded sample, as even over languages as can be.
+
+    Raises UnknownName for a language without outputs, UsageError when no output is chosen.
+    """
     known = sorted({output.language for output in outputs.values()})
     for language in languages:
         if language not in known:
             raise UnknownName("language", language, known)
+    if outputs and not any(one.chosen for one in outputs.values()):
+        raise UsageError(
+            "none of the outputs is chosen to be rated; `metal generate` chooses, also --keep-flagged ones"
+        )
     chosen = [one for one in outputs.values() if one.chosen and (not languages or one.language in languages)]
     if not sample or sample >= len(chosen):
         return chosen

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import UnionType
 from typing import Any
 
 import regex
@@ -42,13 +43,13 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     letters: what each letter stands for, where the prompt asked for a letter. Never raises, and a score is always on
     the scale. The justification is the field of that kind in a structured reply, else the text itself.
     """
-    stripped = _SPACES.sub(_shorter, _answer(text)).strip()
+    stripped = _SPACES.sub(_shorter, without_thoughts(text)).strip()
     if not stripped:
         return Verdict(None, EMPTY)
-    objects = _verdict_objects(stripped)
-    said = [_value(_field(found, SCORE_KEYS), scale, letters) for found in objects]
+    objects = list(objects_with(stripped, SCORE_KEYS, str | int | float))
+    said = [_value(field_of(found, SCORE_KEYS), scale, letters) for found in objects]
     if any(score is not None for score in said):
-        justification = next((reason for found in reversed(objects) if (reason := _justification(found))), "")
+        justification = next((reason for found in reversed(objects) if (reason := justification_in(found))), "")
         return _last(said, scale, justification)
     if not scale.levels or max(scale.values) > 9:
         stripped = _CUT.sub("", stripped)
@@ -78,7 +79,7 @@ def _shorter(found: Any) -> str:
     return "\n\n" if "\n" in found[0] else "  "
 
 
-def _answer(text: str) -> str:
+def without_thoughts(text: str) -> str:
     """The reply without what some open models think aloud; a structured reply may speak of such marks itself."""
     bare = text.strip()
     if bare.startswith("<think>") and "</think>" not in bare:
@@ -92,9 +93,11 @@ _OBJECT = regex.compile(r"\{\s*+[\"}]")
 _MOST_FAULTS = 200  # each costs a pass over the text; beyond them only the last ones are looked at
 
 
-def _verdict_objects(text: str) -> list[dict[str, Any]]:
-    """The JSON objects with a score in the text, innermost first met, in order."""
-    found: list[dict[str, Any]] = []
+def objects_with(text: str, names: tuple[str, ...], kind: type | UnionType) -> Iterator[dict[str, Any]]:
+    """The JSON objects in a text that have a value of that kind under one of the names, in order.
+
+    Of nested ones the outermost; whatever surrounds them (fences, prose, lists) plays no part.
+    """
     starts = [match.start() for match in _OBJECT.finditer(text)]
     end = faults = turn = 0
     while turn < len(starts):
@@ -103,31 +106,32 @@ def _verdict_objects(text: str) -> list[dict[str, Any]]:
             continue
         try:
             value, end = _decode(text, start)
-            found += _with_score(value)
+            yield from _with_field(value, names, kind)
         except (ValueError, RecursionError):
             faults += 1
             if faults == _MOST_FAULTS:
                 turn = max(turn, len(starts) - _MOST_FAULTS)
-    return found
 
 
-def _with_score(value: object, depth: int = 0) -> Iterator[dict[str, Any]]:
+def _with_field(
+    value: object, names: tuple[str, ...], kind: type | UnionType, depth: int = 0
+) -> Iterator[dict[str, Any]]:
     if depth > 4 or not isinstance(value, dict | list):
         return
-    if isinstance(value, dict) and isinstance(_field(value, SCORE_KEYS), str | int | float):
+    if isinstance(value, dict) and isinstance(field_of(value, names), kind):
         yield value
         return
     for inner in value.values() if isinstance(value, dict) else value:
-        yield from _with_score(inner, depth + 1)
+        yield from _with_field(inner, names, kind, depth + 1)
 
 
-def _field(found: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def field_of(found: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     lower = {key.lower(): value for key, value in found.items()} | dict(found)
     return next((lower[name] for name in names if lower.get(name) is not None), None)
 
 
-def _justification(found: Mapping[str, Any]) -> str:
-    reason = _field(found, REASON_KEYS)
+def justification_in(found: Mapping[str, Any]) -> str:
+    reason = field_of(found, REASON_KEYS)
     if isinstance(reason, list):
         reason = " ".join(map(str, reason))
     return str(reason).strip() if isinstance(reason, str | int | float) else ""

@@ -26,8 +26,10 @@ SLOWEST = 60.0  # seconds; a command that takes longer counts as hanging
 STARTER = """
 import json, os, sys, threading, warnings
 warnings.simplefilter("ignore")
-import metal.cli, metal.cli.asking, metal.cli.judge_folder, openai, aiohttp, pandas, pyarrow.parquet, filelock
+import metal.cli, metal.cli.asking, metal.cli.judge_folder, metal.cli.generate_job
+import openai, aiohttp, pandas, pyarrow.parquet, filelock
 import metal.judges.providers.openai_like, tenacity, rich.table, rich.console, rich.progress, jinja2, babel, langcodes
+import tiktoken
 from metal.bundled import bundled
 metal.cli.judge_folder.load_dataset(bundled("datasets/demo"))
 warnings.resetwarnings()

@@ -12,28 +12,21 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from metal.bundled import bundled
 from metal.judges.journal import lock_run
-from tests.cli.forks import Metal, Started, environment, starter
+from tests.cli.forks import Metal, Started, environment
+from tests.cli.runs import KEY, records, snapshot, until
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, rejects_parameters
 
 DEMO = bundled("datasets/demo")
-KEY = "sk-canary-key-0123456789"
 OUTPUTS = 80  # of the demo
 SMALL = ("-l", "en,fr", "-c", "task_quality")  # 16 calls
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Metal]:
-    with starter() as metal:
-        yield metal
 
 
 @pytest.fixture
@@ -43,19 +36,6 @@ def llm_server() -> Iterator[LlmServer]:
         yield server
 
 
-@pytest.fixture
-def metal(processes: Metal, llm_server: LlmServer, tmp_path: Path) -> Metal:
-    env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY)
-    return processes.at(tmp_path, env)
-
-
-def records(run: Path) -> list[dict[str, Any]]:
-    """The whole lines of a run's journal."""
-    path = run / "journal.jsonl"
-    whole = path.read_bytes() if path.is_file() else b""
-    return [json.loads(line) for line in whole[: whole.rfind(b"\n") + 1].splitlines()]
-
-
 def answered(run: Path) -> list[str]:
     """The digest of each answered prompt, from the answer itself."""
     return [record["text"].split("<")[1].split(">")[0] for record in records(run) if "<" in record.get("text", "")]
@@ -63,17 +43,6 @@ def answered(run: Path) -> list[str]:
 
 def ratings(run: Path) -> pd.DataFrame:
     return pd.read_parquet(run / "ratings.parquet")
-
-
-def until(what: Callable[[], object], seconds: float = 20.0) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.005)
-
-
-def snapshot(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 # ---------------------------------------------------------------- a whole run

@@ -259,3 +259,19 @@ def test_token_guesses_learn() -> None:
     guess.learn(100, 250, None)
     guess.learn(100, None, 60)
     assert guess.of(50) == (100, 50)
+
+
+def test_only_chosen_outputs_are_to_be_rated() -> None:
+    outputs = {
+        f"{code}{n}": replace(output(f"{code}{n}", code), chosen=n > 0) for code in ("en", "sw") for n in range(4)
+    }
+    assert [one.output for one in choose_outputs(outputs)] == ["en1", "en2", "en3", "sw1", "sw2", "sw3"]
+    assert [one.output for one in choose_outputs(outputs, ["sw"])] == ["sw1", "sw2", "sw3"]
+    for sample in range(1, 9):
+        drawn = choose_outputs(outputs, sample=sample)
+        assert len(drawn) == min(sample, 6)
+        assert all(one.chosen for one in drawn)
+    unchosen = {name: replace(one, chosen=False) for name, one in outputs.items()}
+    with pytest.raises(UsageError, match="none of the outputs is chosen"):
+        choose_outputs(unchosen)
+    assert choose_outputs({}) == []

@@ -1,0 +1,230 @@
+"""Which texts are asked for, under which keys, and which of them are chosen to be rated."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metal.build.generate import Generation, choose, flagged, references, written
+from metal.build.instructions import Instruction, load_instruction
+from metal.build.languages import LanguageProfiles
+from metal.bundled import bundled
+from metal.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VERDICT
+from metal.judges.models import Model, find_model
+from metal.judges.reader import EMPTY, UNPARSABLE
+from metal.judges.rubric import Rubric
+from metal.judges.tally import Found, Tally
+from metal.records import Output, Source
+
+GPT, GEMINI = (find_model(name, {}) for name in ("openai:gpt-4o", "gemini:gemini-2.5-pro"))
+SOURCES = [Source(f"s{n}", "en", f"Passage {n}.", references=("R",) * (n % 2)) for n in range(3)]
+
+
+@pytest.fixture
+def instructions(rubrics: Mapping[str, Rubric]) -> tuple[Instruction, ...]:
+    return tuple(load_instruction(quality, [bundled("prompts")], rubrics) for quality in ("good", "bad"))
+
+
+def keys(plan: Generation, model: Model = GPT) -> list[str]:
+    return [call.key for call in plan.calls(model)]
+
+
+# ---------------------------------------------------------------- calls
+
+
+def test_one_call_a_model_quality_and_source(instructions: tuple[Instruction, ...]) -> None:
+    plan = Generation((GPT, GEMINI), instructions, SOURCES)
+    for model in plan.models:
+        calls = list(plan.calls(model))
+        assert len(calls) == plan.calls_a_model == 6
+        assert [call.output for call in calls] == [
+            f"s{n}/{model.name}/{quality}" for quality in ("good", "bad") for n in range(3)
+        ]
+        assert [call.parameters["temperature"] for call in calls] == [0, 0, 0, 1, 1, 1]
+        assert {call.about["prompt"] for call in calls} == {"good", "bad"}
+        for start in range(8):
+            assert list(plan.calls(model, start)) == calls[start:]
+    assert len({*keys(plan), *keys(plan, GEMINI)}) == 12
+    assert plan.names["openai:gpt-4o", "bad"] == "openai:gpt-4o/bad"
+
+
+def test_the_same_question_has_the_same_key(instructions: tuple[Instruction, ...]) -> None:
+    plan = Generation((GPT,), instructions, SOURCES)
+    again = Generation((GEMINI, GPT), instructions[::-1], SOURCES[::-1])
+    assert set(keys(plan)) == set(keys(again))
+    assert set(keys(plan)) == set(keys(Generation((replace(GPT, name="mine", concurrency=1),), instructions, SOURCES),
+                                       replace(GPT, name="mine", concurrency=1)))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"temperature": 0.5}, {"system": "You."}, {"user": "{{ source }}"}],
+    ids=["temperature", "system", "user"],
+)
+def test_another_instruction_has_other_keys(changes: dict[str, Any], instructions: tuple[Instruction, ...]) -> None:
+    now = tuple(replace(one, **changes) for one in instructions[:1])
+    assert not set(keys(Generation((GPT,), now, SOURCES))) & set(keys(Generation((GPT,), instructions, SOURCES)))
+
+
+def test_another_model_setting_or_passage_has_another_key(instructions: tuple[Instruction, ...]) -> None:
+    before = keys(Generation((GPT,), instructions, SOURCES[:1]))
+    for model in (find_model("openai:gpt-4o-mini", {}), replace(GPT, parameters={"temperature": 0, "seed": 1}),
+                  replace(GPT, structured="none")):  # fmt: skip
+        assert not set(before) & set(keys(Generation((model,), instructions, SOURCES[:1]), model))
+    other = replace(SOURCES[0], text="Passage 0!")
+    assert not set(before) & set(keys(Generation((GPT,), instructions, [other])))
+    unread = replace(SOURCES[0], source="other", references=("x",))  # nothing that is sent
+    assert before == keys(Generation((GPT,), instructions, [unread]))
+
+
+def test_passages_with_half_a_letter_have_keys(instructions: tuple[Instruction, ...]) -> None:
+    assert len(set(keys(Generation((GPT,), instructions, [Source("s", "en", "half \ud83d")])))) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "ending", "kind"),
+    [
+        ('{"summary": "x"}', COMPLETE, VERDICT),
+        ('{"summary": "x"}', TRUNCATED, TRUNCATED),
+        ("", REFUSED, REFUSED),
+        ("", FILTERED, FILTERED),
+        (" \n", COMPLETE, EMPTY),
+        ("I'd rather not.", COMPLETE, UNPARSABLE),
+        ('{"summary": ""}', COMPLETE, UNPARSABLE),
+    ],
+)
+def test_kinds_of_replies(text: str, ending: str, kind: str, instructions: tuple[Instruction, ...]) -> None:
+    call = next(Generation((GPT,), instructions, SOURCES).calls(GPT))
+    assert call.kind(text, ending) == kind
+
+
+# ---------------------------------------------------------------- what came of them
+
+
+class Journal(Found):
+    """Records by output, without a file."""
+
+    def __init__(self, plan: Generation, records: Mapping[str, dict[str, Any]]) -> None:
+        super().__init__(Path(), {}, {name: Tally() for name in plan.names.values()})
+        object.__setattr__(self, "known", records)
+
+    def records(self, calls: Any) -> Any:
+        return ((call, self.known.get(call.output)) for call in calls)  # type: ignore[attr-defined]
+
+
+def test_texts_become_outputs_and_all_else_is_counted(instructions: tuple[Instruction, ...]) -> None:
+    plan = Generation((GPT,), instructions, SOURCES)
+    text = json.dumps({"summary": " A text. ", "justification": "Why."})
+    found = Journal(plan, {
+        "s0/openai:gpt-4o/good": {"kind": VERDICT, "text": text, "ending": COMPLETE},
+        "s1/openai:gpt-4o/good": {"kind": REFUSED, "text": "", "ending": REFUSED},
+        "s2/openai:gpt-4o/good": {"kind": "failed", "why": "server error", "ending": ""},
+        "s0/openai:gpt-4o/bad": {"kind": UNPARSABLE, "text": "What?", "ending": COMPLETE},
+        "s1/openai:gpt-4o/bad": {"kind": TRUNCATED, "text": text, "ending": TRUNCATED},
+    })  # fmt: skip
+    assert list(written(plan, found)) == [
+        Output("s0/openai:gpt-4o/good", "s0", "openai:gpt-4o/good", "en", "A text.", "Why.")
+    ]
+    good, bad = (found.tallies[f"openai:gpt-4o/{quality}"] for quality in ("good", "bad"))
+    assert good.kinds == {VERDICT: 1, REFUSED: 1, "failed: server error": 1}
+    assert (good.answered, good.failed, good.not_asked) == (1, 1, 0)
+    assert bad.kinds == {UNPARSABLE: 1, TRUNCATED: 1}
+    assert (bad.answered, bad.not_asked) == (0, 1)
+
+
+def test_references_are_outputs_of_people() -> None:
+    assert list(references(SOURCES)) == [Output("s1/reference", "s1", "reference", "en", "R")]
+    several = Source("s", "zh-en", "x", references=("first", "second"))
+    assert [one.text for one in references([several])] == ["first"]
+
+
+def test_outputs_get_flags_and_token_counts() -> None:
+    texts = {"a": "I'm sorry, but I can't help with that.", "b": "A text."}
+    outputs = [Output(name, "s0", name, "en", text) for name, text in texts.items()]
+    found = list(flagged(outputs, {one.source: one for one in SOURCES}, LanguageProfiles([]), len))
+    assert [one.flags for one in found] == [("refuses",), ()]
+    assert [one.tokens for one in found] == [len(text) for text in texts.values()]
+    assert next(flagged(outputs, {"s0": SOURCES[0]}, LanguageProfiles([]), lambda text: None)).tokens is None
+
+
+# ---------------------------------------------------------------- choosing
+
+
+def candidates(count: int, qualities: tuple[str, ...] = ("good", "bad")) -> list[Output]:
+    return [Output(f"s{n}/{quality}", f"s{n}", quality, "en") for n in range(count) for quality in qualities]
+
+
+def chosen(outputs: list[Output], **wish: Any) -> list[str]:
+    return [one.output for one in choose(outputs, **wish) if one.chosen]
+
+
+def test_one_of_each_source_and_about_half_of_each_quality() -> None:
+    found = choose(candidates(400))
+    assert len(found) == 800
+    assert set(Counter(one.source for one in found if one.chosen).values()) == {1}
+    assert 160 <= sum(one.chosen for one in found if one.generator == "good") <= 240
+    three = Counter(one.generator for one in choose(candidates(600, ("good", "bad", "reference"))) if one.chosen)
+    assert three.total() == 600
+    assert min(three.values()) >= 150
+
+
+@given(seed=st.integers(0, 2**32), kept=st.sets(st.integers(0, 29)), order=st.randoms())
+def test_a_choice_is_seeded_and_independent_of_other_sources(seed: int, kept: set[int], order: Any) -> None:
+    whole = candidates(30, ("good", "bad", "medium"))
+    all_of_them = set(chosen(whole, seed=seed))
+    part = [one for one in whole if int(one.source[1:]) in kept]
+    order.shuffle(part)
+    assert set(chosen(part, seed=seed)) == {name for name in all_of_them if int(name[1:].split("/")[0]) in kept}
+
+
+def test_another_seed_chooses_otherwise() -> None:
+    assert chosen(candidates(50), seed=1) != chosen(candidates(50), seed=2)
+
+
+def test_flagged_outputs_are_not_chosen_unless_wished() -> None:
+    outputs = [replace(one, flags=("refuses",) * (one.generator == "bad")) for one in candidates(60)]
+    outputs[0] = replace(outputs[0], flags=("refuses",))  # now all of s0
+    found = chosen(outputs)
+    assert len(found) == 59
+    assert all(name.endswith("/good") for name in found)
+    kept = chosen(outputs, keep_flagged=True)
+    assert len(kept) == 60
+    assert 15 <= sum(name.endswith("/bad") for name in kept) <= 45
+    same = {name.split("/")[0] for name in kept if name.endswith("/good")}  # a flag elsewhere moves no choice
+    assert {f"{source}/good" for source in same} - {"s0/good"} <= set(found)
+
+
+def test_what_people_rated_stays_chosen_and_nothing_else_of_its_source() -> None:
+    outputs = candidates(20)
+    usual = set(chosen(outputs))
+    others = [one.output for one in outputs if one.output not in usual]
+    assert chosen(outputs, rated=others[:5]) != sorted(usual)
+    for wish in ({}, {"keep_flagged": True}, {"seed": 9}):
+        found = set(chosen(outputs, rated=others, **wish))
+        assert found == set(others)
+    both = ["s0/good", "s0/bad"]
+    assert set(chosen(outputs[:2], rated=both)) == set(both)
+    flagged_one = [replace(outputs[0], flags=("refuses",)), outputs[1]]
+    assert chosen(flagged_one, rated=["s0/good", "of another dataset"]) == ["s0/good"]
+
+
+def test_every_one() -> None:
+    outputs = candidates(3)
+    outputs[0] = replace(outputs[0], flags=("refuses",))
+    assert chosen(outputs, every=True) == [one.output for one in outputs[1:]]
+    assert len(chosen(outputs, every=True, keep_flagged=True)) == 6
+    assert len(chosen(outputs, every=True, rated=["s0/good"])) == 6
+
+
+def test_choosing_again_changes_nothing() -> None:
+    once = choose(candidates(40), seed=3)
+    assert choose(once, seed=3) == once
+    assert choose(once[::-1], seed=3) == once[::-1]

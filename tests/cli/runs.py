@@ -1,0 +1,29 @@
+"""What tests of commands that ask models look at: journals, folders as they are, something that is to come."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+KEY = "sk-canary-key-0123456789"
+
+
+def records(run: Path) -> list[dict[str, Any]]:
+    """The whole lines of a run's journal."""
+    path = run / "journal.jsonl"
+    whole = path.read_bytes() if path.is_file() else b""
+    return [json.loads(line) for line in whole[: whole.rfind(b"\n") + 1].splitlines()]
+
+
+def until(what: Callable[[], object], seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.005)
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
