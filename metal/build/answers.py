@@ -40,7 +40,7 @@ class Returned:
     """
 
     facts: pd.DataFrame
-    raters: Mapping[str, str]  # rater -> language, of all who answered
+    raters: Mapping[str, set[str]]  # rater -> languages, of all who answered
     answered: Counter[str] = field(default_factory=Counter)
     partly: Counter[str] = field(default_factory=Counter)
     open: Mapping[str, int] = field(default_factory=dict)
@@ -101,7 +101,10 @@ def take_in(
         returned.partly[rater] += any(score is None for score, _ in said.scores.values())
     done = {*_keys(existing), *fresh}
     returned.open = {name: left for name, one in given.items() if (left := _left(one, tasks, criteria, done))}
-    returned.raters = {rater: languages[tasks[task]] for rater, task in found}
+    by_rater: dict[str, set[str]] = {}
+    for rater, task in found:
+        by_rater.setdefault(rater, set()).add(languages[tasks[task]])
+    returned.raters = by_rater
     return returned
 
 

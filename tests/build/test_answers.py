@@ -123,7 +123,7 @@ def test_a_blank_answer_of_nobody_is_refused_too() -> None:
 @pytest.mark.parametrize("rater", ["mturk:A1B2", "hi:2"])
 def test_platforms_name_their_people(rater: str) -> None:
     returned = take([said("2", "0", rater=rater)])
-    assert returned.raters == {rater: "hi"}
+    assert returned.raters == {rater: {"hi"}}
     assert rows(returned)["o1", "task_quality", rater] == (2.0, "", "")
 
 
