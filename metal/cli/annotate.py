@@ -331,7 +331,7 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, d
     for note in notes:
         show.say(f"note: {note}")
     show_agreement(whole)
-    show_ambiguous(unclear, whole, dataset / FOLDER / AMBIGUOUS)
+    show_ambiguous(unclear, whole, None if dry_run else dataset / FOLDER / AMBIGUOUS)
     show.say("Nothing was written." if dry_run else f"Next: metal audit {dataset}", wrap=False)
     if inside and not dry_run:
         show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")

@@ -72,12 +72,14 @@ def show_agreement(dataset: Dataset) -> None:
         )
 
 
-def show_ambiguous(unclear: pd.DataFrame, dataset: Dataset, path: Path) -> None:
-    """What everybody rated differently, and what can be done with it; path: where all of it stands."""
+def show_ambiguous(unclear: pd.DataFrame, dataset: Dataset, path: Path | None) -> None:
+    """What everybody rated differently, and what can be done with it; path: where all of it was written, if it was."""
     if unclear.empty:
         return
     show.say(f"Rated differently by everybody, to be looked at again ({counted(len(unclear), 'time')}):")
     for one in unclear.head(SHOWN).itertuples():
         show.say(f"  {one.output} {dataset.criteria[str(one.criterion)].short}: {one.labels}")
+    if path is None:
+        return
     show.say(f"All are in {path}; others can rate them:", wrap=False)
     show.say(f"  metal annotate export DATASET --to html --only {path}", wrap=False)

@@ -308,6 +308,9 @@ def disagreeing(rater: str, task: str) -> dict[str, str] | None:
 
 def test_what_nobody_agrees_on_is_listed_and_handed_to_others(people: Metal) -> None:
     files = filled("html", export(people, "html"), people.cwd / "back", disagreeing)
+    tried = people("annotate", "import", "mine", *files, "--dry-run")
+    assert "Rated differently by everybody" in tried.out
+    assert "ambiguous.csv" not in tried.out
     done = people("annotate", "import", "mine", *files)
     assert "Rated differently by everybody, to be looked at again (3 times):" in done.said
     assert "xgoodx-en-0 TQ: en-1: 0 Bad; en-2: 1 Medium; en-3: 2 Good" in done.said
