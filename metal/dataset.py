@@ -261,8 +261,9 @@ def save_dataset(
 def update_dataset(dataset: Dataset, folder: Path, files: Mapping[str, bytes] | None = None) -> None:
     """Write an existing dataset folder anew, whole or not at all; what else lies in it (prompts/, tasks) stays.
 
-    files: further files to write, by their path in the folder.
+    files: further files to write, by their path in the folder. The folder may be `.` or a link to one.
     """
+    folder = folder.resolve()
     with new_folder(folder, force=True) as partial:
         copy_others(folder, partial, _FILES)
         _write(dataset, partial, files or {})

@@ -84,7 +84,8 @@ def deal(
 
     Every task goes to `raters` people; with more `people` than that it is dealt so that loads differ by one task at
     most and every two people share about as many tasks as any other two. common: so many tasks of a language go to
-    all of its people. Orders are shuffled for each person, seeded by (seed, person).
+    all of its people. Orders are shuffled for each person, seeded by (seed, person). People without a task have no
+    sheet.
     Raises UsageError when there are fewer people than raters.
     """
     people = people or raters
@@ -94,7 +95,7 @@ def deal(
     for language in dict.fromkeys(task.language for task in tasks):
         mine = [task for task in tasks if task.language == language]
         piles = _dealt(len(mine), raters, people, min(common, len(mine)), _rng(seed, language))
-        for number, pile in enumerate(piles, first):
+        for number, pile in enumerate(filter(None, piles), first):
             rater = f"{language}-{number}"
             order = _rng(seed, rater).permutation(len(pile))
             sheets.append(Sheet(dataset, rater, language, tuple(mine[pile[place]] for place in order), rubrics))
@@ -104,23 +105,22 @@ def deal(
 def _dealt(count: int, raters: int, people: int, common: int, rng: np.random.Generator) -> list[list[int]]:
     """For each person the positions of their tasks.
 
-    The tasks go round the circle of people in all its steps: groups of `raters` people at a distance of 1, 2, ...
-    follow each other, which evens out how often two people meet.
+    Each task goes to those who have the fewest; among them to whoever met the others of that task least often. Ties
+    are broken at random: always the same way, the last pair of a round would be the same again and again.
     """
     order = rng.permutation(count)
     piles: list[list[int]] = [[int(one) for one in order[:common]] for _ in range(people)]
-    met = np.zeros((people, people), dtype=int)
+    loads = np.zeros(people)
+    met = np.zeros((people, people))
     for one in order[common:]:
         chosen: list[int] = []
         for _ in range(raters):
-            free = [person for person in range(people) if person not in chosen]
-            loads = [len(piles[person]) for person in free]
-            least = [person for person, load in zip(free, loads, strict=True) if load == min(loads)]
-            chosen.append(min(least, key=lambda person: (sum(met[person, other] for other in chosen), person)))
+            keys = (rng.random(people), met[:, chosen].sum(axis=1), loads, np.isin(np.arange(people), chosen))
+            chosen.append(int(np.lexsort(keys)[0]))
         for person in chosen:
             piles[person].append(int(one))
-            for other in chosen:
-                met[person, other] += person != other
+        loads[chosen] += 1
+        met[np.ix_(chosen, chosen)] += 1
     return piles
 
 

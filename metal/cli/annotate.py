@@ -10,14 +10,13 @@ import click
 from metal.cli import options
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Mapping
 
-    from metal.build.answers import Given, Returned
+    from metal.build.answers import Given
     from metal.dataset import Dataset
     from metal.records import Output
 
 FORMS = ("html", "csv", "xlsx", "label-studio", "mturk")
-SHOWN = 10
 
 
 @click.group(short_help="Tasks out to people, ratings back.")
@@ -170,7 +169,7 @@ def _hand_out(
     outputs = _to_rate(dataset, folder, languages, only)
     out = out or Path("runs") / f"{folder.resolve().name}-{form}"
     check_new(out, force=force, marks=("run.toml",))
-    first = 1 + _highest(read_given(folder)) if only else 1
+    first = 1 + _highest(dataset, read_given(folder), new_people=only is not None)
     tasks = make_tasks(dataset.card.name, outputs, dataset.sources)
     sheets = deal(
         tasks, dataset.card.name, rubrics, raters=raters, people=people, common=common, first=first, seed=seed
@@ -190,47 +189,72 @@ def _hand_out(
         count = len({task.task for sheet in mine for task in sheet.tasks})
         names = f"{mine[0].rater} to {mine[-1].rater}" if len(mine) > 1 else mine[0].rater
         rows.append([language, f"{count:,}", names, " or ".join(map(str, loads))])
-    show.table(f"Tasks for people, on {len(rubrics)} criteria", ["", "outputs", "people", "each rates"], rows)
-    show.say(f"In {out}: give each person their file. Who was given what is in {folder / FOLDER}", wrap=False)
+    asked_of = ", ".join(one.short for one in asked)
+    show.table(f"Tasks for people: {asked_of}", ["", "outputs", "people", "each rates"], rows)
+    guide = "README.txt there says how to go on" if (out / "README.txt").is_file() else "give each person their file"
+    show.say(f"In {out}: {guide}", wrap=False)
+    show.say(f"Who was given what is in {folder / FOLDER}", wrap=False)
     show.say(f"Next: metal annotate import {folder} ANSWERS...", wrap=False)
 
 
 def _to_rate(dataset: Dataset, folder: Path, languages: tuple[str, ...], only: Path | None) -> list[Output]:
     """The chosen outputs that have a text. Raises UsageError when there are none."""
     from metal.cli import show
-    from metal.errors import DataError, UnknownName, UsageError
-    from metal.formats.table import read_frame
+    from metal.cli.annotation_text import counted
+    from metal.errors import UnknownName, UsageError
 
     for language in languages:
         if language not in dataset.languages:
             raise UnknownName("language", language, dataset.languages)
     if not dataset.outputs:
         raise UsageError(f"{folder} has no outputs to rate yet; `metal generate` makes some from its sources")
-    found = [one for one in dataset.outputs.values() if one.chosen and (not languages or one.language in languages)]
+    found = [one for one in dataset.outputs.values() if not languages or one.language in languages]
     if only:
-        frame = read_frame(only)
-        if "output" not in frame:
-            raise DataError(only, f"no column 'output' (columns found: {', '.join(frame.columns)})", "Name one a row")
-        wanted = set(map(str, frame["output"]))
-        unknown = sorted(wanted - set(dataset.outputs))
-        if unknown:
-            raise DataError(only, f"output {unknown[0]!r} is none of this dataset's", "Give ids of outputs.jsonl")
+        wanted = _wanted(only, dataset)
         found = [one for one in found if one.output in wanted]
-    usable = [one for one in found if one.text.strip()]
+    chosen = [one for one in found if one.chosen]
+    usable = [one for one in chosen if one.text.strip()]
     if not usable:
-        raise UsageError(f"{folder}: no chosen output with a text to rate there")
-    if len(usable) < len(found):
-        show.say(f"warning: {len(found) - len(usable):,} outputs have no text and are not handed out")
+        raise UsageError(f"{folder}: no chosen output with a text to rate{f' in {only}' if only else ''}")
     missing = sum(not dataset.sources[one.source].text.strip() for one in usable)
-    if missing:
-        show.say(f"warning: {missing:,} outputs are handed out without their source, whose text is missing")
+    for count, what in (
+        (len(found) - len(chosen) if only else 0, "not handed out: not chosen"),
+        (len(chosen) - len(usable), "not handed out: without a text"),
+        (missing, "handed out without the source, whose text is missing"),
+    ):
+        if count:
+            show.say(f"warning: {counted(count, 'output')} {what}")
     return usable
 
 
-def _highest(given: dict[str, Given]) -> int:
-    """The highest number a person has."""
-    numbers = (name.rpartition("-")[2] for name in given)
-    return max((int(number) for number in numbers if number.isdigit()), default=0)
+def _wanted(only: Path, dataset: Dataset) -> set[str]:
+    """The outputs that a CSV names. Ids stay as they stand there: `007` is no number."""
+    from metal.build.forms.csv_sheet import csv_rows
+    from metal.build.forms.rows import filled_rows, listed, unguarded
+    from metal.errors import DataError
+
+    rows = filled_rows(csv_rows(str(only), only.read_bytes()))
+    head = rows[0][1] if rows else []
+    if "output" not in head:
+        raise DataError(only, f"no column 'output' (columns found: {listed(head)})", "Name one output a row")
+    place, wanted = head.index("output"), set()
+    for number, row in rows[1:]:
+        cell = row[place] if place < len(row) else ""
+        output = cell if cell in dataset.outputs else unguarded(cell)
+        if output and output not in dataset.outputs:
+            raise DataError(
+                f"{only} row {number}", f"output {output!r} is none of this dataset's", "Give ids of outputs.jsonl"
+            )
+        wanted.add(output)
+    return wanted
+
+
+def _highest(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:
+    """The highest number that is taken: by raters who are in the dataset from elsewhere, and by those who were given
+    tasks if people are to be new."""
+    taken = {name for name in dataset.raters if name not in given} | ({*given} if new_people else set())
+    parts = (name.rpartition("-") for name in taken)
+    return max((int(last) for first, _, last in parts if first in dataset.languages and last.isdecimal()), default=0)
 
 
 @annotate.command("import", short_help="Take ratings back.")
@@ -255,11 +279,13 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, d
     from metal.build.answers import ambiguous, take_in
     from metal.cli import show
     from metal.cli.annotation_folder import AMBIGUOUS, ANSWERS, FOLDER, answers_file, read_given, read_tasks
+    from metal.cli.annotation_text import show_agreement, show_ambiguous, show_returned
     from metal.csv_cells import csv_text
     from metal.dataset import assemble, load_dataset, update_dataset
-    from metal.errors import UsageError
+    from metal.errors import DataError, UsageError
     from metal.records import Rater
 
+    inside = Path.cwd().is_relative_to(dataset.resolve())
     loaded = load_dataset(dataset)
     tasks = read_tasks(dataset)
     if not tasks:
@@ -281,8 +307,12 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, d
         replace=replace,
     )
     raters = dict(loaded.raters)
-    for name, language in returned.raters.items():
-        raters.setdefault(name, Rater(name, "human", group, {"language": language}))
+    for name, spoken in returned.raters.items():
+        known = raters.setdefault(name, Rater(name, "human", group, {"language": ", ".join(sorted(spoken))}))
+        if known.kind != "human":
+            raise DataError(
+                dataset / "raters.jsonl", f"rater {name!r} is of kind {known.kind}", "People need other names"
+            )
     whole = assemble(
         loaded.card,
         loaded.criteria.values(),
@@ -297,62 +327,11 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, d
         extra_files = {f"{FOLDER}/{ANSWERS}": answers_file(dataset, answers)}
         extra_files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()}
         update_dataset(whole, dataset, extra_files)
-    _show_returned(returned)
+    show_returned(returned)
     for note in notes:
         show.say(f"note: {note}")
-    _show_agreement(whole)
-    _show_ambiguous(unclear, whole, dataset / FOLDER / AMBIGUOUS)
+    show_agreement(whole)
+    show_ambiguous(unclear, whole, None if dry_run else dataset / FOLDER / AMBIGUOUS)
     show.say("Nothing was written." if dry_run else f"Next: metal audit {dataset}", wrap=False)
-
-
-def _show_returned(returned: Returned) -> None:
-    from metal.cli import show
-
-    names = sorted({*returned.answered, *returned.open})
-    rows = [
-        [
-            name,
-            *(f"{count:,}" for count in (returned.answered[name], returned.partly[name], returned.open.get(name, 0))),
-        ]
-        for name in names
-    ]
-    show.table("Tasks answered", ["person", "in these files", "in part", "still open"], rows)
-    for count, what in (
-        (returned.same, "ratings were there already"),
-        (returned.replaced, "ratings were replaced"),
-        (returned.blank, "answers say nothing and were passed over"),
-    ):
-        if count:
-            show.say(f"{count:,} {what}")
-
-
-def _show_agreement(dataset: Dataset) -> None:
-    """Agreement of the people so far, a row a language and criterion."""
-    from metal.audit.cells import cells
-    from metal.audit.layouts import UNDEFINED, number
-    from metal.audit.people import people_row
-    from metal.audit.settings import AuditSettings
-    from metal.cli import show
-    from metal.stats.bootstrap import SourceBootstrap
-
-    settings = AuditSettings()
-    rows = []
-    for cell in cells(dataset, settings):
-        row = people_row(cell, SourceBootstrap(1, 0))
-        figures = (row[name] for name in ("percent_agreement", "fleiss_kappa", "alpha"))
-        shown = (UNDEFINED if value is None or value != value else number(value) for value in figures)
-        rows.append([f"{cell.language} {cell.criterion.short}", f"{row['items']:,}", *shown])
-    if rows:
-        columns = ["", "rated by all", "agreement", "Fleiss' kappa", "alpha"]
-        show.table("Agreement of the people so far", columns, rows, note="-: not defined yet.")
-
-
-def _show_ambiguous(unclear: pd.DataFrame, dataset: Dataset, path: Path) -> None:
-    from metal.cli import show
-
-    if unclear.empty:
-        return
-    show.say(f"{len(unclear):,} times an output got as many different labels as it has people; look at these again:")
-    for one in unclear.head(SHOWN).itertuples():
-        show.say(f"  {one.output} {dataset.criteria[str(one.criterion)].short}: {one.labels}")
-    show.say(f"All are in {path}; to have them rated by others: metal annotate export ... --only {path}", wrap=False)
+    if inside and not dry_run:
+        show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")

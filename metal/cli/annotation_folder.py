@@ -21,6 +21,7 @@ from metal.json_files import read_jsonl, whole_text, write_jsonl
 
 FOLDER = "annotation"
 TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
+MTURK = "mturk"  # its workers name themselves; nobody is waited for under the names that sheets have
 
 
 def read_tasks(dataset: Path) -> dict[str, str]:
@@ -30,16 +31,16 @@ def read_tasks(dataset: Path) -> dict[str, str]:
 
 def read_given(dataset: Path) -> dict[str, Given]:
     """What each person was given, in all exports together."""
-    found: dict[str, Given] = {}
+    asked: dict[str, dict[str, tuple[str, ...]]] = {}
+    languages: dict[str, str] = {}
     for entry in _lines(dataset / FOLDER / GIVEN, ("rater", "language", "criteria", "tasks")):
-        before = found.get(entry["rater"])
-        tasks, criteria = list(entry["tasks"]), list(entry["criteria"])
-        if before:
-            tasks, criteria = [*before.tasks, *tasks], [*before.criteria, *criteria]
-        found[entry["rater"]] = Given(
-            entry["rater"], entry["language"], tuple(dict.fromkeys(tasks)), tuple(dict.fromkeys(criteria))
-        )
-    return found
+        if entry.get("form") == MTURK:
+            continue
+        languages[entry["rater"]] = entry["language"]
+        mine = asked.setdefault(entry["rater"], {})
+        for task in entry["tasks"]:
+            mine[task] = tuple(dict.fromkeys([*mine.get(task, ()), *entry["criteria"]]))
+    return {rater: Given(rater, languages[rater], mine) for rater, mine in asked.items()}
 
 
 def _lines(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -78,9 +79,10 @@ def note_given(dataset: Path, sheets: Sequence[Sheet], form: str, seed: int) -> 
 def answers_file(dataset: Path, answers: Iterable[Answer]) -> bytes:
     """answers.jsonl with these answers after those that were there; an answer that is there already is not repeated."""
     path = dataset / FOLDER / ANSWERS
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    # Not splitlines(): a comment may hold other line breaks, such as U+2028.
+    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
     fresh = (whole_text(json.dumps(_record(answer), ensure_ascii=False)) for answer in answers)
-    return "".join(f"{line}\n" for line in dict.fromkeys([*lines, *fresh])).encode()
+    return "".join(f"{line}\n" for line in dict.fromkeys([*filter(None, lines), *fresh])).encode()
 
 
 def _record(answer: Answer) -> Mapping[str, Any]:

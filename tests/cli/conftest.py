@@ -1,4 +1,4 @@
-"""Commands that ask models, against a local server."""
+"""Commands that ask models, against a local server; and a dataset whose outputs are to be rated."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from metal.dataset import Card, assemble, save_dataset
+from metal.ratings import facts_from
+from metal.records import Criterion, Output, Rater, Rating, Scale, Source
 from tests.cli.forks import Metal, environment, starter
 from tests.cli.runs import KEY
+from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import LlmServer
+
+FLUENCY = Criterion("fluency", Scale("interval", (), 1, 100), question="How fluent is it?")
+TEXTS = {
+    "ar": ("تفتح المكتبة يوم الاثنين.", "أُغلق الجسر القديم (2024).", "توقف المطر 🌧️."),
+    "en": ("The bridge is closed.", "=1+1 is a formula.", "The rain <b>stopped</b>."),
+    "zh": ("桥要关闭一年。", "图书馆周一开放。", "雨停了。"),
+}
+SECRETS = (
+    "xgoodx",
+    "xbadx",
+    "generatorx",
+    "notex",
+    "sourcex",
+    "judgex",
+)  # in ids and notes: nobody who rates sees them
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +48,25 @@ def llm_server() -> Iterator[LlmServer]:
 def metal(processes: Metal, llm_server: LlmServer, tmp_path: Path) -> Metal:
     env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY)
     return processes.at(tmp_path, env)
+
+
+@pytest.fixture
+def people(processes: Metal, tmp_path: Path) -> Metal:
+    """`metal` in a folder where `mine` is a dataset of three outputs in each of three languages."""
+    sources, outputs = [], []
+    for language, texts in TEXTS.items():
+        for number, text in enumerate(texts):
+            source = f"sourcex-{language}-{number}"
+            quality = ("xgoodx", "xbadx")[number % 2]
+            sources.append(Source(source, language, f"{text} " * 9, f"Nr. {number}"))
+            outputs.append(
+                Output(f"{quality}-{language}-{number}", source, f"generatorx-{quality}", language, text, "notex")
+            )
+    unused = Output("xbadx-en-9", "sourcex-en-0", "generatorx-xbadx", "en", "Not chosen.", chosen=False)
+    ratings = [Rating(one.output, "task_quality", "judgex", 1.0, "", "because") for one in outputs[:-1]]
+    ratings.append(Rating(outputs[-1].output, "task_quality", "judgex", None, "refused"))
+    criteria = (TASK_QUALITY, HALLUCINATIONS, FLUENCY)
+    raters = [Rater("judgex", "llm", "judgex")]
+    made = assemble(Card("mine"), criteria, sources, [*outputs, unused], raters, facts_from(ratings))
+    save_dataset(made, tmp_path / "mine")
+    return processes.at(tmp_path, environment(tmp_path))

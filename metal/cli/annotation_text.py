@@ -1,0 +1,85 @@
+"""What `metal annotate import` shows: who answered, how far people agree, and where not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metal.cli import show
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.build.answers import Returned
+    from metal.dataset import Dataset
+
+SHOWN = 10
+
+
+def counted(count: int, what: str) -> str:
+    """`1 output`, `2 outputs`."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def show_returned(returned: Returned) -> None:
+    """How many tasks each person answered, and what became of their answers."""
+    from metal.cli.annotation_folder import ANSWERS, FOLDER
+
+    names = sorted({*returned.answered, *returned.open})
+    rows = [
+        [
+            name,
+            *(f"{count:,}" for count in (returned.answered[name], returned.partly[name], returned.open.get(name, 0))),
+        ]
+        for name in names
+    ]
+    show.table("Tasks answered", ["person", "in these files", "in part", "still open"], rows)
+    remarks = f"; {returned.remarks:,} with a comment, kept in {FOLDER}/{ANSWERS}" if returned.remarks else ""
+    for count, what, then in (
+        (returned.same, "rating", "there already"),
+        (returned.replaced, "rating", "replaced"),
+        (returned.blank, "task", f"without any score, passed over{remarks}"),
+    ):
+        if count:
+            show.say(f"{counted(count, what)} {then}")
+
+
+def show_agreement(dataset: Dataset) -> None:
+    """Agreement of the people so far, a row a language and criterion."""
+    from metal.audit.cells import cells
+    from metal.audit.layouts import UNDEFINED, number
+    from metal.audit.people import people_row
+    from metal.audit.settings import AuditSettings
+    from metal.stats.bootstrap import SourceBootstrap
+
+    rows = []
+    if not any(rater.kind == "human" for rater in dataset.raters.values()):
+        return
+    for cell in cells(dataset, AuditSettings()):
+        if not cell.people:
+            continue
+        row = people_row(cell, SourceBootstrap(1, 0))
+        figures = (row[name] for name in ("percent_agreement", "fleiss_kappa", "alpha"))
+        shown = (UNDEFINED if value is None or value != value else number(value) for value in figures)
+        rows.append([f"{cell.language} {cell.criterion.short}", f"{row['items']:,}", *shown])
+    if rows:
+        columns = ["", "outputs", "agreement", "Fleiss' kappa", "alpha"]
+        show.table(
+            "Agreement of the people so far",
+            columns,
+            rows,
+            note="Of outputs that enough people rated; -: not defined yet.",
+        )
+
+
+def show_ambiguous(unclear: pd.DataFrame, dataset: Dataset, path: Path | None) -> None:
+    """What everybody rated differently, and what can be done with it; path: where all of it was written, if it was."""
+    if unclear.empty:
+        return
+    show.say(f"Rated differently by everybody, to be looked at again ({counted(len(unclear), 'time')}):")
+    for one in unclear.head(SHOWN).itertuples():
+        show.say(f"  {one.output} {dataset.criteria[str(one.criterion)].short}: {one.labels}")
+    if path is None:
+        return
+    show.say(f"All are in {path}; others can rate them:", wrap=False)
+    show.say(f"  metal annotate export DATASET --to html --only {path}", wrap=False)

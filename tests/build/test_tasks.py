@@ -1,0 +1,123 @@
+"""Who rates what: fair loads, even company, orders and names that say nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metal.build.tasks import Sheet, Task, deal, make_tasks, task_id
+from metal.errors import UsageError
+from metal.records import Output, Source
+
+
+def tasks(count: int, language: str = "hi") -> list[Task]:
+    return [Task(f"t{language}{n}", f"o{language}{n}", language, "", "", "text") for n in range(count)]
+
+
+def shared(sheets: list[Sheet]) -> list[int]:
+    """How many tasks every two people have in common."""
+    piles = [{task.task for task in sheet.tasks} for sheet in sheets]
+    return [len(one & other) for one, other in combinations(piles, 2)]
+
+
+shapes = st.tuples(st.integers(1, 60), st.integers(1, 5), st.integers(0, 6), st.integers(0, 9), st.integers(0, 3))
+
+
+@given(shapes)
+def test_each_task_goes_to_so_many_people_and_loads_are_fair(shape: tuple[int, int, int, int, int]) -> None:
+    count, raters, more, common, seed = shape
+    sheets = deal(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
+    for sheet in sheets:
+        assert len({task.task for task in sheet.tasks}) == len(sheet.tasks) > 0
+    times = Counter(task.task for sheet in sheets for task in sheet.tasks)
+    for_all = min(common, count)
+    assert len(times) == count
+    expected = Counter({raters: count - for_all}) + Counter({raters + more: for_all})
+    assert Counter(times.values()) == expected
+    loads = [len(sheet.tasks) for sheet in sheets] + [0] * (raters + more - len(sheets))
+    assert max(loads) - min(loads) <= 1
+
+
+# (people, raters): also where a round of tasks uses everybody up, so that its last group has no choice.
+COMPANY = [(4, 2), (4, 3), (5, 3), (6, 2), (6, 3), (6, 4), (7, 3), (8, 2), (9, 3), (10, 2), (10, 5), (12, 2), (12, 4)]
+
+
+@pytest.mark.parametrize(("people", "raters"), COMPANY)
+def test_any_two_share_about_as_many_as_any_other_two(people: int, raters: int) -> None:
+    for count in (10, 60, 240):
+        common = shared(deal(tasks(count), "d", {}, raters=raters, people=people))
+        assert max(common) - min(common) <= (2 if raters < 4 and people < 8 else 5), count
+
+
+def test_common_tasks_go_to_all() -> None:
+    sheets = deal(tasks(20), "d", {}, raters=2, people=6, common=5)
+    times = Counter(task.task for sheet in sheets for task in sheet.tasks)
+    assert sorted(times.values()) == [2] * 15 + [6] * 5
+    assert min(shared(sheets)) >= 5
+
+
+def orders(seed: int) -> list[list[str]]:
+    return [[task.task for task in sheet.tasks] for sheet in deal(tasks(30), "d", {}, raters=3, seed=seed)]
+
+
+def test_orders_are_shuffled_for_each_person_and_seeded() -> None:
+    assert orders(0) == orders(0)
+    assert len({tuple(order) for order in [*orders(0), *orders(1), [task.task for task in tasks(30)]]}) == 7
+
+
+def test_people_are_told_apart_by_language_and_number() -> None:
+    mixed = [task for pair in zip(tasks(4, "hi"), tasks(4, "zh-en"), strict=True) for task in pair]
+    sheets = deal(mixed, "d", {}, raters=2, first=4)
+    assert [(sheet.rater, sheet.language) for sheet in sheets] == [
+        ("hi-4", "hi"),
+        ("hi-5", "hi"),
+        ("zh-en-4", "zh-en"),
+        ("zh-en-5", "zh-en"),
+    ]
+    assert all(task.language == sheet.language for sheet in sheets for task in sheet.tasks)
+
+
+def test_a_language_is_dealt_alike_whatever_else_is_handed_out() -> None:
+    alone = deal(tasks(9), "d", {}, raters=2, people=4)
+    assert deal([*tasks(5, "sw"), *tasks(9)], "d", {}, raters=2, people=4)[4:] == alone
+
+
+def test_nobody_is_given_an_empty_sheet() -> None:
+    sheets = deal(tasks(1), "d", {}, raters=2, people=5)
+    assert [(sheet.rater, len(sheet.tasks)) for sheet in sheets] == [("hi-1", 1), ("hi-2", 1)]
+
+
+def test_fewer_people_than_raters() -> None:
+    with pytest.raises(UsageError, match="--people 2 is fewer than --raters 3"):
+        deal(tasks(3), "d", {}, raters=3, people=2)
+
+
+def made(dataset: str, names: list[str]) -> list[Task]:
+    outputs = [Output(name, "s", "secret", "en", "text", "secret") for name in names]
+    return make_tasks(dataset, outputs, {"s": Source("s", "en", "source", "title")})
+
+
+def test_ids_stay_are_unlike_and_say_nothing() -> None:
+    names = [f"gpt-4/good/{n}" for n in range(5000)]
+    ids = [task.task for task in made("d", names)]
+    assert len(set(ids)) == len(ids)
+    assert all(re.fullmatch("t[0-9a-f]{12}", name) for name in ids)
+    assert ids[:10] == [task.task for task in reversed(made("d", names[9::-1]))]
+    assert task_id("d", "o") == "t7fbd6e557c25"  # tasks that were handed out keep their ids in later versions
+    assert task_id("d", "o") != task_id("e", "o")
+
+
+def test_a_task_shows_title_source_and_text_only() -> None:
+    assert made("d", ["o"]) == [Task(task_id("d", "o"), "o", "en", "title", "source", "text")]
+
+
+def test_many_languages() -> None:
+    listed = [task for language in range(10) for task in tasks(100, f"l{language}")]
+    sheets = deal(listed, "d", {}, raters=3, people=8)
+    assert len(sheets) == 80
+    assert sum(len(sheet.tasks) for sheet in sheets) == 3000

@@ -1,0 +1,137 @@
+"""Forms filled in as the programs do in which people fill them in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.build.test_label_studio import annotation, as_bytes, exported, result
+
+# What somebody says of a task: (rater, task) -> scores by criterion; None leaves the task alone.
+Opinion = Callable[[str, str], Mapping[str, str] | None]
+COMMENT = 'a "comment"; تعليق\u2028=1+1'
+
+
+def filled(form: str, folder: Path, back: Path, opinion: Opinion) -> list[Path]:
+    """All forms in `folder`, filled in: the files that come back."""
+    back.mkdir(exist_ok=True)
+    found = []
+    for path in sorted(folder.iterdir()):
+        if path.name not in ("run.toml", "README.txt", "guidelines.html") and path.suffix != ".xml":
+            made = FILLERS[form](path, opinion)
+            if made:
+                name, content = made
+                (back / name).write_bytes(content)
+                found.append(back / name)
+    assert found
+    return found
+
+
+def html(path: Path, opinion: Opinion) -> tuple[str, bytes]:
+    """The answers file that the page saves: all tasks, blanks where nothing was said."""
+    page = path.read_text("utf-8")
+    [data] = re.findall(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    sheet = json.loads(data)
+    answers = []
+    for number, task in enumerate(sheet["tasks"]):
+        said = opinion(sheet["rater"], task["task"])
+        scores = {one["name"]: (said or {}).get(one["name"], "") for one in sheet["criteria"]}
+        comment = COMMENT if said else ""
+        answers.append({"task": task["task"], "scores": scores, "comment": comment, "seconds": number + 0.5})
+    whole = {"metal": "answers", "version": 1, "dataset": sheet["dataset"], "rater": sheet["rater"], "answers": answers}
+    return sheet["file"], json.dumps(whole, ensure_ascii=False, indent=1).encode()
+
+
+def csv_sheet(path: Path, opinion: Opinion) -> tuple[str, bytes]:
+    """As a German Excel saves it."""
+    rows = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+    for row in rows:
+        said = opinion(row["rater"], row["task"])
+        row.update({**said, "comment": COMMENT} if said else {})
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, list(rows[0]), delimiter=";", lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return path.name, file.getvalue().encode("utf-8-sig")
+
+
+def xlsx(path: Path, opinion: Opinion) -> tuple[str, bytes]:
+    """What is chosen from the lists stands in the cells; numbers are numbers."""
+    import openpyxl
+
+    book = openpyxl.load_workbook(path)
+    page = book["Tasks"]
+    place = {cell.value: cell.column for cell in page[1]}
+    shown = [[str(cell.value) for cell in column] for column in book["Levels"].columns]
+    for row in range(2, page.max_row + 1):
+        said = opinion(page.cell(row, place["rater"]).value, page.cell(row, place["task"]).value)
+        for name, score in (said or {}).items():
+            offered = [level for column in shown for level in column if level.startswith(f"{score} ")]
+            page.cell(row, place[name]).value = _offered(name, offered) if name != "fluency" else float(score)
+        if said:
+            page.cell(row, place["comment"]).value = COMMENT
+    file = io.BytesIO()
+    book.save(file)
+    return path.name, file.getvalue()
+
+
+def _offered(name: str, levels: list[str]) -> str:
+    """The level of this criterion among those with the same value."""
+    words = ("Absent", "Present") if name == "hallucinations" else ("Bad", "Medium", "Good")
+    return next(level for level in levels if level.endswith(words))
+
+
+def label_studio(path: Path, opinion: Opinion) -> tuple[str, bytes]:
+    """A project's export: the tasks with an annotation each, submitted by one login."""
+    entries: list[dict[str, Any]] = []
+    for number, entry in enumerate(json.loads(path.read_bytes()), 1):
+        data = entry["data"]
+        said = opinion(data["rater"], data["task"])
+        results = [
+            result(f"score:{name}", "number", {"number": float(score)})
+            if name == "fluency"
+            else result(f"score:{name}", "choices", {"choices": [score]})
+            for name, score in (said or {}).items()
+        ]
+        results.append(result("comment", "textarea", {"text": [COMMENT]}))
+        entries.append(exported(*([annotation(results)] if said else []), number=number) | {"data": data})
+    return f"project-{path.name}", as_bytes(*entries)
+
+
+def mturk(path: Path, opinion: Opinion) -> tuple[str, bytes] | None:
+    """A batch's results: three workers a HIT; without answers there are no results."""
+    if path.suffix != ".csv":
+        return None
+    rows = []
+    for row in csv.DictReader(io.StringIO(path.read_bytes().decode(), newline="")):
+        for worker in ("A1", "A2", "A3"):
+            said = opinion(f"mturk:{worker}", row["task"])
+            if said:
+                rows.append(
+                    {"HITId": "H", "AssignmentId": "A", "WorkerId": worker, "AssignmentStatus": "Approved"}
+                    | {"WorkTimeInSeconds": "30"}
+                    | {f"Input.{name}": cell for name, cell in row.items()}
+                    | {f"Answer.{name}": score for name, score in said.items()}
+                    | {"Answer.comment": COMMENT}
+                )
+    if not rows:
+        return None
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), quoting=csv.QUOTE_ALL)
+    writer.writeheader()
+    writer.writerows(rows)
+    return f"batch-{path.name}", file.getvalue().encode()
+
+
+FILLERS: Mapping[str, Callable[[Path, Opinion], tuple[str, bytes] | None]] = {
+    "html": html,
+    "csv": csv_sheet,
+    "xlsx": xlsx,
+    "label-studio": label_studio,
+    "mturk": mturk,
+}

@@ -1,0 +1,334 @@
+"""`metal annotate import`: what people sent back, through the command line into the dataset."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from metal.cli.annotation_folder import read_tasks
+from metal.dataset import load_dataset
+from metal.ratings_files import write_facts
+from tests.cli.filling import COMMENT, Opinion, filled
+from tests.cli.forks import Metal
+
+LEVELS = {"task_quality": ("0", "1", "2"), "hallucinations": ("0", "1"), "fluency": ("1", "50", "99.5")}
+FORMS = ("html", "csv", "xlsx", "label-studio", "mturk")
+
+
+def scores(rater: str, task: str) -> dict[str, str]:
+    """Different people think differently, each the same whenever asked."""
+    return {name: values[sum(map(ord, rater + task + name)) % len(values)] for name, values in LEVELS.items()}
+
+
+def half(rater: str, task: str) -> dict[str, str] | None:
+    return scores(rater, task) if int(task[-1], 16) % 2 else None
+
+
+def in_dataset(folder: Path) -> dict[tuple[str, str, str], float]:
+    """(task, criterion, rater) -> score of people, NaN as None would be."""
+    names = {output: task for task, output in read_tasks(folder).items()}
+    table = load_dataset(folder).ratings
+    table = table[table["kind"] == "human"]
+    keys = zip(table["output"].map(names), table["criterion"], table["rater"], strict=True)
+    return dict(zip(keys, table["score"], strict=True))
+
+
+def expected(folder: Path, opinion: Opinion, raters: tuple[str, ...] = ()) -> dict[tuple[str, str, str], float]:
+    """What should be there: workers rate everything, others what they were given."""
+    given = [json.loads(line) for line in (folder / "annotation" / "given.jsonl").read_text().splitlines()]
+    pairs = {(rater, task) for one in given for task in one["tasks"] for rater in (raters or (one["rater"],))}
+    return {
+        (task, name, rater): float(score)
+        for rater, task in pairs
+        for name, score in (opinion(rater, task) or {}).items()
+    }
+
+
+def export(people: Metal, form: str, *more: object, out: str = "out") -> Path:
+    people("annotate", "export", "mine", "--to", form, "--out", out, *more)
+    return people.cwd / out
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_filled_in_is_in_the_dataset(people: Metal, form: str) -> None:
+    mine = people.cwd / "mine"
+    judged = load_dataset(mine).ratings
+    files = filled(form, export(people, form), people.cwd / "back", scores)
+    done = people("annotate", "import", "mine", *files)
+    workers = ("mturk:A1", "mturk:A2", "mturk:A3") if form == "mturk" else ()
+    assert in_dataset(mine) == expected(mine, scores, workers)
+    assert len(in_dataset(mine)) == 9 * 3 * 3
+    dataset = load_dataset(mine)
+    people_only = dataset.ratings[dataset.ratings["kind"] == "human"]
+    line_break = "\n" if form in ("csv", "xlsx", "mturk") else "\u2028"  # rows keep one kind of line break
+    assert set(people_only["comment"]) == {COMMENT.replace("\u2028", line_break)}
+    assert set(people_only["group"]) == {"native"}
+    languages = {rater.about["language"] for rater in dataset.raters.values() if rater.kind == "human"}
+    assert languages == ({"ar, en, zh"} if form == "mturk" else {"ar", "en", "zh"})
+    facts = ["output", "criterion", "rater", "reason", "comment"]
+    kept = dataset.ratings[dataset.ratings["kind"] == "llm"]
+    assert kept[facts].astype(str).to_numpy().tolist() == judged[facts].astype(str).to_numpy().tolist()
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "Agreement of the people so far" in done.out
+    table = done.out.partition("Tasks answered")[2].partition("Agreement")[0].splitlines()
+    people_shown = [line.split() for line in table if line.startswith(("ar", "en", "zh", "mturk"))]
+    assert len(people_shown) == (3 if form == "mturk" else 9)
+    assert {tuple(line[1:]) for line in people_shown} == {("9" if form == "mturk" else "3", "0", "0")}
+
+    before = everything(mine)
+    again = people("annotate", "import", "mine", *files)
+    assert everything(mine) == before
+    assert "81 ratings there already" in again.said
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_half_now_and_half_later(people: Metal, form: str) -> None:
+    mine = people.cwd / "mine"
+    forms = export(people, form)
+    workers = ("mturk:A1", "mturk:A2", "mturk:A3") if form == "mturk" else ()
+    people("annotate", "import", "mine", *filled(form, forms, people.cwd / "back", half))
+    assert in_dataset(mine) == expected(mine, half, workers)
+    people("annotate", "import", "mine", *filled(form, forms, people.cwd / "back", scores))
+    assert in_dataset(mine) == expected(mine, scores, workers)
+
+
+def one_person(people: Metal, opinion: Opinion, form: str = "html", rater: str = "en-1") -> Path:
+    """The file that one person sends back."""
+    out = people.cwd / f"out-{form}"
+    if not out.exists():
+        export(people, form, out=out.name)
+    back = people.cwd / "back" / f"{len(list(people.cwd.glob('back/*')))}"
+    back.parent.mkdir(exist_ok=True)
+    return next(path for path in filled(form, out, back, opinion) if rater in path.name)
+
+
+def test_a_criterion_left_blank_is_kept_as_no_answer_until_there_is_one(people: Metal) -> None:
+    part = one_person(people, lambda *who: scores(*who) | {"fluency": ""})
+    done = people("annotate", "import", "mine", part)
+    assert ["en-1", "3", "3", "0"] in [line.split() for line in done.out.splitlines()]
+    table = load_dataset(people.cwd / "mine").ratings
+    blank = table[(table["rater"] == "en-1") & (table["criterion"] == "fluency")]
+    assert set(blank["reason"]) == {"no answer"}
+    assert blank["score"].isna().all()
+    people("annotate", "import", "mine", one_person(people, scores))
+    assert not pd.isna([*in_dataset(people.cwd / "mine").values()]).any()
+
+
+def test_another_score_needs_replace(people: Metal) -> None:
+    first = one_person(people, lambda *who: scores(*who) | {"fluency": "1"})
+    second = one_person(people, lambda *who: scores(*who) | {"fluency": "2"})
+    people("annotate", "import", "mine", first)
+    before = everything(people.cwd / "mine")
+    message = people.refused("annotate", "import", "mine", second)
+    assert message.startswith("metal: en-1.answers.json answer 1: en-1 gave task t")
+    assert "1 on fluency in an earlier import, 2 here. Pass --replace" in message
+    assert everything(people.cwd / "mine") == before
+    done = people("annotate", "import", "mine", second, "--replace", "--dry-run")
+    assert "3 ratings replaced" in done.said
+    assert "Nothing was written." in done.out
+    assert everything(people.cwd / "mine") == before
+    people("annotate", "import", "mine", second, "--replace")
+    found = in_dataset(people.cwd / "mine")
+    assert {score for (_, name, _), score in found.items() if name == "fluency"} == {2.0}
+    assert len((people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8").strip().split("\n")) == 6
+
+
+def test_an_answers_file_that_is_there_is_read_line_by_line(people: Metal) -> None:
+    """Comments may hold line breaks that JSON does not escape."""
+    for number in range(3):
+        changed = one_person(people, lambda *who, n=number: scores(*who) | {"fluency": str(n + 1)})
+        people("annotate", "import", "mine", changed, "--replace")
+    lines = (people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8").strip("\n").split("\n")
+    found = [json.loads(line) for line in lines]
+    assert [one["seconds"] for one in found] == [0.5, 1.5, 2.5] * 3
+    assert {one["comment"] for one in found} == {COMMENT}
+    assert {one["where"] for one in found} == {f"en-1.answers.json answer {n}" for n in (1, 2, 3)}
+    assert found[0]["scores"]["fluency"] == "1"
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+def edited(path: Path, name: str, *changes: tuple[str, str]) -> Path:
+    text = path.read_text("utf-8")
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    path.with_name(name).write_text(text, "utf-8")
+    return path.with_name(name)
+
+
+def test_one_bad_file_among_good_ones(people: Metal) -> None:
+    good = filled("csv", export(people, "csv"), people.cwd / "back", scores)
+    bad = people.cwd / "bad.csv"
+    with good[-1].open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file, delimiter=";"))
+    rows[2][rows[0].index("task_quality")] = "7"
+    with bad.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    before = everything(people.cwd / "mine")
+    message = people.refused("annotate", "import", "mine", *good[:-1], bad)
+    assert message.startswith("metal: bad.csv row 3: '7' is not on the scale of task_quality (0 Bad, 1 Medium, 2 Good)")
+    assert everything(people.cwd / "mine") == before
+
+
+def test_files_that_are_no_answers(people: Metal) -> None:
+    answers = one_person(people, scores)
+    message = people.refused("annotate", "import", "mine", people.cwd / "out-html/en-1.html")
+    assert "en-1.html: this is the form, not the answers. Ask for the file that its Download button saves" in message
+    word = shutil.copy(answers, people.cwd / "answers.docx")
+    message = people.refused("annotate", "import", "mine", word)
+    assert "answers.docx: not a file that people send back (docx). It is .json, .csv or .xlsx" in message
+    assert "does not exist" in people.refused("annotate", "import", "mine", "nowhere.json")
+    unlike = edited(answers, "x.json", ('"version": 1', '"version": 9'))
+    assert "x.json: version 9" in people.refused("annotate", "import", "mine", unlike)
+
+
+def test_answers_that_are_not_this_persons(people: Metal) -> None:
+    answers = one_person(people, scores)
+    task = json.loads(answers.read_text("utf-8"))["answers"][1]["task"]
+    for changes, said in (
+        ([(task, "t0123")], "x.json answer 2: task 't0123' is none of this dataset's"),
+        ([('"en-1"', '"en1"')], "x.json answer 1: rater 'en1' was given nothing; did you mean 'en-1'"),
+        ([('"en-1"', '"ar-1"')], "was not given to ar-1"),
+        ([('"task_quality"', '"task_qualty"')], "criterion 'task_qualty' is not known; did you mean 'task_quality'?"),
+    ):
+        file = edited(answers, "x.json", *changes)
+        assert said in people.refused("annotate", "import", "mine", file, "--dry-run")
+
+
+def test_people_need_other_names_than_judges(people: Metal) -> None:
+    raters = people.cwd / "mine/raters.jsonl"
+    raters.write_text(raters.read_text() + '{"rater": "openai:x", "kind": "llm", "group": "x"}\n')
+    file = edited(one_person(people, scores), "x.json", ('"en-1"', '"openai:x"'))
+    assert "rater 'openai:x' is of kind llm" in people.refused("annotate", "import", "mine", file)
+
+
+def test_two_peoples_files_mixed_up(people: Metal) -> None:
+    """en-2's answers in a sheet under en-1's name conflict with en-1's own."""
+    mine = one_person(people, lambda *who: scores(*who) | {"fluency": "1"})
+    theirs = one_person(people, lambda *who: scores(*who) | {"fluency": "3"}, rater="en-2")
+    mixed = edited(theirs, "mixed.json", ('"en-2"', '"en-1"'))
+    message = people.refused("annotate", "import", "mine", mine, mixed)
+    assert message.startswith("metal: mixed.json answer ")
+    assert " in en-1.answers.json answer " in message
+
+
+def test_a_file_of_another_dataset(people: Metal) -> None:
+    answers = one_person(people, scores)
+    card = people.cwd / "other/dataset.toml"
+    shutil.copytree(people.cwd / "mine", card.parent, ignore=shutil.ignore_patterns("annotation"))
+    message = people.refused("annotate", "import", "other", answers)
+    assert "no tasks were handed out from it; begin with `metal annotate export`" in message
+    card.write_text(card.read_text().replace('name = "mine"', 'name = "other"'))
+    people("annotate", "export", "other", "--to", "csv", "--out", "others")
+    message = people.refused("annotate", "import", "other", answers)
+    assert "is none of this dataset's. Is the file of another dataset" in message
+
+
+# ---------------------------------------------------------------- the dataset folder
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_ratings_of_any_format_and_what_else_lies_there(people: Metal, ending: str) -> None:
+    mine = people.cwd / "mine"
+    judged = load_dataset(mine).ratings
+    (mine / "ratings.parquet").unlink()
+    write_facts(judged, mine / f"ratings{ending}")
+    (mine / "prompts/criteria").mkdir(parents=True)
+    (mine / "prompts/criteria/own.toml").write_text("own")
+    (mine / "passage_lengths.svg").write_text("<svg/>")
+    people("annotate", "import", "mine", one_person(people, scores))
+    assert [path.name for path in mine.glob("ratings.*")] == ["ratings.parquet"]
+    assert len(load_dataset(mine).ratings) == len(judged) + 9
+    assert (mine / "prompts/criteria/own.toml").read_text() == "own"
+    assert (mine / "passage_lengths.svg").read_text() == "<svg/>"
+    assert {path.name for path in (mine / "annotation").iterdir()} == {
+        "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
+    }  # fmt: skip
+    assert not list(people.cwd.glob(".mine*"))
+
+
+def test_no_ratings_yet(people: Metal) -> None:
+    mine = people.cwd / "mine"
+    (mine / "ratings.parquet").unlink()
+    (mine / "ratings.csv").write_text("output,criterion,rater,score,reason,comment\n")
+    answers = one_person(people, scores)
+    done = people("annotate", "import", "mine", one_person(people, lambda *who: None))
+    assert in_dataset(mine) == {}
+    assert "Agreement" not in done.out
+    people("annotate", "import", "mine", answers)
+    assert len(in_dataset(mine)) == 9
+
+
+def test_from_inside_the_folder_and_through_a_link(people: Metal) -> None:
+    answers = one_person(people, scores)
+    inside = people.at(people.cwd / "mine", people.env)
+    assert "`cd .`" in inside("annotate", "import", ".", answers).said
+    assert len(in_dataset(people.cwd / "mine")) == 9
+    (people.cwd / "link").symlink_to("mine")
+    other = one_person(people, scores, rater="ar-2")
+    people("annotate", "import", "link", other)
+    assert (people.cwd / "link").is_symlink()
+    assert len(in_dataset(people.cwd / "mine")) == 18
+
+
+def test_group(people: Metal) -> None:
+    people("annotate", "import", "mine", one_person(people, scores), "--group", "expert")
+    dataset = load_dataset(people.cwd / "mine")
+    assert dataset.raters["en-1"].group == "expert"
+    people("annotate", "import", "mine", one_person(people, scores, rater="en-2"), "--group", "crowd")
+    dataset = load_dataset(people.cwd / "mine")
+    assert [dataset.raters[name].group for name in ("en-1", "en-2")] == ["expert", "crowd"]
+
+
+def test_answers_without_a_score_are_counted(people: Metal) -> None:
+    nothing = one_person(people, lambda *who: None)
+    remark = edited(nothing, "remark.json", ('"comment": ""', '"comment": "unreadable"'))
+    done = people("annotate", "import", "mine", nothing)
+    assert "3 tasks without any score, passed over" in done.said
+    done = people("annotate", "import", "mine", remark)
+    assert "3 tasks without any score, passed over; 3 with a comment, kept in annotation/answers.jsonl" in done.said
+    assert "unreadable" in (people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8")
+    assert ["en-1", "0", "0", "3"] in [line.split() for line in done.out.splitlines()]
+
+
+def disagreeing(rater: str, task: str) -> dict[str, str] | None:
+    return scores(rater, task) | {"task_quality": str(int(rater[-1]) - 1)} if rater.startswith("en") else None
+
+
+def test_what_nobody_agrees_on_is_listed_and_handed_to_others(people: Metal) -> None:
+    files = filled("html", export(people, "html"), people.cwd / "back", disagreeing)
+    tried = people("annotate", "import", "mine", *files, "--dry-run")
+    assert "Rated differently by everybody" in tried.out
+    assert "ambiguous.csv" not in tried.out
+    done = people("annotate", "import", "mine", *files)
+    assert "Rated differently by everybody, to be looked at again (3 times):" in done.said
+    assert "xgoodx-en-0 TQ: en-1: 0 Bad; en-2: 1 Medium; en-3: 2 Good" in done.said
+    path = people.cwd / "mine/annotation/ambiguous.csv"
+    table = pd.read_csv(path)
+    assert sorted(table["output"]) == ["xbadx-en-1", "xgoodx-en-0", "xgoodx-en-2"]
+    assert set(table["criterion"]) == {"task_quality"}
+    done = people("annotate", "export", "mine", "--to", "csv", "--only", path, "--out", "again", "--raters", "1")
+    assert "en-4" in done.out
+    files = filled("csv", people.cwd / "again", people.cwd / "back", scores)
+    assert [file.name for file in files] == ["en-4.csv"]
+    people("annotate", "import", "mine", *files)
+    assert len(in_dataset(people.cwd / "mine")) == 9 * 4
+    assert pd.read_csv(path).empty
+
+
+def test_label_studio_with_criteria_left_out(people: Metal) -> None:
+    forms = export(people, "label-studio", "-c", "hallucinations", "-l", "en")
+    files = filled("label-studio", forms, people.cwd / "back", lambda *who: {"hallucinations": "1"})
+    people("annotate", "import", "mine", *files)
+    assert {name for _, name, _ in in_dataset(people.cwd / "mine")} == {"hallucinations"}

@@ -1,0 +1,204 @@
+"""`metal annotate export` and `html`: what is handed out, to whom, and that it tells nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import tomllib
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from metal.cli.annotation_folder import read_given, read_tasks
+from metal.dataset import load_dataset
+from tests.cli.conftest import SECRETS
+from tests.cli.forks import Metal
+
+FORMS = ("html", "csv", "xlsx", "label-studio", "mturk")
+OUTPUTS = 9  # chosen ones in the dataset; 3 a language
+
+
+def given(people: Metal) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (people.cwd / "mine/annotation/given.jsonl").read_text().splitlines()]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file, workbooks unpacked."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.suffix == ".xlsx":
+            with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as book:
+                found |= {f"{path.name}/{name}": book.read(name) for name in book.namelist()}
+        elif path.is_file():
+            found[path.name] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_tells_who_wrote_what(people: Metal, form: str) -> None:
+    done = people("annotate", "export", "mine", "--to", form, "--out", "out")
+    files = contents(people.cwd / "out")
+    told = {(name, secret) for name, content in files.items() for secret in SECRETS if secret.encode() in content}
+    assert not told
+    assert not [secret for secret in SECRETS if any(secret in name for name in files)]
+    whole = b"".join(files.values())
+    for output in load_dataset(people.cwd / "mine").outputs.values():
+        plain = output.language != "en" and all(ord(char) < 0x10000 for char in output.text)  # neither escaped nor cut
+        assert not plain or output.text.encode() in whole
+    assert b"Not chosen." not in whole
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert ("README.txt there" in done.out) == (form in ("label-studio", "mturk"))
+
+
+def test_three_people_a_language_rate_everything(people: Metal) -> None:
+    people("annotate", "html", "mine")
+    names = {path.name for path in (people.cwd / "runs/mine-html").iterdir()}
+    assert names == {f"{language}-{n}.html" for language in ("ar", "en", "zh") for n in (1, 2, 3)} | {"run.toml"}
+    tasks = read_tasks(people.cwd / "mine")
+    assert len(tasks) == OUTPUTS
+    assert Counter(task for one in read_given(people.cwd / "mine").values() for task in one.asked) == dict.fromkeys(
+        tasks, 3
+    )
+    run = tomllib.loads((people.cwd / "runs/mine-html/run.toml").read_text())
+    assert run["settings"]["people_given"]["zh-3"] == 3
+
+
+def test_html_is_export_to_html(people: Metal) -> None:
+    people("annotate", "html", "mine", "--out", "one", "--seed", "3")
+    people("annotate", "export", "mine", "--to", "html", "--out", "two", "--seed", "3")
+    one, two = contents(people.cwd / "one"), contents(people.cwd / "two")
+    assert one == two
+    assert len(given(people)) == 9  # the same sheets again are not other sheets
+
+
+def test_another_seed_has_other_orders_and_the_same_ids(people: Metal) -> None:
+    people("annotate", "html", "mine", "--out", "one")
+    before = read_tasks(people.cwd / "mine")
+    people("annotate", "html", "mine", "--out", "two", "--seed", "1")
+    assert read_tasks(people.cwd / "mine") == before
+    assert contents(people.cwd / "one")["en-1.html"] != contents(people.cwd / "two")["en-1.html"]
+
+
+def test_more_people_share_the_work(people: Metal) -> None:
+    done = people(
+        "annotate", "export", "mine", "--to", "csv", "--raters", "2", "--people", "4", "--common", "1", "-l", "zh,en"
+    )
+    assert ["zh", "3", "zh-1", "to", "zh-4", "2"] in [line.split() for line in done.out.splitlines()]
+    mine = [one for one in read_given(people.cwd / "mine").values() if one.language == "zh"]
+    assert [one.rater for one in mine] == ["zh-1", "zh-2", "zh-3", "zh-4"]
+    assert sorted(Counter(task for one in mine for task in one.asked).values()) == [2, 2, 4]
+    assert {one.language for one in read_given(people.cwd / "mine").values()} == {"zh", "en"}
+
+
+def test_some_criteria_only(people: Metal) -> None:
+    done = people("annotate", "export", "mine", "--to", "csv", "-c", "hallucinations", "--out", "out")
+    assert "Tasks for people: H\n" in done.out
+    header = (people.cwd / "out/ar-1.csv").read_text("utf-8-sig").splitlines()[0]
+    assert header == "task,rater,language,title,source,output,hallucinations,comment"
+    assert {criteria for one in given(people) for criteria in one["criteria"]} == {"hallucinations"}  # type: ignore[attr-defined]
+
+
+def test_what_cannot_be_asked_for(people: Metal) -> None:
+    def refused(*more: str) -> str:
+        return people.refused("annotate", "html", "mine", *more)
+
+    assert "--people 2 is fewer than --raters 3: nobody rates an output twice" in refused("--people", "2")
+    assert "language 'sw' is not known; known: ar, en, zh" in refused("-l", "sw")
+    assert "criterion 'hallucination' is not known; did you mean 'hallucinations'" in refused("-c", "hallucination")
+    assert "no such dataset folder" in people.refused("annotate", "html", "nowhere")
+    assert not (people.cwd / "mine/annotation").exists()
+    assert not (people.cwd / "runs").exists()
+
+
+def test_a_folder_that_is_there(people: Metal) -> None:
+    people("annotate", "html", "mine", "--out", "out")
+    before = contents(people.cwd / "out")
+    message = people.refused("annotate", "export", "mine", "--to", "csv", "--out", "out")
+    assert "out exists; give another --out, or --force to replace it" in message
+    assert contents(people.cwd / "out") == before
+    people("annotate", "export", "mine", "--to", "csv", "--out", "out", "--force")
+    assert "en-1.html" not in contents(people.cwd / "out")
+    message = people.refused("annotate", "html", "mine", "--out", "mine", "--force")
+    assert "mine is not what would be written there" in message
+    assert len(load_dataset(people.cwd / "mine").outputs) == OUTPUTS + 1
+
+
+def test_without_outputs(people: Metal) -> None:
+    for name in ("outputs.jsonl", "raters.jsonl"):
+        (people.cwd / "mine" / name).write_text("")
+    (people.cwd / "mine/ratings.parquet").unlink()
+    (people.cwd / "mine/ratings.csv").write_text("output,criterion,rater,score\n")
+    assert "has no outputs to rate yet; `metal generate` makes some" in people.refused("annotate", "html", "mine")
+
+
+def changed(people: Metal, name: str, row: int, **fields: object) -> None:
+    """A line of a file of the dataset with other values."""
+    path = people.cwd / "mine" / name
+    lines = path.read_text("utf-8").splitlines()
+    lines[row] = json.dumps(json.loads(lines[row]) | fields, ensure_ascii=False)
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def test_outputs_without_text_are_counted(people: Metal) -> None:
+    changed(people, "outputs.jsonl", 0, text=" ")
+    changed(people, "sources.jsonl", 4, text="")
+    done = people("annotate", "html", "mine")
+    assert "warning: 1 output not handed out: without a text" in done.said
+    assert "warning: 1 output handed out without the source, whose text is missing" in done.said
+    assert len(read_tasks(people.cwd / "mine")) == OUTPUTS - 1
+    message = people.refused("annotate", "html", "mine", "--only", only(people, "xbadx-en-9"), "--out", "other")
+    assert "no chosen output with a text to rate in " in message
+
+
+def only(people: Metal, *outputs: str, head: str = "output,note") -> Path:
+    path = people.cwd / "only.csv"
+    path.write_text("\n".join([head, *(f"{output},x" for output in outputs)]) + "\n", "utf-8")
+    return path
+
+
+def test_only_some_outputs_go_to_new_people(people: Metal) -> None:
+    people("annotate", "html", "mine", "--people", "4")
+    done = people("annotate", "export", "mine", "--to", "csv", "--only", only(people, "xgoodx-en-0", "xbadx-en-9"))
+    assert "warning: 1 output not handed out: not chosen" in done.said
+    assert "en-5 to en-7" in done.out
+    new = [one for name, one in read_given(people.cwd / "mine").items() if int(name[-1]) > 4]
+    assert {read_tasks(people.cwd / "mine")[task] for one in new for task in one.asked} == {"xgoodx-en-0"}
+
+
+def test_only_with_mistakes(people: Metal) -> None:
+    def refused(path: Path) -> str:
+        return people.refused("annotate", "html", "mine", "--only", path)
+
+    assert "only.csv row 3: output 'o7' is none of this dataset's" in refused(only(people, "xgoodx-en-0", "o7"))
+    assert "no column 'output' (columns found: outputs, x)" in refused(only(people, head="outputs,x"))
+    assert "no column 'output' (columns found: none)" in refused(only(people, head=""))
+
+
+def test_ids_in_only_are_text(people: Metal) -> None:
+    """As ambiguous.csv has them: guarded against formulas; and `007` and `NA` are ids like others."""
+    for row, name in enumerate(("007", "-x", "NA", "'=q")):
+        changed(people, "outputs.jsonl", row, output=name)
+    (people.cwd / "mine/raters.jsonl").write_text("")
+    (people.cwd / "mine/ratings.parquet").unlink()
+    (people.cwd / "mine/ratings.csv").write_text("output,criterion,rater,score\n")
+    people("annotate", "html", "mine", "--only", only(people, "007", "'-x", "NA", "'=q"))
+    assert set(read_tasks(people.cwd / "mine").values()) == {"007", "-x", "NA", "'=q"}
+
+
+def test_nobody_is_called_as_a_rater_from_elsewhere(people: Metal) -> None:
+    """Ratings of another en-2 must not be taken for those of the en-2 who is given tasks now."""
+    raters = people.cwd / "mine/raters.jsonl"
+    raters.write_text(raters.read_text() + '{"rater": "en-2", "kind": "human", "group": "native"}\n')
+    assert "en-3 to en-5" in people("annotate", "html", "mine").out
+    assert "en-3 to en-5" in people("annotate", "export", "mine", "--to", "csv").out
+
+
+def test_rubrics_of_ones_own(people: Metal) -> None:
+    folder = people.cwd / "own/criteria"
+    folder.mkdir(parents=True)
+    levels = "".join(f'[[levels]]\nvalue = {n}\nlabel = "{w}"\n' for n, w in enumerate(("Bad", "Medium", "Good")))
+    (folder / "task_quality.toml").write_text(f'simple = "Look at the <task>."\n{levels}')
+    people("annotate", "export", "mine", "--to", "csv", "--prompts", "own", "--out", "out")
+    assert "Look at the &lt;task&gt;." in (people.cwd / "out/guidelines.html").read_text("utf-8")
