@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -69,20 +69,7 @@ def _export_options(command: options.F) -> options.F:
 @annotate.command("export", short_help="Write tasks for people.")
 @click.option("--to", "form", type=click.Choice(FORMS), required=True, help="What people fill in.")
 @_export_options
-def export(
-    form: str,
-    dataset: Path,
-    out: Path | None,
-    raters: int,
-    people: int | None,
-    common: int,
-    languages: tuple[str, ...],
-    criteria: tuple[str, ...],
-    only: Path | None,
-    prompts: tuple[Path, ...],
-    seed: int,
-    force: bool,
-) -> None:
+def export(form: str, **wanted: Any) -> None:
     """Write the tasks of DATASET for people: each rates outputs of one language, in an order of their own.
 
     \b
@@ -103,24 +90,12 @@ def export(
       metal annotate export datasets/mine --to html \\
         --only datasets/mine/annotation/ambiguous.csv
     """
-    _hand_out(form, dataset, out, raters, people, common, languages, criteria, only, prompts, seed, force)
+    _hand_out(form, **wanted)
 
 
 @annotate.command("html", short_help="Write a rating page for each person.")
 @_export_options
-def html(
-    dataset: Path,
-    out: Path | None,
-    raters: int,
-    people: int | None,
-    common: int,
-    languages: tuple[str, ...],
-    criteria: tuple[str, ...],
-    only: Path | None,
-    prompts: tuple[Path, ...],
-    seed: int,
-    force: bool,
-) -> None:
+def html(**wanted: Any) -> None:
     """Write one HTML file for each person: open it, rate, download the answers, send them back.
 
     No server and no network is needed; answers are saved on the device as people go. The same as
@@ -130,12 +105,12 @@ def html(
     Example:
       metal annotate html datasets/mine -l sw --raters 3
     """
-    _hand_out("html", dataset, out, raters, people, common, languages, criteria, only, prompts, seed, force)
+    _hand_out("html", **wanted)
 
 
 def _hand_out(
     form: str,
-    folder: Path,
+    dataset: Path,
     out: Path | None,
     raters: int,
     people: int | None,
@@ -160,28 +135,26 @@ def _hand_out(
     from metal.folders import check_new, new_folder
     from metal.judges.rubric import rubrics_for
 
-    dataset = load_dataset(folder)
+    loaded = load_dataset(dataset)
     for name in criteria:
-        if name not in dataset.criteria:
-            raise UnknownName("criterion", name, dataset.criteria)
-    asked = [one for name, one in dataset.criteria.items() if not criteria or name in criteria]
-    rubrics = rubrics_for(asked, prompt_folders(map(str, prompts), folder))
-    outputs = _to_rate(dataset, folder, languages, only)
-    out = out or Path("runs") / f"{folder.resolve().name}-{form}"
+        if name not in loaded.criteria:
+            raise UnknownName("criterion", name, loaded.criteria)
+    asked = [one for name, one in loaded.criteria.items() if not criteria or name in criteria]
+    rubrics = rubrics_for(asked, prompt_folders(map(str, prompts), dataset))
+    outputs = _to_rate(loaded, dataset, languages, only)
+    out = out or Path("runs") / f"{dataset.resolve().name}-{form}"
     check_new(out, force=force, marks=("run.toml",))
-    first = 1 + _highest(dataset, read_given(folder), new_people=only is not None)
-    tasks = make_tasks(dataset.card.name, outputs, dataset.sources)
-    sheets = deal(
-        tasks, dataset.card.name, rubrics, raters=raters, people=people, common=common, first=first, seed=seed
-    )
+    first = 1 + _highest(loaded, read_given(dataset), new_people=only is not None)
+    tasks = make_tasks(loaded.card.name, outputs, loaded.sources)
+    sheets = deal(tasks, loaded.card.name, rubrics, raters=raters, people=people, common=common, first=first, seed=seed)
     settings = {"form": form, "raters": raters, "people": people or raters, "common": common, "seed": seed}
     settings |= {"people_given": {sheet.rater: len(sheet.tasks) for sheet in sheets}}
-    about = manifest("annotate", dataset, [folder], settings)
+    about = manifest("annotate", loaded, [dataset], settings)
     with new_folder(out, force=force, marks=("run.toml",)) as partial:
         for name, content in forms.write(form, sheets):
             (partial / name).write_bytes(content)
         (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
-        note_given(folder, sheets, form, seed)
+        note_given(dataset, sheets, form, seed)
     rows = []
     for language in dict.fromkeys(sheet.language for sheet in sheets):
         mine = [sheet for sheet in sheets if sheet.language == language]
@@ -193,8 +166,8 @@ def _hand_out(
     show.table(f"Tasks for people: {asked_of}", ["", "outputs", "people", "each rates"], rows)
     guide = "README.txt there says how to go on" if (out / "README.txt").is_file() else "give each person their file"
     show.say(f"In {out}: {guide}", wrap=False)
-    show.say(f"Who was given what is in {folder / FOLDER}", wrap=False)
-    show.say(f"Next: metal annotate import {folder} ANSWERS...", wrap=False)
+    show.say(f"Who was given what is in {dataset / FOLDER}", wrap=False)
+    show.say(f"Next: metal annotate import {dataset} ANSWERS...", wrap=False)
 
 
 def _to_rate(dataset: Dataset, folder: Path, languages: tuple[str, ...], only: Path | None) -> list[Output]:
