@@ -24,7 +24,7 @@ from metal.judges.rubric import Rubric, rubrics_for
 from metal.judges.tally import Found, Tally, look_up
 from metal.languages import sides
 from metal.records import Output
-from metal.tokens import ENCODING, load_encoding
+from metal.tokens import ENCODING, count_text, load_encoding
 
 LISTS = ("models", "quality", "languages")
 
@@ -240,7 +240,7 @@ class GenerationJob:
         except (MetalError, OSError) as error:  # what was generated is paid for, and worth more than its token counts
             self.notes.append(f"tokens were not counted: {error}")
             return lambda text: None
-        return lambda text: len(encoding.encode_ordinary(text))
+        return lambda text: count_text(text, encoding)
 
 
 def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
