@@ -17,6 +17,7 @@ from metal.cli.asking_text import duration, oddities, show_calls
 from metal.cli.judge_folder import prompt_folders
 from metal.dataset import Dataset, load_dataset, update_dataset
 from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.folders import check_outside
 from metal.json_files import whole_text
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.models import find_model, judges_files, named_models, with_settings
@@ -125,7 +126,7 @@ class GenerationJob:
         extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
         others = [one for one in kept.values() if one.generator not in generators]
         together = {one.output: one for one in [*others, *drawn]}
-        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder.resolve())
+        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
         not_asked = sum(tally.not_asked for tally in tallies.values())
         self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
         return tallies
@@ -267,8 +268,7 @@ def wire(request: Request, folder: Path, concurrency: int | None = None) -> Gene
             key == "generators" and not all(isinstance(v, dict) for v in entry.values())
         ):
             raise DataError(folder / "dataset.toml", f"{key} is not what METAL wrote there", "Take it out")
-    if Path.cwd().is_relative_to(folder.resolve()):
-        raise UsageError(f"{folder} is written anew as a whole; go to a folder outside of it and name it from there")
+    check_outside(folder)
     named = named_models(judges_files())
     models = tuple(
         with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
