@@ -31,7 +31,7 @@ from metal.dataset_lines import (
     source_record,
 )
 from metal.errors import DataError, UnknownName, UsageError
-from metal.folders import copy_others, new_folder, recover
+from metal.folders import copy_others, new_folder, one_writer, recover
 from metal.json_files import write_jsonl
 from metal.languages import check_language
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
@@ -261,12 +261,25 @@ def save_dataset(
 def update_dataset(dataset: Dataset, folder: Path, files: Mapping[str, bytes] | None = None) -> None:
     """Write an existing dataset folder anew, whole or not at all; what else lies in it (prompts/, tasks) stays.
 
-    files: further files to write, by their path in the folder. The folder may be `.` or a link to one.
+    files: further files to write, by their path in the folder. The folder may be `.` or a link to one; a link stays.
+    Raises UsageError when the folder holds ratings that the dataset does not: another command added them since it was
+    read.
     """
-    folder = folder.resolve()
-    with new_folder(folder, force=True) as partial:
-        copy_others(folder, partial, _FILES)
-        _write(dataset, partial, files or {})
+    whole = folder.resolve()
+    with one_writer(whole):
+        recover(whole)
+        _check_no_rating_lost(dataset, whole, folder)
+        with new_folder(whole, force=True) as partial:
+            copy_others(whole, partial, _FILES)
+            _write(dataset, partial, files or {})
+
+
+def _check_no_rating_lost(dataset: Dataset, folder: Path, shown: Path) -> None:
+    there = ratings_files.read_facts(ratings_files.find_ratings(folder))
+    key = ["output", "criterion", "rater"]
+    known, found = (pd.MultiIndex.from_frame(table[key].astype(object)) for table in (dataset.ratings, there))
+    if not found.isin(known).all():
+        raise UsageError(f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this again")
 
 
 _FILES = frozenset({"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}) | {

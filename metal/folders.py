@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,6 +91,23 @@ def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:
             shutil.copytree(entry, target / entry.name, symlinks=True)
         else:
             shutil.copy2(entry, target / entry.name, follow_symlinks=False)
+
+
+def check_outside(folder: Path) -> None:
+    """Raises UsageError when the working directory lies in a folder that is to be replaced: it would be gone."""
+    if Path.cwd().is_relative_to(folder.resolve()):
+        raise UsageError(f"{folder} is written anew as a whole; go to a folder outside of it and name it from there")
+
+
+@contextmanager
+def one_writer(folder: Path) -> Iterator[None]:
+    """One process at a time replaces `folder`; others wait. The lock goes with the process, however it ends."""
+    import filelock
+
+    name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+    place = Path(tempfile.gettempdir()) / f"metal-{os.getuid() if hasattr(os, 'getuid') else 0}-{name}.lock"
+    with filelock.FileLock(place):
+        yield
 
 
 @contextmanager

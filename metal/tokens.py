@@ -42,6 +42,7 @@ ENCODINGS = {
 CARRIERS = {"litellm": "litellm_core_utils/tokenizers", "llama_index.core": "_static/tiktoken_cache"}
 
 CHUNK = 64  # texts a thread takes at a time
+PIECE = 50_000  # letters of a text that cannot be counted whole
 
 
 def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
@@ -143,8 +144,25 @@ def count_tokens(texts: Iterable[str], encoding: tiktoken.Encoding, threads: int
 
 
 def _count(texts: list[str], encoding: tiktoken.Encoding) -> list[int]:
+    return [count_text(text, encoding) for text in texts]
+
+
+def count_text(text: str, encoding: tiktoken.Encoding) -> int:
+    """How many tokens a text has; special tokens count as plain text.
+
+    A run of about a million blanks is more than tiktoken's pattern can match; such a text is counted in pieces, each
+    of whose ends may make one token more than there would be.
+    """
+    whole = _encodable(text)
+    try:
+        return _length(whole, encoding)
+    except ValueError:  # of the pattern; nothing else is one here
+        return sum(_length(whole[start : start + PIECE], encoding) for start in range(0, len(whole), PIECE))
+
+
+def _length(text: str, encoding: tiktoken.Encoding) -> int:
     """Tokens as an array, not as a list of numbers: the lists would be built one thread at a time."""
-    return [len(encoding.encode_to_numpy(_encodable(text), disallowed_special=())) for text in texts]
+    return len(encoding.encode_to_numpy(text, disallowed_special=()))
 
 
 def _encodable(text: str) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from metal.dataset import load_dataset, save_dataset, update_dataset, with_ratings
-from metal.errors import MetalError
+from metal.errors import MetalError, UsageError
 from metal.ratings_files import write_facts
 
 TOML = """
@@ -315,6 +315,43 @@ def test_an_update_keeps_what_else_lies_there(folder: Path) -> None:
     assert (folder / "notes.txt").read_text() == "new"
     assert (folder / "link").readlink() == Path("prompts/mine.txt")
     assert [path.name for path in folder.parent.iterdir()] == ["small"]
+
+
+def test_an_update_through_a_link_changes_what_it_points_to(folder: Path) -> None:
+    link = folder.with_name("link")
+    link.symlink_to(folder.name)
+    update_dataset(load_dataset(link), link, {"notes.txt": b"new"})
+    assert link.is_symlink()
+    assert (folder / "notes.txt").read_text() == "new"
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["link", "small"]
+
+
+def test_a_folder_can_be_updated_from_inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    update_dataset(load_dataset(Path()), Path(), {"notes.txt": b"new"})
+    assert (folder / "notes.txt").read_text() == "new"
+
+
+def test_ratings_that_came_meanwhile_are_not_lost(folder: Path) -> None:
+    older = load_dataset(folder)
+    with (folder / "ratings.csv").open("a") as file:
+        file.write("o2,length,A1,7,,\n")
+    newer = load_dataset(folder)
+    with pytest.raises(UsageError, match=r"another command added ratings to it meanwhile; nothing was written"):
+        update_dataset(older, folder)
+    assert load_dataset(folder).digest == newer.digest
+    update_dataset(newer, folder)
+    assert load_dataset(folder).digest == newer.digest
+
+
+def test_a_dataset_without_ratings_is_updated(folder: Path) -> None:
+    whole = load_dataset(folder)
+    (folder / "ratings.csv").write_text(HEADER)
+    empty = load_dataset(folder)
+    update_dataset(empty, folder)  # none to none, written as Parquet
+    update_dataset(empty, folder)
+    update_dataset(whole, folder)  # none to some
+    assert load_dataset(folder).digest == whole.digest
 
 
 def test_an_update_that_fails_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

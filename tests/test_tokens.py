@@ -17,7 +17,7 @@ import tiktoken.registry
 
 from metal import tokens
 from metal.errors import UnknownName, UsageError
-from metal.tokens import CHUNK, count_tokens, load_encoding
+from metal.tokens import CHUNK, PIECE, count_tokens, load_encoding
 
 FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # as tiktoken calls cl100k_base's
 SPECIAL = "<|endoftext|><|fim_prefix|>"
@@ -78,6 +78,19 @@ def test_order_is_kept_over_many_chunks(encoding: tiktoken.Encoding, threads: in
     texts = (" a" * length * (20 if row % CHUNK == 0 else 1) for row, length in enumerate(lengths))
     expected = [length * (20 if row % CHUNK == 0 else 1) for row, length in enumerate(lengths)]
     assert list(count_tokens(texts, encoding, threads)) == expected
+
+
+def test_a_text_that_is_too_much_for_the_pattern_is_counted_in_pieces(encoding: tiktoken.Encoding) -> None:
+    text = " " * 1_000_000 + "end"
+    with pytest.raises(ValueError, match="Regex"):
+        encoding.encode_to_numpy(text)  # encode_ordinary panics, which nothing catches
+
+    counts = list(count_tokens(["one two", text], encoding))
+
+    pieces = 1 + 1_000_000 // PIECE
+    blanks = len(encoding.encode_ordinary(" " * PIECE)) * 1_000_000 // PIECE
+    assert counts[0] == 2
+    assert abs(counts[1] - (blanks + 1)) <= pieces
 
 
 def test_no_texts(encoding: tiktoken.Encoding) -> None:

@@ -166,30 +166,42 @@ def table_2(found: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     """Classes in rows, criteria in columns, `N(good) / N(bad)` in cells, then the same as rates (METAL Table 2).
 
     Classes stand by their place on the scale, so that criteria with other labels share rows; `-` where a criterion has
-    none there.
+    none there. Outputs without a class have a last row where there are any, so that rates add up.
     """
     whole = found[found["language"] == ALL]
     listed = [quality for quality in dict.fromkeys(whole["quality"]) if quality != ALL] or [ALL]
     names = [name for name in dataset.criteria if (whole["criterion"] == name).any()]
     most = max((len(dataset.criteria[name].scale.levels) for name in names), default=0)
+    tied = bool((whole["level"] == NO_CLASS).any())
     rows = []
     for what in ("count", "share"):
-        for place in range(most):
-            row = {"figure": what, "class": str(place)}
+        for place in range(most + tied):
+            row = {"figure": what, "class": _place(place, [dataset.criteria[name] for name in names])}
             for name in names:
                 levels = dataset.criteria[name].scale.levels
-                level = levels[place].shown if place < len(levels) else ""
+                level = NO_CLASS if place == most else levels[place].shown if place < len(levels) else ""
                 cells = [_figure(whole, name, quality, level, what) for quality in listed] if level else [UNDEFINED]
                 row[dataset.criteria[name].short] = " / ".join(cells)
             rows.append(row)
     return pd.DataFrame(rows, columns=["figure", "class", *(dataset.criteria[name].short for name in names)])
 
 
+def _place(place: int, criteria: Sequence[Criterion]) -> str:
+    """What the class at this place is called: its value where the criteria agree on it, else its place."""
+    values = {one.scale.levels[place].value for one in criteria if place < len(one.scale.levels)}
+    if not values:
+        return NO_CLASS
+    return f"{values.pop():g}" if len(values) == 1 else str(place)
+
+
 def _figure(whole: pd.DataFrame, criterion: str, quality: str, level: str, what: str) -> str:
-    mine = whole[(whole["criterion"] == criterion) & (whole["quality"] == quality) & (whole["level"] == level)]
+    mine = whole[(whole["criterion"] == criterion) & (whole["quality"] == quality)]
     if mine.empty:
         return UNDEFINED
-    return f"{int(mine['count'].iloc[0]):,}" if what == "count" else f"{mine['share'].iloc[0]:.0%}"
+    found = mine[mine["level"] == level]
+    if found.empty:  # only what nobody gave is left out: (no class)
+        return "0" if what == "count" else "0%"
+    return f"{int(found['count'].iloc[0]):,}" if what == "count" else f"{found['share'].iloc[0]:.0%}"
 
 
 def reversals(found: pd.DataFrame, dataset: Dataset) -> list[str]:

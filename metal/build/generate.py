@@ -157,20 +157,20 @@ def flagged(
 def choose(
     candidates: Iterable[Output],
     *,
-    rated: Iterable[str] = (),
+    held: Iterable[str] = (),
     every: bool = False,
     keep_flagged: bool = False,
     seed: int = 0,
 ) -> list[Output]:
     """The outputs with one of each source chosen at random, seeded by (seed, source); or every one.
 
-    Flagged ones are not chosen unless keep_flagged. rated: outputs that people have rated: they stay chosen, and
-    nothing else of their source is.
+    Flagged ones are not chosen unless keep_flagged. held: outputs that people have rated or were given to rate:
+    they stay chosen, and nothing else of their source is.
     """
     by_source: dict[str, list[Output]] = {}
     for output in candidates:
         by_source.setdefault(output.source, []).append(output)
-    known = set(rated)
+    known = set(held)
     chosen: set[str] = set()
     for source, mine in by_source.items():
         usable = [one.output for one in mine if keep_flagged or not one.flags]

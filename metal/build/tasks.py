@@ -54,17 +54,21 @@ class Answer:
     seconds: float | None = None
 
 
-def task_id(dataset: str, output: str) -> str:
-    """The same for an output in every export: ratings of earlier rounds keep their place."""
-    return "t" + blake2b(f"{dataset}\0{output}".encode(), digest_size=6).hexdigest()
+def task_id(key: str, output: str) -> str:
+    """The same for an output in every export with that key: ratings of earlier rounds keep their place.
+
+    key: a secret of the dataset's. Ids of passages and generators are often public: without a key everybody could
+    find out which of them an id stands for.
+    """
+    return "t" + blake2b(output.encode(), key=key.encode()[:64], digest_size=6).hexdigest()
 
 
-def make_tasks(dataset: str, outputs: Iterable[Output], sources: Mapping[str, Source]) -> list[Task]:
-    """A task for each output."""
+def make_tasks(key: str, outputs: Iterable[Output], sources: Mapping[str, Source]) -> list[Task]:
+    """A task for each output. key: see task_id."""
     found = []
     for output in outputs:
         source = sources[output.source]
-        name = task_id(dataset, output.output)
+        name = task_id(key, output.output)
         found.append(Task(name, output.output, output.language, source.title, source.text, output.text))
     return found
 

@@ -127,7 +127,7 @@ def _hand_out(
     from metal.build import forms
     from metal.build.tasks import deal, make_tasks
     from metal.cli import show
-    from metal.cli.annotation_folder import FOLDER, note_given, read_given
+    from metal.cli.annotation_folder import FOLDER, note_given, read_given, task_key
     from metal.cli.judge_folder import prompt_folders
     from metal.cli.manifest import manifest
     from metal.dataset import load_dataset
@@ -145,7 +145,7 @@ def _hand_out(
     out = out or Path("runs") / f"{dataset.resolve().name}-{form}"
     check_new(out, force=force, marks=("run.toml",))
     first = 1 + _highest(loaded, read_given(dataset), new_people=only is not None)
-    tasks = make_tasks(loaded.card.name, outputs, loaded.sources)
+    tasks = make_tasks(task_key(dataset), outputs, loaded.sources)
     sheets = deal(tasks, loaded.card.name, rubrics, raters=raters, people=people, common=common, first=first, seed=seed)
     settings = {"form": form, "raters": raters, "people": people or raters, "common": common, "seed": seed}
     settings |= {"people_given": {sheet.rater: len(sheet.tasks) for sheet in sheets}}

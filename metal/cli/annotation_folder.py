@@ -1,5 +1,6 @@
 """annotation/ in a dataset folder: who was given which tasks, and all that came back.
 
+key              a secret that ids of tasks are made with; never given to people
 tasks.jsonl      task, output: what an id in a form stands for; never given to people
 given.jsonl      rater, language, form, seed, criteria, tasks: a line a sheet that was handed out
 answers.jsonl    every answer that was imported, as it was given, with its file and the seconds it took
@@ -9,6 +10,7 @@ ambiguous.csv    what people do not agree on at all
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,19 @@ from metal.folders import new_file
 from metal.json_files import read_jsonl, whole_text, write_jsonl
 
 FOLDER = "annotation"
+KEY = "key"
 TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
 MTURK = "mturk"  # its workers name themselves; nobody is waited for under the names that sheets have
+
+
+def task_key(dataset: Path) -> str:
+    """The dataset's key for ids of tasks, made the first time it is asked for."""
+    path = dataset / FOLDER / KEY
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        with new_file(path) as partial:
+            partial.write_text(secrets.token_hex(16), encoding="ascii")
+    return path.read_text(encoding="ascii").strip()
 
 
 def read_tasks(dataset: Path) -> dict[str, str]:

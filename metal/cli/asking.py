@@ -80,7 +80,7 @@ class Job(Protocol):
         ...
 
     def following(self, out: Path) -> str:
-        """The command to type next."""
+        """The command to type next; empty when this one is not done."""
         ...
 
 
@@ -250,7 +250,9 @@ def _end(run: Run | None, tallies: Mapping[str, Tally], job: Job, out: Path, wis
     if missing or failed:
         parts = [f"{missing:,} calls not made"] * bool(missing) + [f"{failed:,} failed"] * bool(failed)
         show.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)
-    show.say(f"Next: {job.following(out)}", wrap=False)
+    following = job.following(out)
+    if following:
+        show.say(f"Next: {following}", wrap=False)
     if run and run.stopping.is_set():
         raise SystemExit(INTERRUPTED)
     if stopped:

@@ -47,7 +47,7 @@ def describe(dataset: Path, out: Path | None, encoding: str, aggregate: str, as_
     from metal.cli.run_folder import records
     from metal.dataset import load_dataset
     from metal.folders import check_new
-    from metal.tokens import ENCODING, load_encoding
+    from metal.tokens import ENCODING, count_text, load_encoding
 
     out = out or Path("runs") / f"{dataset.resolve().name}-description"
     check_new(out, force=force)
@@ -58,7 +58,7 @@ def describe(dataset: Path, out: Path | None, encoding: str, aggregate: str, as_
     if name != noted:
         loaded = _without_tokens(loaded)
     found = {
-        "lengths": lengths(loaded, (lambda text: len(counter.encode_ordinary(text))) if counter else None),
+        "lengths": lengths(loaded, (lambda text: count_text(text, counter)) if counter else None),
         "classes_by_quality": classes(loaded, aggregate),
     }
     found |= {"table_1": table_1(found["lengths"]), "table_2": table_2(found["classes_by_quality"], loaded)}

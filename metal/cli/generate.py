@@ -65,8 +65,8 @@ def generate(
 
     Good ones are written at temperature 0 for high ratings on the dataset's criteria, bad ones at
     temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept; the chosen
-    ones are what people and judges rate. Texts that refuse, copy the passage or are in another language
-    are flagged, counted, and not chosen.
+    ones are what people and judges rate. Texts that decline (in English), copy the passage or are in another
+    language are flagged, counted, and not chosen.
 
     --quality reference adds the summaries that people wrote; several --model keep a judge from rating its
     own family's texts only. A quality of your own is a file generate/NAME.toml in a folder given with

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,11 +13,13 @@ from metal.build.generate import Generation, choose, flagged, references, writte
 from metal.build.instructions import REFERENCE, Instruction, load_instruction
 from metal.build.languages import LanguageProfiles
 from metal.cli import show
+from metal.cli.annotation_folder import read_tasks
 from metal.cli.asking_folder import check_same, check_unchanged, clear, identities, read_request, write_run
 from metal.cli.asking_text import duration, oddities, show_calls
 from metal.cli.judge_folder import prompt_folders
 from metal.dataset import Dataset, load_dataset, update_dataset
 from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.folders import check_outside
 from metal.json_files import whole_text
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.models import find_model, judges_files, named_models, with_settings
@@ -24,7 +27,7 @@ from metal.judges.rubric import Rubric, rubrics_for
 from metal.judges.tally import Found, Tally, look_up
 from metal.languages import sides
 from metal.records import Output
-from metal.tokens import ENCODING, load_encoding
+from metal.tokens import ENCODING, count_text, load_encoding
 
 LISTS = ("models", "quality", "languages")
 
@@ -70,6 +73,7 @@ class GenerationJob:
     rubrics: Mapping[str, Rubric]
     outputs: list[Output] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    complete: bool = False
 
     command = "generate"
 
@@ -113,9 +117,10 @@ class GenerationJob:
         kept = self._together(dataset, fresh, generators)
         generators = before | generators
         people = dataset.ratings[dataset.ratings["kind"] == "human"]
+        held = {*map(str, people["output"].unique()), *read_tasks(self.folder).values()}  # by people, rated or not
         drawn = choose(
             [one for one in kept.values() if one.generator in generators],
-            rated=map(str, people["output"].unique()),
+            held=held,
             every=self.request.choose == "all",
             keep_flagged=self.request.keep_flagged,
             seed=self.request.seed,
@@ -125,8 +130,9 @@ class GenerationJob:
         extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
         others = [one for one in kept.values() if one.generator not in generators]
         together = {one.output: one for one in [*others, *drawn]}
-        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder.resolve())
+        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
         not_asked = sum(tally.not_asked for tally in tallies.values())
+        self.complete = not not_asked
         self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
         return tallies
 
@@ -183,6 +189,8 @@ class GenerationJob:
         show.say(f"In {self.folder}{replies} ({duration(seconds)})", wrap=False)
 
     def following(self, out: Path) -> str:
+        if not self.complete:
+            return ""
         return f"metal annotate export {self.folder} --to html"
 
     def _show_flags(self) -> None:
@@ -240,7 +248,7 @@ class GenerationJob:
         except (MetalError, OSError) as error:  # what was generated is paid for, and worth more than its token counts
             self.notes.append(f"tokens were not counted: {error}")
             return lambda text: None
-        return lambda text: len(encoding.encode_ordinary(text))
+        return lambda text: count_text(text, encoding)
 
 
 def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
@@ -267,8 +275,9 @@ def wire(request: Request, folder: Path, concurrency: int | None = None) -> Gene
             key == "generators" and not all(isinstance(v, dict) for v in entry.values())
         ):
             raise DataError(folder / "dataset.toml", f"{key} is not what METAL wrote there", "Take it out")
-    if Path.cwd().is_relative_to(folder.resolve()):
-        raise UsageError(f"{folder} is written anew as a whole; go to a folder outside of it and name it from there")
+    check_outside(folder)
+    if not (os.access(folder, os.W_OK) and os.access(folder.resolve().parent, os.W_OK)):
+        raise UsageError(f"{folder} cannot be written to; change its rights, or generate into a copy of it")
     named = named_models(judges_files())
     models = tuple(
         with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)

@@ -83,6 +83,14 @@ def test_without_the_mean_three_labels_are_no_class() -> None:
     assert tied[["quality", "count"]].to_numpy().tolist() == [[ALL, 1], ["bad", 1]]
 
 
+def test_rates_add_up_with_what_has_no_class() -> None:
+    made = small()
+    shown = table_2(classes(made, "majority"), made)
+    assert shown[shown["figure"] == "count"]["class"].tolist() == ["0", "1", "2", NO_CLASS]
+    assert shown[shown["class"] == NO_CLASS]["TQ"].tolist() == ["0 / 1", "0% / 50%"]
+    assert shown[shown["figure"] == "count"]["TQ"].tolist() == ["0 / 1", "0 / 0", "1 / 0", "0 / 1"]
+
+
 def test_only_what_is_asked_for() -> None:
     assert set(classes(small(), criteria=["hallucinations"])["criterion"]) == {"hallucinations"}
     assert classes(small(), languages=["sw"]).empty

@@ -206,14 +206,14 @@ def test_what_people_rated_stays_chosen_and_nothing_else_of_its_source() -> None
     outputs = candidates(20)
     usual = set(chosen(outputs))
     others = [one.output for one in outputs if one.output not in usual]
-    assert chosen(outputs, rated=others[:5]) != sorted(usual)
+    assert chosen(outputs, held=others[:5]) != sorted(usual)
     for wish in ({}, {"keep_flagged": True}, {"seed": 9}):
-        found = set(chosen(outputs, rated=others, **wish))
+        found = set(chosen(outputs, held=others, **wish))
         assert found == set(others)
     both = ["s0/good", "s0/bad"]
-    assert set(chosen(outputs[:2], rated=both)) == set(both)
+    assert set(chosen(outputs[:2], held=both)) == set(both)
     flagged_one = [replace(outputs[0], flags=("refuses",)), outputs[1]]
-    assert chosen(flagged_one, rated=["s0/good", "of another dataset"]) == ["s0/good"]
+    assert chosen(flagged_one, held=["s0/good", "of another dataset"]) == ["s0/good"]
 
 
 def test_every_one() -> None:
@@ -221,7 +221,7 @@ def test_every_one() -> None:
     outputs[0] = replace(outputs[0], flags=("refuses",))
     assert chosen(outputs, every=True) == [one.output for one in outputs[1:]]
     assert len(chosen(outputs, every=True, keep_flagged=True)) == 6
-    assert len(chosen(outputs, every=True, rated=["s0/good"])) == 6
+    assert len(chosen(outputs, every=True, held=["s0/good"])) == 6
 
 
 def test_choosing_again_changes_nothing() -> None:

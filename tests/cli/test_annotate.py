@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.cli.annotation_folder import read_tasks
+from metal.build.tasks import task_id
+from metal.cli.annotation_folder import read_tasks, task_key
 from metal.dataset import load_dataset
 from metal.ratings_files import write_facts
 from tests.cli.filling import COMMENT, Opinion, filled
@@ -332,3 +333,28 @@ def test_label_studio_with_criteria_left_out(people: Metal) -> None:
     files = filled("label-studio", forms, people.cwd / "back", lambda *who: {"hallucinations": "1"})
     people("annotate", "import", "mine", *files)
     assert {name for _, name, _ in in_dataset(people.cwd / "mine")} == {"hallucinations"}
+
+
+def test_what_people_hold_stays_chosen(people: Metal) -> None:
+    """Another draw after the forms went out would leave ratings of outputs that nobody else rates."""
+    dataset = people.cwd / "mine"
+    people("annotate", "html", "mine")
+    toml = (dataset / "dataset.toml").read_text(encoding="utf-8")
+    generators = "".join(f'[generators."generatorx-{one}"]\nquality = "x"\n' for one in ("xgoodx", "xbadx"))
+    (dataset / "dataset.toml").write_text(f"{toml}\n{generators}", encoding="utf-8")
+    before = {name for name, one in load_dataset(dataset).outputs.items() if one.chosen}
+    for seed in range(4):
+        people("generate", "mine", "-q", "reference", "--seed", seed, "--force")
+        assert {name for name, one in load_dataset(dataset).outputs.items() if one.chosen} == before
+
+
+def test_ids_of_tasks_cannot_be_found_out(people: Metal) -> None:
+    people("annotate", "html", "mine", "--out", "one")
+    dataset = people.cwd / "mine"
+    tasks = read_tasks(dataset)
+    known = {task_id(guess, output) for guess in ("mine", "", "0") for output in tasks.values()}
+    assert not known & set(tasks)
+    people("annotate", "export", "mine", "--to", "csv", "--seed", "5", "--out", "two")
+    assert read_tasks(dataset) == tasks  # the next round has the same ids
+    for file in [*(people.cwd / "one").iterdir(), *(people.cwd / "two").iterdir()]:
+        assert task_key(dataset) not in file.read_text(encoding="utf-8")
