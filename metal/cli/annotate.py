@@ -145,7 +145,8 @@ def _hand_out(
     out = out or Path("runs") / f"{dataset.resolve().name}-{form}"
     check_new(out, force=force, marks=("run.toml",))
     first = 1 + _highest(loaded, read_given(dataset), new_people=only is not None)
-    tasks = make_tasks(task_key(dataset), outputs, loaded.sources)
+    key = task_key(dataset)
+    tasks = make_tasks(key, outputs, loaded.sources)
     sheets = deal(tasks, loaded.card.name, rubrics, raters=raters, people=people, common=common, first=first, seed=seed)
     settings = {"form": form, "raters": raters, "people": people or raters, "common": common, "seed": seed}
     settings |= {"people_given": {sheet.rater: len(sheet.tasks) for sheet in sheets}}
@@ -154,7 +155,7 @@ def _hand_out(
         for name, content in forms.write(form, sheets):
             (partial / name).write_bytes(content)
         (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
-        note_given(dataset, sheets, form, seed)
+        note_given(dataset, sheets, form, seed, key)
     rows = []
     for language in dict.fromkeys(sheet.language for sheet in sheets):
         mine = [sheet for sheet in sheets if sheet.language == language]

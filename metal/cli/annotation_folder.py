@@ -28,13 +28,9 @@ MTURK = "mturk"  # its workers name themselves; nobody is waited for under the n
 
 
 def task_key(dataset: Path) -> str:
-    """The dataset's key for ids of tasks, made the first time it is asked for."""
+    """The dataset's key for ids of tasks; before the first export a new one, which `note_given` keeps."""
     path = dataset / FOLDER / KEY
-    if not path.is_file():
-        path.parent.mkdir(exist_ok=True)
-        with new_file(path) as partial:
-            partial.write_text(secrets.token_hex(16), encoding="ascii")
-    return path.read_text(encoding="ascii").strip()
+    return path.read_text(encoding="ascii").strip() if path.is_file() else secrets.token_hex(16)
 
 
 def read_tasks(dataset: Path) -> dict[str, str]:
@@ -66,10 +62,12 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
         yield entry
 
 
-def note_given(dataset: Path, sheets: Sequence[Sheet], form: str, seed: int) -> None:
+def note_given(dataset: Path, sheets: Sequence[Sheet], form: str, seed: int, key: str) -> None:
     """Keep what is handed out, beside what was before."""
     folder = dataset / FOLDER
     folder.mkdir(exist_ok=True)
+    with new_file(folder / KEY) as partial:
+        partial.write_text(key, encoding="ascii")
     tasks = read_tasks(dataset) | {task.task: task.output for sheet in sheets for task in sheet.tasks}
     with new_file(folder / TASKS) as partial:
         write_jsonl(partial, ({"task": task, "output": output} for task, output in tasks.items()))
