@@ -67,36 +67,56 @@ class LassoPath:
 def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
     """The path for all alphas down to 0.
 
-    gram: (columns, columns), covariance: (columns,). A column of zeros (a constant metric) stays at 0.
+    gram: (columns, columns), covariance: (columns,). A column of zeros (a constant metric) stays at 0. Every knot is
+    checked against the optimality conditions. Where columns that depend on each other would join at once, which
+    one does first can matter: raises Undefined if the path taken is not optimal.
     >>> path = lasso_path(np.eye(2), np.array([3.0, -1.0]))  # orthogonal: each shrunk towards 0 by alpha
     >>> path.alphas.tolist(), path.at(0.5).tolist(), path.intervals_with(1)
     ([3.0, 1.0, 0.0], [2.5, -0.5], ((1.0, 3.0),))
     """
     gram, covariance = np.asarray(gram, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
+    path = _walk(gram, covariance)
+    if path and _is_optimal(path, gram, covariance):
+        return path
+    raise Undefined("no lasso path: too many columns depend on each other and join at once")
+
+
+def _walk(gram: Numbers, covariance: Numbers) -> LassoPath | None:
+    """From knot to knot; None where that does not end."""
     alpha, signs = np.inf, np.zeros(len(covariance))
+    nothing = _SAME * float(np.abs(covariance).max(initial=0.0))
     alphas: list[float] = []
     coefficients: list[Numbers] = []
-    sizes: list[int] = []
     for _ in range(50 * (len(covariance) + 1)):
-        inside = signs != 0
         start, slope, joins, leaves = _events(gram, covariance, signs)
         events = np.minimum(np.concatenate([leaves, *joins]), alpha)
         reached = float(events.max(initial=0.0))
+        reached = reached if reached > nothing else 0.0
         if not alphas or reached < alpha * (1 - _SAME):
-            if alphas:
-                sizes.append(int(inside.sum()))
             alpha = reached
             alphas.append(alpha)
-            coefficients.append(np.where(inside, start - alpha * slope, 0.0))
+            coefficients.append(_without_rounding(start - alpha * slope))
         if reached == 0:
-            return LassoPath(np.array(alphas), np.array(coefficients), tuple(sizes))
+            knots = np.array(coefficients)
+            used = (knots[:-1] != 0) | (knots[1:] != 0)
+            return LassoPath(np.array(alphas), knots, tuple(used.sum(axis=1).tolist()))
         # Of equal events a leave comes first, then the first column.
-        event = int(np.argmax(events >= reached * (1 - _SAME)))
-        which, column = divmod(event, len(covariance))
+        which, column = divmod(int(np.argmax(events >= reached * (1 - _SAME))), len(covariance))
         signs[column] = (0.0, 1.0, -1.0)[which]
         if which == 0:
             coefficients[-1][column] = 0.0
-    raise Undefined("the lasso path does not end: columns that depend on each other in too many ways")
+    return None
+
+
+def _without_rounding(coefficients: Numbers) -> Numbers:
+    return np.where(np.abs(coefficients) > _SAME * np.abs(coefficients).max(initial=0.0), coefficients, 0.0)
+
+
+def _is_optimal(path: LassoPath, gram: Numbers, covariance: Numbers) -> bool:
+    """Every knot is; then what lies between two of them is too."""
+    allowed = 1e-7 * float(np.abs(covariance).max(initial=0.0))
+    knots = zip(path.alphas, path.coefficients, strict=True)
+    return all(violation(gram, covariance, float(alpha), solution) <= allowed for alpha, solution in knots)
 
 
 def _events(
