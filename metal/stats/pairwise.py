@@ -49,15 +49,17 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     Source: Deutsch, Foster and Freitag (2023), section 5.
     """
     gap, tied, ordered, weight = _compare(people, rater)
-    order = np.argsort(gap, kind="stable")
-    gap, gain = gap[order], (weight * (tied.astype(np.float64) - ordered))[order]
-    at_most = np.cumsum(gain)
-    last = np.append(gap[1:] != gap[:-1], True)  # of equal differences, all become ties
-    epsilons, accuracies = gap[last], float(weight @ ordered) + at_most[last]
-    if gap[0] > 0:
-        epsilons, accuracies = np.append(0.0, epsilons), np.append(float(weight @ ordered), accuracies)
+    start = float(weight @ np.where(gap > 0, ordered, tied))
+    matters = (gap > 0) & (tied | ordered)  # a pair ranked the wrong way round stays wrong as a tie
+    rising = gap[matters]
+    order = np.argsort(rising)
+    rising = rising[order]
+    gain = np.where(tied, weight, -weight)[matters][order]
+    last = np.append(rising[1:] != rising[:-1], True)[: len(rising)]  # of equal differences, all become ties
+    epsilons = np.append(0.0, rising[last])
+    accuracies = np.append(start, start + np.cumsum(gain)[last])
     best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
-    return TieCalibration(float(epsilons[best]), float(accuracies[best]), float(accuracies[0]), len(gap))
+    return TieCalibration(float(epsilons[best]), float(accuracies[best]), start, len(gap))
 
 
 def _compare(people: Numbers, rater: Numbers) -> tuple[Numbers, Codes, Codes, Numbers]:
