@@ -49,7 +49,7 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     Source: Deutsch, Foster and Freitag (2023), section 5.
     """
     gap, tied, ordered, weight = _compare(people, rater)
-    start = float(weight @ np.where(gap > 0, ordered, tied))
+    start = float(weight[np.where(gap > 0, ordered, tied)].sum())
     matters = (gap > 0) & (tied | ordered)  # a pair ranked the wrong way round stays wrong as a tie
     rising = gap[matters]
     order = np.argsort(rising)

@@ -13,6 +13,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import statsmodels.api as sm
@@ -150,21 +151,69 @@ def mt_metrics_eval() -> tuple[Callable[..., float], Callable[..., float], str] 
     return calibrate, test, "mt-metrics-eval"
 
 
+@dataclass
+class Counts:
+    """How the pairs of one source stand, as mt-metrics-eval counts them."""
+
+    concordant: int = 0
+    discordant: int = 0
+    tied_people: int = 0
+    tied_rater: int = 0
+    tied_both: int = 0
+
+    def __iadd__(self, other: Counts) -> Counts:
+        self.concordant += other.concordant
+        self.discordant += other.discordant
+        self.tied_people += other.tied_people
+        self.tied_rater += other.tied_rater
+        self.tied_both += other.tied_both
+        return self
+
+    def __isub__(self, other: Counts) -> Counts:
+        self.concordant -= other.concordant
+        self.discordant -= other.discordant
+        self.tied_people -= other.tied_people
+        self.tied_rater -= other.tied_rater
+        self.tied_both -= other.tied_both
+        return self
+
+    def accuracy(self) -> float:
+        pairs = self.concordant + self.discordant + self.tied_people + self.tied_rater + self.tied_both
+        return (self.concordant + self.tied_both) / pairs
+
+
 def plain_calibration(people: np.ndarray, rater: np.ndarray) -> float:
-    """Pair after pair: sort by the rater's difference, then turn each into a tie and keep the best share."""
-    found = []
-    for wanted, given in zip(people.T.tolist(), rater.T.tolist(), strict=True):
+    """Pair after pair: sort by the rater's difference, then turn each into a tie, and its source's share with it."""
+    found, sources = [], [Counts() for _ in people.T]
+    for source, (wanted, given) in enumerate(zip(people.T, rater.T, strict=True)):
         for i in range(len(wanted)):
             for j in range(i + 1, len(wanted)):
-                gap, gap_people = given[i] - given[j], wanted[i] - wanted[j]
-                found.append((abs(gap), gap_people == 0, gap_people * gap > 0))
+                before, after = before_and_after(wanted[i] - wanted[j], given[i] - given[j])
+                found.append((abs(given[i] - given[j]), source, before, after))
+                sources[source] += before
     found.sort(key=lambda pair: pair[0])
-    right = best = sum(ordered for _, _, ordered in found)
-    for place, (gap, tied, ordered) in enumerate(found):
-        right += tied - ordered
-        if place + 1 == len(found) or found[place + 1][0] != gap:
-            best = max(best, right)
-    return best / len(found)
+    total = sum(counts.accuracy() for counts in sources)
+    epsilons, totals = [0.0], [total]
+    for gap, source, before, after in found:
+        total -= sources[source].accuracy()
+        sources[source] -= before
+        sources[source] += after
+        total += sources[source].accuracy()
+        if gap == epsilons[-1]:
+            totals[-1] = total
+        else:
+            epsilons.append(gap)
+            totals.append(total)
+    return max(totals) / len(sources)
+
+
+def before_and_after(gap_people: float, gap: float) -> tuple[Counts, Counts]:
+    """A pair as it is, and as a tie of the rater's."""
+    if gap_people == 0:
+        return Counts(tied_both=1) if gap == 0 else Counts(tied_people=1), Counts(tied_both=1)
+    if gap == 0:
+        return Counts(tied_rater=1), Counts(tied_rater=1)
+    return Counts(concordant=1) if gap_people * gap > 0 else Counts(discordant=1), Counts(tied_rater=1)
 
 
 def plain_test(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
