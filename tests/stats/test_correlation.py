@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +115,19 @@ def test_metrics_against_people_as_published(reference: Path, name: str) -> None
     for metric, r in oracle["pearson"].items():
         assert found[metric] == pytest.approx(r, abs=5e-4 if metric == "TER" else 1e-4)  # TER has three decimals there
     assert max(found, key=lambda metric: found[metric]) == oracle["top_metric"][0]
+
+
+@pytest.mark.reference
+def test_the_crowd_against_experts_as_published(reference: Path) -> None:
+    lines = (reference / "thumb/cnndm_THumB-1.0.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if isinstance(row["turker_annotations"], list)]
+    oracle = read_oracle(reference, "cnndm")["crowd_vs_expert_r"]
+    assert len(rows) == oracle["n"]
+    criteria = ["coherence", "consistency", "fluency", "relevance"]
+    crowd, experts = (
+        np.array([[np.mean([one[name] for one in row[group]]) for name in criteria] for row in rows])
+        for group in ("turker_annotations", "expert_annotations")
+    )
+    found = {name: pearson(crowd[:, place], experts[:, place]) for place, name in enumerate(criteria)}
+    found["overall"] = pearson(crowd.mean(axis=1), experts.mean(axis=1))
+    assert found == pytest.approx({name: r for name, r in oracle.items() if name != "n"}, abs=1e-3)
