@@ -41,7 +41,8 @@ def spearman(x: Numbers, y: Numbers) -> float:
 def kendall(x: Numbers, y: Numbers) -> float:
     """Kendall's tau-b: concordant less discordant pairs, over the pairs tied in neither (geometric mean of the sides).
 
-    Takes n log n steps. Undefined as `pearson`. Source: Kendall (1945).
+    Takes n log n steps. Only equal numbers are tied: averages must be taken so that equal ones come out equal (the
+    sum of the ratings, not the mean of means). Undefined as `pearson`. Source: Kendall (1945).
     >>> kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).__round__(4)
     0.3333
     """

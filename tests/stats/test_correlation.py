@@ -131,3 +131,11 @@ def test_the_crowd_against_experts_as_published(reference: Path) -> None:
     found = {name: pearson(crowd[:, place], experts[:, place]) for place, name in enumerate(criteria)}
     found["overall"] = pearson(crowd.mean(axis=1), experts.mean(axis=1))
     assert found == pytest.approx({name: r for name, r in oracle.items() if name != "n"}, abs=1e-3)
+    beside = json.loads((reference / "oracle/summeval_raters_vs_experts.json").read_text(encoding="utf-8"))
+    published = next(entry for entry in beside if entry["rater"] == "turkers mean(5)")
+    system = np.array([row["SYS"] for row in rows])
+    for place, name in enumerate(criteria):
+        pair = crowd[:, place], experts[:, place]
+        assert pearson(*pair) == pytest.approx(published[name], abs=1e-6)
+        assert kendall(*pair) == pytest.approx(published[f"{name}_tau"], abs=1e-6)
+        assert system_pearson(*pair, system) == pytest.approx(published[f"{name}_sys"], abs=1e-6)
