@@ -40,6 +40,7 @@ test: check  ## lint, types and the whole test suite
 
 bench: .venv/ready  ## speed, as ratios against named peers
 	$(BIN)/python -m tests.bench.bootstrap
+	$(BIN)/python -m tests.bench.board
 	$(BIN)/python -m tests.bench.tokens
 	$(BIN)/python -m tests.bench.judging --cache .bench
 

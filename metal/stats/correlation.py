@@ -1,0 +1,153 @@
+"""How far one rater's scores go with another's: over all outputs, by rank, and between systems.
+
+Pearson's coefficient is a function of six sums. `source_sums` gives them a source at a time, so that a bootstrap
+over sources is one matrix product: `pearson_from_sums(weights @ sums)` with weights (resamples, sources).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metal.errors import Undefined
+from metal.stats.patterns import Codes, Numbers, ratio
+
+# A variance below this share of the mean square is rounding, not variation.
+_ROUNDING = 1e-12
+
+
+def pearson(x: Numbers, y: Numbers) -> float:
+    """Pearson's r over the pairs in which both are given (NaN is no answer).
+
+    x, y: (items,). Raises Undefined with fewer than two pairs and where one side is constant.
+    >>> round(pearson(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0])), 4)
+    0.982
+    """
+    x, y = _pairs(x, y)
+    return float(pearson_from_sums(source_sums(x, y, np.zeros(len(x), dtype=np.int64))[0]))
+
+
+def spearman(x: Numbers, y: Numbers) -> float:
+    """Pearson's r of the ranks, equal values sharing the mean of theirs. Undefined as `pearson`.
+
+    >>> round(spearman(np.array([1.0, 2.0, 4.0, 9.0]), np.array([1.0, 3.0, 2.0, 2.0])), 4)
+    0.3162
+    """
+    from scipy.stats import rankdata
+
+    x, y = _pairs(x, y)
+    return pearson(rankdata(x), rankdata(y))
+
+
+def kendall(x: Numbers, y: Numbers) -> float:
+    """Kendall's tau-b: concordant less discordant pairs, over the pairs tied in neither (geometric mean of the sides).
+
+    Takes n log n steps. Only equal numbers are tied: averages must be taken so that equal ones come out equal (the
+    sum of the ratings, not the mean of means). Undefined as `pearson`. Source: Kendall (1945).
+    >>> kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).__round__(4)
+    0.3333
+    """
+    from scipy.stats import kendalltau
+
+    x, y = _pairs(x, y)
+    return float(kendalltau(x, y).statistic)
+
+
+def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
+    """Pearson's r between the systems' means of x and of y, over the pairs in which both are given.
+
+    x, y, system: (items,). Raises Undefined with fewer than two systems and where their means do not differ.
+    """
+    everything = np.zeros(len(np.asarray(x)), dtype=np.int64)
+    found = float(system_pearson_from_sums(system_sums(x, y, everything, system).sum(axis=0)))
+    if np.isnan(found):
+        raise Undefined("fewer than two systems, or systems with equal means")
+    return found
+
+
+def source_sums(x: Numbers, y: Numbers, source: Codes) -> Numbers:
+    """(sources, 6) for each source, in rising order of its name: how many pairs, and the sums of x, y, xx, yy, xy.
+
+    x, y: (items,), NaN is no answer and leaves the pair out; source: (items,). Both are shifted by their overall
+    mean first, which changes no correlation and keeps the sums of squares from drowning the variances.
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    names, which = np.unique(np.asarray(source), return_inverse=True)
+    given = ~np.isnan(x) & ~np.isnan(y)
+    left, right, which = _shifted(x[given]), _shifted(y[given]), which[given]
+    columns = (np.ones(len(left)), left, right, left * left, right * right, left * right)
+    return np.stack([np.bincount(which, column, minlength=len(names)) for column in columns], axis=1)
+
+
+def pearson_from_sums(sums: Numbers) -> Numbers:
+    """Pearson's r from six sums, (..., 6) as `source_sums` orders them, added over sources. Result (...).
+
+    NaN with fewer than two pairs and where one side is constant. n*Sxy - Sx*Sy over the root of both n*Sxx - Sx*Sx.
+    >>> pearson_from_sums(np.array([2.0, 0.0, 1.0, 2.0, 1.0, 1.0])).item()
+    1.0
+    """
+    count, x, y, xx, yy, xy = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
+    return _correlation(count * xy - x * y, _varying(count * xx, x * x), _varying(count * yy, y * y))
+
+
+def system_sums(x: Numbers, y: Numbers, source: Codes, system: Codes) -> Numbers:
+    """(sources, systems, 3): how many pairs each system has in each source, and the sums of x and of y over them.
+
+    Names in rising order; pairs with a missing side are left out.
+    """
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    sources, row = np.unique(np.asarray(source), return_inverse=True)
+    systems, column = np.unique(np.asarray(system), return_inverse=True)
+    given = ~np.isnan(x) & ~np.isnan(y)
+    cell = (row * len(systems) + column)[given]
+    left, right = _shifted(x[given]), _shifted(y[given])
+    sums = [np.bincount(cell, w, minlength=len(sources) * len(systems)) for w in (np.ones(len(left)), left, right)]
+    table: Numbers = np.stack(sums, axis=1).astype(np.float64)
+    return table.reshape((len(sources), len(systems), 3))
+
+
+def system_pearson_from_sums(sums: Numbers) -> Numbers:
+    """System-level Pearson from (..., systems, 3) as `system_sums` orders them, added over sources. Result (...).
+
+    With weights (resamples, sources): `system_pearson_from_sums(np.tensordot(weights, sums, 1))`. Systems without a
+    pair do not count; NaN with fewer than two and where their means do not differ.
+    """
+    count, x, y = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
+    there = count > 0
+    means = [np.where(there, ratio(total, count), 0.0) for total in (x, y)]
+    systems = there.sum(axis=-1, keepdims=True)
+    left, right = (np.where(there, mean - ratio(mean.sum(axis=-1, keepdims=True), systems), 0.0) for mean in means)
+    squares = [
+        _varying((mean * mean).sum(axis=-1), (mean * mean - part * part).sum(axis=-1))
+        for mean, part in zip(means, (left, right), strict=True)
+    ]
+    return _correlation((left * right).sum(axis=-1), *squares)
+
+
+def _pairs(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
+    """The complete pairs; Undefined where nothing can be said of them."""
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    given = ~np.isnan(x) & ~np.isnan(y)
+    x, y = x[given], y[given]
+    if len(x) < 2:
+        raise Undefined("fewer than two pairs")
+    for side in (x, y):
+        if (side == side[0]).all() or not _shifted(side).any():
+            raise Undefined("constant scores")
+    return x, y
+
+
+def _shifted(values: Numbers) -> Numbers:
+    """Values less their mean, exactly 0 where they are all equal."""
+    if not len(values) or (values == values[0]).all():
+        return np.zeros(len(values))
+    return np.asarray(values - values.mean())
+
+
+def _varying(whole: Numbers, explained: Numbers) -> Numbers:
+    """whole - explained, 0 where the difference is rounding."""
+    left = whole - explained
+    return np.where(left > _ROUNDING * whole, left, 0.0)
+
+
+def _correlation(cross: Numbers, x: Numbers, y: Numbers) -> Numbers:
+    return np.clip(ratio(cross, np.sqrt(x) * np.sqrt(y)), -1.0, 1.0)

@@ -1,0 +1,127 @@
+"""Ranking generators: pairs of them on one source, and pairs of them over all sources.
+
+Scores are (generators, sources), NaN where one has none. Chance is handed in as a numpy Generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.errors import Undefined
+from metal.stats.patterns import Codes, Numbers, ratio
+
+# Flips (resamples x items) are drawn at most this many at a time.
+_CHUNK = 8_000_000
+# Sums of the same numbers in another order differ by less than this share of them.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class TieCalibration:
+    """epsilon: differences up to it are ties. accuracy: with it; uncalibrated: with epsilon 0. pairs: compared."""
+
+    epsilon: float
+    accuracy: float
+    uncalibrated: float
+    pairs: int
+
+
+def pairwise_accuracy(people: Numbers, rater: Numbers, epsilon: float = 0.0) -> float:
+    """Share of the pairs of generators on one source that rater and people rank alike, the mean over sources.
+
+    A pair is alike when both call it a tie or both prefer the same; the rater calls a difference up to epsilon a tie.
+    people, rater: (generators, sources). Raises Undefined where no source has two generators scored by both.
+    Source: Deutsch, Foster and Freitag (2023), section 4 (grouped by item).
+    >>> pairwise_accuracy(np.array([[1.0], [1.0], [4.0]]), np.array([[0.0], [1.0], [8.0]])).__round__(4)
+    0.6667
+    """
+    gap, tied, ordered, weight = _compare(people, rater)
+    return float(weight @ np.where(gap > epsilon, ordered, tied))
+
+
+def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
+    """The epsilon >= 0 with which `pairwise_accuracy` is largest, the smallest of several. Undefined as there.
+
+    Only the rater's own differences can matter: pairs are sorted by theirs, and turn into ties in that order.
+    Source: Deutsch, Foster and Freitag (2023), section 5.
+    """
+    gap, tied, ordered, weight = _compare(people, rater)
+    start = float(weight[np.where(gap > 0, ordered, tied)].sum())
+    matters = (gap > 0) & (tied | ordered)  # a pair ranked the wrong way round stays wrong as a tie
+    rising = gap[matters]
+    order = np.argsort(rising)
+    rising = rising[order]
+    gain = np.where(tied, weight, -weight)[matters][order]
+    last = np.append(rising[1:] != rising[:-1], True)[: len(rising)]  # of equal differences, all become ties
+    epsilons = np.append(0.0, rising[last])
+    accuracies = np.append(start, start + np.cumsum(gain)[last])
+    best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
+    return TieCalibration(float(epsilons[best]), float(accuracies[best]), start, len(gap))
+
+
+def _compare(people: Numbers, rater: Numbers) -> tuple[Numbers, Codes, Codes, Numbers]:
+    """For each pair on each source, where both scored both: the rater's absolute difference, whether people tie,
+    whether the two prefer the same, and the pair's weight (each source counts once, weights sum to 1).
+    """
+    people, rater = np.asarray(people, dtype=np.float64), np.asarray(rater, dtype=np.float64)
+    both = ~np.isnan(people) & ~np.isnan(rater)
+    first, second = np.triu_indices(len(people), 1)
+    there = both[first] & both[second]
+    on_source = there.sum(axis=0)
+    if not on_source.any():
+        raise Undefined("no source with two generators scored by both")
+    wanted = (people[first] - people[second])[there]
+    given = (rater[first] - rater[second])[there]
+    weight = np.broadcast_to(ratio(1.0, on_source * (on_source > 0).sum()), there.shape)[there]
+    return np.abs(given), wanted == 0, wanted * given > 0, weight
+
+
+def soft_pairwise_accuracy(
+    people: Numbers, rater: Numbers, rng: np.random.Generator, *, resamples: int = 1000
+) -> float:
+    """1 - mean over pairs of generators of |p by people - p by rater|: is the rater as sure as people are?
+
+    p: one-sided paired permutation test that the first of the pair scores higher (`better_than`), on the sources on
+    which both scored all generators, with the same swaps for people and rater. Raises Undefined without such a
+    source and with fewer than two generators. Source: Thompson, Mathur, Deutsch and Khayrallah (2024).
+    """
+    people, rater = np.asarray(people, dtype=np.float64), np.asarray(rater, dtype=np.float64)
+    complete = ~(np.isnan(people) | np.isnan(rater)).any(axis=0)
+    if len(people) < 2 or not complete.any():
+        raise Undefined("no two generators" if len(people) < 2 else "no source on which all generators were scored")
+    by_people, by_rater = better_than(np.stack([people, rater])[:, :, complete], rng, resamples=resamples)
+    pairs = np.triu_indices(len(people), 1)
+    return float(1 - np.abs(by_people - by_rater)[pairs].mean())
+
+
+def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
+    """(..., generators, generators) one-sided p that generator i scores higher than j, by swapping their scores.
+
+    scores: (..., generators, sources), complete. p: share of resamples, in each of which the two exchange their
+    scores on each source with probability 1/2, where i's lead is at least the observed one. All share the swaps.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    *outer, generators, sources = scores.shape
+    tables = scores.reshape(-1, generators, sources)
+    tables = tables - tables.mean(axis=1, keepdims=True)  # differences stay, rounding shrinks
+    rows = tables.reshape(-1, sources).T
+    swapped = np.concatenate([(2.0 * bits - 1.0) @ rows for bits in coin_flips(rng, resamples, sources)])
+    swapped = swapped.reshape(resamples, len(tables), generators)
+    observed = tables.sum(axis=2)
+    slack = _ROUNDING * np.abs(tables).sum(axis=(1, 2))[:, None]
+    p = np.empty((len(tables), generators, generators))
+    for i in range(generators):
+        lead = observed[:, i, None] - observed - slack
+        p[:, i] = (swapped[:, :, i, None] - swapped >= lead).mean(axis=0)
+    return p.reshape(*outer, generators, generators)
+
+
+def coin_flips(rng: np.random.Generator, resamples: int, items: int) -> Iterator[Codes]:
+    """Chunks of (some resamples, items) of 0 and 1, a bit of chance each."""
+    step = max(1, _CHUNK // max(items, 1))
+    for start in range(0, resamples, step):
+        packed = rng.integers(0, 256, (min(step, resamples - start), (items + 7) // 8), dtype=np.uint8)
+        yield np.unpackbits(packed, axis=1, count=items)

@@ -1,0 +1,248 @@
+"""Speed of the board's statistics against scikit-learn, statsmodels and mt-metrics-eval, in one run.
+
+    python -m tests.bench.board
+
+All data is made here, in the sizes of the published boards. Ours is the median of some rounds; what takes long at the
+others runs once. What must be equal is compared first. mt-metrics-eval is Google's, from its repository: the package
+of that name on PyPI is something else. Where it is not installed, loops that do what it does stand in, and say so.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import statsmodels.api as sm
+from scipy.stats import pearsonr, zscore
+from sklearn.linear_model import Lasso
+
+from metal.stats.ensemble import generator_moments, leave_one_out_correlation
+from metal.stats.mixed_model import random_intercept
+from metal.stats.pairwise import calibrate_ties
+from metal.stats.rater_comparison import correlates_better
+
+ROUNDS = 5
+GENERATORS, SEGMENTS, METRICS, ALPHAS = 8, 2_000, 15, 20
+MIXED_GENERATORS, MIXED_SOURCES = 18, 1_000
+SYSTEMS, SOURCES, RATERS, RESAMPLES = 15, 1_315, 10, 1_000
+
+
+def main() -> None:
+    """Print a table of ours, theirs, the ratios and the targets."""
+    warnings.simplefilter("ignore")
+    print(f"{'task':<46}{'ours s':>10}{'theirs s':>12}{'ratio':>9}{'target':>9}  peer")
+    leave_one_out()
+    mixed_model()
+    pairs()
+
+
+def leave_one_out() -> None:
+    """20 alphas x 8 folds on 16,000 rows, scaler and intercept refitted in each."""
+    rng = np.random.default_rng(0)
+    generator = np.repeat(np.arange(GENERATORS), SEGMENTS)
+    truth = rng.normal(size=len(generator)) + rng.normal(size=GENERATORS)[generator] / 3
+    shared = rng.normal(size=(len(generator), 3)) @ rng.normal(size=(3, METRICS))
+    metrics = truth[:, None] * rng.uniform(0.3, 1, METRICS) + shared + rng.normal(size=(len(generator), METRICS))
+    metrics[:, 1] = metrics[:, 0]
+    target = 80 + 8 * truth + 12 * rng.normal(size=len(generator))
+    alphas = np.geomspace(0.05, 4, ALPHAS)
+
+    def ours() -> np.ndarray:
+        return leave_one_out_correlation(generator_moments(metrics, target, generator), alphas)
+
+    def theirs(tolerance: float) -> np.ndarray:
+        predicted = np.zeros((ALPHAS, len(target)))
+        for fold in range(GENERATORS):
+            out = generator == fold
+            mean, spread = metrics[~out].mean(axis=0), metrics[~out].std(axis=0)
+            train, test = (metrics[~out] - mean) / spread, (metrics[out] - mean) / spread
+            for place, alpha in enumerate(alphas):
+                fitted = Lasso(alpha=alpha, tol=tolerance, max_iter=100_000).fit(train, target[~out])
+                predicted[place, out] = fitted.predict(test)
+        return np.array([np.corrcoef(row, target)[0, 1] for row in predicted])
+
+    apart = np.abs(ours() - theirs(1e-12)).max()
+    name = f"leave-one-out, {ALPHAS} alphas x {GENERATORS} folds"
+    report(name, median_seconds(ours), seconds(lambda: theirs(1e-4)), 15, "scikit-learn Lasso, its default tolerance")
+    print(f"  largest difference of r from scikit-learn's at tolerance 1e-12: {apart:.1e} (target 1e-9)")
+
+
+def mixed_model() -> None:
+    """s ~ machine + h + (1 | source) on 18,000 rows, balanced and not."""
+    rng = np.random.default_rng(1)
+    everything = np.repeat(np.arange(MIXED_SOURCES), MIXED_GENERATORS)
+    machine = np.tile(np.arange(MIXED_GENERATORS) > 0, MIXED_SOURCES).astype(float)
+    for balanced in (True, False):
+        kept = np.ones(len(everything), dtype=bool) if balanced else rng.random(len(everything)) < 0.9
+        source = everything[kept]
+        columns = np.column_stack([np.ones(len(source)), machine[kept], rng.normal(size=len(source))])
+        score = columns @ [0.0, 0.3, 0.4] + rng.normal(size=MIXED_SOURCES)[source] + rng.normal(size=len(source))
+
+        def ours(score=score, columns=columns, source=source) -> object:
+            return random_intercept(score, columns, source)
+
+        def theirs(score=score, columns=columns, source=source) -> object:
+            return sm.MixedLM(score, columns, groups=source).fit(reml=True)
+
+        fit = ours()
+        theirs_fit = sm.MixedLM(score, columns, groups=source).fit(
+            reml=True, gtol=1e-10
+        )  # left to itself it stops early
+        apart = max(
+            np.abs(fit.effects - theirs_fit.fe_params).max(),
+            np.abs(fit.errors - theirs_fit.bse_fe).max(),
+            abs(fit.residual_variance - theirs_fit.scale),
+        )
+        name = f"mixed model, {len(source):,} rows, {'balanced' if balanced else 'unbalanced'}"
+        report(name, median_seconds(ours), seconds(theirs), 50, "statsmodels MixedLM")
+        print(f"  largest difference of effects, errors and residual variance: {apart:.1e} (target 1e-6)")
+
+
+def pairs() -> None:
+    """Tie calibration of one rater, and PERM-BOTH of all pairs of ten, on 15 systems x 1,315 segments."""
+    rng = np.random.default_rng(2)
+    people = np.round(rng.normal(size=(SYSTEMS, 1)) / 3 + rng.normal(size=(SYSTEMS, SOURCES)), 1)
+    raters = people + rng.normal(size=(RATERS, SYSTEMS, SOURCES)) * np.linspace(1, 1.2, RATERS)[:, None, None]
+    first, second = raters[0], raters[1]
+    calibrate, test, peer = mt_metrics_eval() or (plain_calibration, plain_test, "plain loops in its stead")
+
+    def ours() -> float:
+        return calibrate_ties(people, first).accuracy
+
+    apart = abs(ours() - calibrate(people, first))
+    report("tie calibration", median_seconds(ours), seconds(lambda: calibrate(people, first)), 20, peer)
+    print(f"  difference of the accuracy: {apart:.1e}")
+
+    flat = raters.reshape(RATERS, -1)
+
+    def all_pairs() -> np.ndarray:
+        return correlates_better(people.ravel(), flat, np.random.default_rng(0), resamples=RESAMPLES)
+
+    one_pair = seconds(lambda: test(people, first, second))
+    count = RATERS * (RATERS - 1) // 2
+    mine = median_seconds(lambda: correlates_better(people.ravel(), flat[:2], np.random.default_rng(0)))
+    report("PERM-BOTH, one pair of raters", mine, one_pair, 20, peer)
+    report(f"PERM-BOTH, all {count} pairs of {RATERS} raters", median_seconds(all_pairs), one_pair * count, 20, peer)
+    p, theirs = all_pairs()[0, 1], test(people, first, second)
+    print(f"  p of the first pair: {p:.3f}, theirs {theirs:.3f}")
+
+
+def mt_metrics_eval() -> tuple[Callable[..., float], Callable[..., float], str] | None:
+    """Its tie calibration and permutation test, where it is installed."""
+    try:
+        from mt_metrics_eval import stats, tau_optimization
+    except ImportError:
+        return None
+
+    def calibrate(people: np.ndarray, rater: np.ndarray) -> float:
+        accuracy = tau_optimization.TauSufficientStats.acc_23
+        return float(tau_optimization.tau_optimization(rater.T, people.T, accuracy).best_tau)
+
+    def test(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
+        wanted = people.ravel().tolist()
+        one, other = (stats.Correlation(SYSTEMS, wanted, rater.ravel().tolist()) for rater in (second, first))
+        whole = stats.PermutationSigDiffParams(block_size=RESAMPLES)
+        return float(stats.PermutationSigDiff(one, other, pearsonr, "none", RESAMPLES, whole)[0])
+
+    return calibrate, test, "mt-metrics-eval"
+
+
+@dataclass
+class Counts:
+    """How the pairs of one source stand, as mt-metrics-eval counts them."""
+
+    concordant: int = 0
+    discordant: int = 0
+    tied_people: int = 0
+    tied_rater: int = 0
+    tied_both: int = 0
+
+    def __iadd__(self, other: Counts) -> Counts:
+        self.concordant += other.concordant
+        self.discordant += other.discordant
+        self.tied_people += other.tied_people
+        self.tied_rater += other.tied_rater
+        self.tied_both += other.tied_both
+        return self
+
+    def __isub__(self, other: Counts) -> Counts:
+        self.concordant -= other.concordant
+        self.discordant -= other.discordant
+        self.tied_people -= other.tied_people
+        self.tied_rater -= other.tied_rater
+        self.tied_both -= other.tied_both
+        return self
+
+    def accuracy(self) -> float:
+        pairs = self.concordant + self.discordant + self.tied_people + self.tied_rater + self.tied_both
+        return (self.concordant + self.tied_both) / pairs
+
+
+def plain_calibration(people: np.ndarray, rater: np.ndarray) -> float:
+    """Pair after pair: sort by the rater's difference, then turn each into a tie, and its source's share with it."""
+    found, sources = [], [Counts() for _ in people.T]
+    for source, (wanted, given) in enumerate(zip(people.T, rater.T, strict=True)):
+        for i in range(len(wanted)):
+            for j in range(i + 1, len(wanted)):
+                before, after = before_and_after(wanted[i] - wanted[j], given[i] - given[j])
+                found.append((abs(given[i] - given[j]), source, before, after))
+                sources[source] += before
+    found.sort(key=lambda pair: pair[0])
+    total = sum(counts.accuracy() for counts in sources)
+    epsilons, totals = [0.0], [total]
+    for gap, source, before, after in found:
+        total -= sources[source].accuracy()
+        sources[source] -= before
+        sources[source] += after
+        total += sources[source].accuracy()
+        if gap == epsilons[-1]:
+            totals[-1] = total
+        else:
+            epsilons.append(gap)
+            totals.append(total)
+    return max(totals) / len(sources)
+
+
+def before_and_after(gap_people: float, gap: float) -> tuple[Counts, Counts]:
+    """A pair as it is, and as a tie of the rater's."""
+    if gap_people == 0:
+        return Counts(tied_both=1) if gap == 0 else Counts(tied_people=1), Counts(tied_both=1)
+    if gap == 0:
+        return Counts(tied_rater=1), Counts(tied_rater=1)
+    return Counts(concordant=1) if gap_people * gap > 0 else Counts(discordant=1), Counts(tied_rater=1)
+
+
+def plain_test(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
+    """Resample after resample: swap, correlate twice with scipy, compare."""
+    rng = np.random.default_rng(0)
+    wanted, one, other = people.ravel(), zscore(first, axis=None).ravel(), zscore(second, axis=None).ravel()
+    observed = pearsonr(one, wanted)[0] - pearsonr(other, wanted)[0]
+    above = 0
+    for _ in range(RESAMPLES):
+        swap = rng.binomial(1, 0.5, len(wanted)).astype(bool)
+        left, right = np.where(swap, other, one), np.where(swap, one, other)
+        above += pearsonr(left, wanted)[0] - pearsonr(right, wanted)[0] >= observed
+    return above / RESAMPLES
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def median_seconds(work: Callable[[], object]) -> float:
+    work()
+    return statistics.median(seconds(work) for _ in range(ROUNDS))
+
+
+def report(task: str, mine: float, theirs: float, target: int, peer: str) -> None:
+    print(f"{task:<46}{mine:>10.4f}{theirs:>12.2f}{theirs / mine:>8.0f}x{target:>8}x  {peer}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Correlations: by hand, as scipy, through sums as over rows, and the released CNNDM and ZH-EN boards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from metal.errors import Undefined
+from metal.stats.correlation import (
+    kendall,
+    pearson,
+    pearson_from_sums,
+    source_sums,
+    spearman,
+    system_pearson,
+    system_pearson_from_sums,
+    system_sums,
+)
+from tests.stats.boards import BOARDS, read_board, read_oracle
+
+scores = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=40)
+
+
+@given(scores)
+def test_as_scipy_with_ties_or_undefined(pairs: list[tuple[int, int]]) -> None:
+    x, y = np.array(pairs, dtype=float).T
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        for statistic in (pearson, spearman, kendall):
+            with pytest.raises(Undefined, match="constant"):
+                statistic(x, y)
+        return
+    assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
+    assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert kendall(x, y) == pytest.approx(tau_by_definition(x, y))
+
+
+def tau_by_definition(x: np.ndarray, y: np.ndarray) -> float:
+    first, second = np.triu_indices(len(x), 1)
+    left, right = np.sign(x[first] - x[second]), np.sign(y[first] - y[second])
+    return float((left * right).sum() / np.sqrt((left != 0).sum() * (right != 0).sum()))
+
+
+@given(scores, st.floats(-1e6, 1e6), st.floats(0.01, 100))
+def test_neither_shift_nor_scale_matters(pairs: list[tuple[int, int]], shift: float, scale: float) -> None:
+    x, y = np.array(pairs, dtype=float).T
+    if np.ptp(x) and np.ptp(y):
+        assert pearson(x * scale + shift, y) == pytest.approx(pearson(x, y), abs=1e-6)
+
+
+def test_missing_answers_leave_the_pair_out() -> None:
+    x = np.array([1.0, 2.0, np.nan, 4.0, 7.0])
+    y = np.array([1.0, np.nan, 5.0, 3.0, 2.0])
+    kept = [0, 3, 4]
+    for statistic in (pearson, spearman, kendall):
+        assert statistic(x, y) == statistic(x[kept], y[kept])
+    with pytest.raises(Undefined, match="fewer than two"):
+        pearson(x[1:3], y[1:3])
+
+
+def test_constant_scores_with_a_rounded_mean_are_constant() -> None:
+    with pytest.raises(Undefined):
+        pearson(np.full(49, 0.1), np.arange(49.0))
+    assert np.isnan(pearson_from_sums(source_sums(np.full(49, 0.1), np.arange(49.0), np.arange(49)).sum(axis=0)))
+
+
+def board(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+    source, system = np.repeat(np.arange(30), 4), np.tile(np.arange(4), 30)
+    x = rng.normal(size=120) + system + 1000
+    y = x + rng.normal(size=120) * 3
+    x[rng.random(120) < 0.1] = np.nan
+    y[rng.random(120) < 0.1] = np.nan
+    return x, y, source, system
+
+
+def test_sums_weighted_by_source_are_resampled_rows() -> None:
+    rng = np.random.default_rng(1)
+    x, y, source, system = board(rng)
+    weights = rng.multinomial(30, np.full(30, 1 / 30), size=5)
+    fast = pearson_from_sums(weights @ source_sums(x, y, source))
+    fast_system = system_pearson_from_sums(np.tensordot(weights, system_sums(x, y, source, system), 1))
+    for draw, r, between in zip(weights, fast, fast_system, strict=True):
+        rows = np.repeat(np.arange(120), draw[source])
+        assert r == pytest.approx(pearson(x[rows], y[rows]), abs=1e-12)
+        assert between == pytest.approx(system_pearson(x[rows], y[rows], system[rows]), abs=1e-9)
+
+
+def test_a_resample_in_which_a_side_is_constant_is_undefined() -> None:
+    sums = source_sums(np.array([0.1, 0.1, 0.7]), np.array([1.0, 2.0, 5.0]), np.array([0, 1, 2]))
+    drawn = pearson_from_sums(np.array([[2, 1, 0], [1, 1, 1], [0, 0, 0]]) @ sums)
+    assert np.isnan(drawn).tolist() == [True, False, True]
+
+
+def test_system_level_by_hand() -> None:
+    # means of x: 1, 2, 6; of y: 2, 2, 5 -> centred (-2, -1, 3), (-1, -1, 2): 9 / sqrt(14 * 6)
+    x, y = np.array([0.0, 2.0, 2.0, 6.0]), np.array([1.0, 3.0, 2.0, 5.0])
+    assert system_pearson(x, y, np.array(["a", "a", "b", "c"])) == pytest.approx(9 / np.sqrt(84))
+    with pytest.raises(Undefined, match="two systems"):
+        system_pearson(x, y, np.zeros(4))
+    with pytest.raises(Undefined, match="equal means"):
+        system_pearson(np.array([1.0, 3.0, 2.0, 2.0]), y, np.array(["a", "a", "b", "c"]))
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", BOARDS)
+def test_metrics_against_people_as_published(reference: Path, name: str) -> None:
+    released = read_board(reference, name)
+    oracle = read_oracle(reference, name)
+    found = {metric: pearson(released.scores[metric], released.human) for metric in released.metrics}
+    for metric, r in oracle["pearson"].items():
+        assert found[metric] == pytest.approx(r, abs=5e-4 if metric == "TER" else 1e-4)  # TER has three decimals there
+    assert max(found, key=lambda metric: found[metric]) == oracle["top_metric"][0]
+
+
+@pytest.mark.reference
+def test_the_crowd_against_experts_as_published(reference: Path) -> None:
+    lines = (reference / "thumb/cnndm_THumB-1.0.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if isinstance(row["turker_annotations"], list)]
+    oracle = read_oracle(reference, "cnndm")["crowd_vs_expert_r"]
+    assert len(rows) == oracle["n"]
+    criteria = ["coherence", "consistency", "fluency", "relevance"]
+    crowd, experts = (
+        np.array([[np.mean([one[name] for one in row[group]]) for name in criteria] for row in rows])
+        for group in ("turker_annotations", "expert_annotations")
+    )
+    found = {name: pearson(crowd[:, place], experts[:, place]) for place, name in enumerate(criteria)}
+    found["overall"] = pearson(crowd.mean(axis=1), experts.mean(axis=1))
+    assert found == pytest.approx({name: r for name, r in oracle.items() if name != "n"}, abs=1e-3)
+    beside = json.loads((reference / "oracle/summeval_raters_vs_experts.json").read_text(encoding="utf-8"))
+    published = next(entry for entry in beside if entry["rater"] == "turkers mean(5)")
+    system = np.array([row["SYS"] for row in rows])
+    for place, name in enumerate(criteria):
+        pair = crowd[:, place], experts[:, place]
+        assert pearson(*pair) == pytest.approx(published[name], abs=1e-6)
+        assert kendall(*pair) == pytest.approx(published[f"{name}_tau"], abs=1e-6)
+        assert system_pearson(*pair, system) == pytest.approx(published[f"{name}_sys"], abs=1e-6)

@@ -1,0 +1,143 @@
+"""The mixed model: by hand, as statsmodels, at its limits, and the overrating of the released CNNDM board."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metal.errors import Undefined
+from metal.stats.mixed_model import overrating, random_intercept
+from tests.stats.boards import read_board, read_oracle
+
+
+def made(rng: np.random.Generator, source: np.ndarray, between: float) -> tuple[np.ndarray, np.ndarray]:
+    rows = len(source)
+    columns = np.column_stack([np.ones(rows), rng.random(rows) < 0.8, rng.normal(size=rows) * 20 + 300])
+    target = columns @ [1.0, 0.5, 0.02] + rng.normal(size=source.max() + 1)[source] * np.sqrt(between)
+    return target + rng.normal(size=rows), columns
+
+
+@pytest.mark.parametrize("between", [0.02, 1.0, 50.0])
+@pytest.mark.parametrize("balanced", [True, False])
+def test_as_statsmodels(balanced: bool, between: float) -> None:
+    rng = np.random.default_rng(4)
+    source = np.repeat(np.arange(60), 6) if balanced else rng.integers(0, 60, 360)
+    target, columns = made(rng, source, between)
+    ours = random_intercept(target, columns, source)
+    model = sm.MixedLM(target, columns, groups=source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its optimiser's first attempts
+        theirs = model.fit(reml=True, gtol=1e-10)
+    assert ours.effects == pytest.approx(theirs.fe_params, rel=1e-6, abs=1e-6)
+    assert ours.source_variance == pytest.approx(float(theirs.cov_re[0, 0]), rel=1e-5)
+    assert ours.residual_variance == pytest.approx(theirs.scale, rel=1e-6)
+    assert ours.log_likelihood == pytest.approx(theirs.llf, abs=1e-6)
+    assert ours.errors == pytest.approx(by_definition(ours, columns, source), rel=1e-9)
+    assert ours.errors == pytest.approx(theirs.bse_fe, rel=5e-3)
+
+
+def by_definition(fit, columns: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """Standard errors from the whole covariance matrix of the rows."""
+    variance = fit.source_variance * (source[:, None] == source) + fit.residual_variance * np.eye(len(source))
+    return np.sqrt(np.diag(np.linalg.inv(columns.T @ np.linalg.solve(variance, columns))))
+
+
+def test_balanced_is_the_analysis_of_variance() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(40, 5)) + rng.normal(size=(40, 1)) * 2
+    fit = random_intercept(table.ravel(), np.ones((200, 1)), np.repeat(np.arange(40), 5))
+    within = table.var(axis=1, ddof=1).mean()
+    between = table.mean(axis=1).var(ddof=1)
+    assert fit.residual_variance == pytest.approx(within)
+    assert fit.source_variance == pytest.approx(between - within / 5)
+    assert fit.effects[0] == pytest.approx(table.mean())
+    assert fit.errors[0] == pytest.approx(np.sqrt(between / 40))
+
+
+def test_without_variance_between_sources_it_is_least_squares() -> None:
+    rng = np.random.default_rng(1)
+    source = np.repeat(np.arange(30), 4)
+    target, columns = made(rng, source, 0)
+    target -= np.repeat(target.reshape(30, 4).mean(axis=1), 4)  # sources more alike than chance makes them
+    fit = random_intercept(target, columns, source)
+    plain = sm.OLS(target, columns).fit()
+    assert fit.boundary
+    assert fit.source_variance == 0
+    assert fit.effects == pytest.approx(plain.params)
+    assert fit.errors == pytest.approx(plain.bse)
+
+
+@given(st.integers(0, 10_000), st.floats(0, 20))
+def test_no_ratio_of_variances_is_likelier(seed: int, between: float) -> None:
+    rng = np.random.default_rng(seed)
+    source = rng.integers(0, 8, 40)
+    target, columns = made(rng, source, between)
+    fit = random_intercept(target, columns, source)
+    for ratio in np.concatenate([[0], np.logspace(-4, 4, 17)]):
+        variance = (source[:, None] == source) * ratio + np.eye(40)
+        weighed = np.linalg.solve(variance, columns)
+        information = columns.T @ weighed
+        left = target - columns @ np.linalg.solve(information, weighed.T @ target)
+        squares = left @ np.linalg.solve(variance, left)
+        logs = np.linalg.slogdet(variance)[1] + np.linalg.slogdet(information)[1]
+        likelihood = -(37 * (1 + np.log(2 * np.pi * squares / 37)) + logs) / 2
+        assert likelihood <= fit.log_likelihood + 1e-7
+
+
+@given(st.floats(0.01, 100), st.floats(-1000, 1000))
+def test_neither_scale_nor_shift_of_the_score_matters(scale: float, shift: float) -> None:
+    rng = np.random.default_rng(2)
+    source = rng.integers(0, 20, 100)
+    score, columns = made(rng, source, 1)
+    machine, human = columns[:, 1], columns[:, 2]
+    one, other = (overrating(s, human, machine, source) for s in (score, score * scale + shift))
+    assert other.value == pytest.approx(one.value, abs=1e-6)
+    assert other.half_width == pytest.approx(one.half_width, rel=1e-6)
+
+
+def test_overrating_that_was_put_in_is_found() -> None:
+    rng = np.random.default_rng(6)
+    source, machine = np.tile(np.arange(200), 5), np.repeat([0.0, 1, 1, 1, 1], 200)
+    human = rng.normal(size=1000) - 0.5 * machine
+    score = human + 0.7 * machine + rng.normal(size=200)[source] + rng.normal(size=1000)
+    found = overrating(score, human, machine, source)
+    assert found.value * score.std(ddof=1) == pytest.approx(0.7, abs=0.15)
+    assert found.half_width == pytest.approx(1.645 * found.model.errors[1])
+
+
+def test_refusals() -> None:
+    rng = np.random.default_rng(3)
+    source = np.repeat(np.arange(5), 4)
+    y, one = rng.normal(size=20), np.ones((20, 1))
+    for target, columns, groups, why in (
+        (y, one, np.zeros(20), "two sources"),
+        (y, one, np.arange(20), "one row"),
+        (y, np.column_stack([one, 2 * one]), source, "linearly"),
+        (y, np.column_stack([one, 0 * one]), source, "linearly"),
+        (source * 1.0, one, source, "nothing varies"),
+        (np.full(20, 0.1), one, source, "explain"),
+        (y[:3], np.eye(3), np.array([0, 0, 1]), "not more rows"),
+    ):
+        with pytest.raises(Undefined, match=why):
+            random_intercept(target, columns, groups)
+    with pytest.raises(Undefined, match="constant"):
+        overrating(np.full(20, 0.1), y, source == 0, source)
+    with pytest.raises(Undefined, match="linearly"):
+        overrating(y, rng.normal(size=20), np.ones(20), source)
+    with pytest.raises(ValueError, match="number"):
+        random_intercept(np.where(source == 1, np.nan, y), one, source)
+
+
+@pytest.mark.reference
+def test_overrating_on_the_released_board(reference: Path) -> None:
+    board, oracle = read_board(reference, "cnndm"), read_oracle(reference, "cnndm")["overrating_beta0"]
+    assert len(oracle) == 16
+    for metric, (value, half_width) in oracle.items():
+        found = overrating(board.scores[metric].to_numpy(), board.human, board.generator != "Human-H", board.source)
+        assert (found.value, found.half_width) == pytest.approx((value, half_width), abs=1e-4), metric

@@ -1,0 +1,116 @@
+"""Pairs of generators: the published examples of mt-metrics-eval, by definition, and in worlds with a known answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from metal.errors import Undefined
+from metal.stats.pairwise import better_than, calibrate_ties, pairwise_accuracy, soft_pairwise_accuracy
+
+MISSING = np.nan
+
+
+@pytest.mark.parametrize(
+    ("people", "epsilons", "accuracies", "best"),
+    [
+        ([1, 2, 3, 4], [0, 2, 4, 6, 8], [6, 4, 3, 1, 0], 0),
+        ([1, 1, 1, 4], [0, 2, 4, 6, 8], [3, 3, 4, 4, 3], 4),
+    ],
+)
+def test_published_vectors(people: list[float], epsilons: list[float], accuracies: list[int], best: float) -> None:
+    given_, wanted = np.array([[0.0], [2.0], [6.0], [8.0]]), np.array(people, dtype=float)[:, None]
+    found = [pairwise_accuracy(wanted, given_, epsilon) for epsilon in epsilons]
+    assert found == pytest.approx([hits / 6 for hits in accuracies])
+    calibrated = calibrate_ties(wanted, given_)
+    assert calibrated.epsilon == best
+    assert calibrated.accuracy == pytest.approx(max(accuracies) / 6)
+    assert calibrated.uncalibrated == pytest.approx(accuracies[0] / 6)
+
+
+def test_published_matrix_with_missing_scores() -> None:
+    rater = np.array([[0, 5, 2, 3, 2], [MISSING, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [MISSING] * 5]).T
+    people = np.array([[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, MISSING, 3, 2], [MISSING] * 5]).T
+    published = [0.4666666666666667, 0.4916666666666668, 0.38333333333333347, 0.29166666666666674, 0.2666666666666667]
+    assert [pairwise_accuracy(people, rater, epsilon) for epsilon in range(5)] == pytest.approx(published)
+    calibrated = calibrate_ties(people, rater)
+    assert calibrated.epsilon == 1
+    assert calibrated.accuracy == pytest.approx(0.4916666666666668)
+    assert calibrated.uncalibrated == pytest.approx(0.4666666666666667)
+
+
+whole_or_missing = st.sampled_from([MISSING, 0.0, 1.0, 2.0, 5.0])
+
+
+@given(arrays(float, (4, 5), elements=whole_or_missing), arrays(float, (4, 5), elements=whole_or_missing))
+def test_calibration_is_the_best_of_all_epsilons(people: np.ndarray, rater: np.ndarray) -> None:
+    both = ~np.isnan(people) & ~np.isnan(rater)
+    if both.sum(axis=0).max() < 2:
+        with pytest.raises(Undefined):
+            calibrate_ties(people, rater)
+        return
+    calibrated = calibrate_ties(people, rater)
+    tried = {epsilon: by_definition(people, rater, epsilon) for epsilon in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)}
+    best = max(tried.values())
+    assert calibrated.accuracy == pytest.approx(best)
+    assert calibrated.uncalibrated == pytest.approx(tried[0.0])
+    assert calibrated.epsilon == min(epsilon for epsilon, share in tried.items() if share > best - 1e-9)
+    assert pairwise_accuracy(people, rater, calibrated.epsilon) == pytest.approx(best)
+
+
+def by_definition(people: np.ndarray, rater: np.ndarray, epsilon: float) -> float:
+    shares = []
+    for wanted, answer in zip(people.T, rater.T, strict=True):
+        known = np.flatnonzero(~np.isnan(wanted) & ~np.isnan(answer))
+        alike = []
+        for place, i in enumerate(known):
+            for j in known[place + 1 :]:
+                gap = answer[i] - answer[j]
+                alike.append(np.sign(wanted[i] - wanted[j]) == (0 if abs(gap) <= epsilon else np.sign(gap)))
+        if alike:
+            shares.append(np.mean(alike))
+    return float(np.mean(shares))
+
+
+def test_p_is_that_of_all_swaps() -> None:
+    scores = np.array([[0.8, 0.9, 0.7, 1.0, 0.6, 0.3], [0.2, 0.95, 0.1, 0.9, 0.0, 0.3], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]])
+    p = better_than(scores, np.random.default_rng(0), resamples=40_000)
+    signs = 1 - 2 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
+    for i in range(3):
+        for j in range(3):
+            gap = scores[i] - scores[j]
+            exact = ((signs @ gap) >= gap.sum() - 1e-9).mean()
+            assert p[i, j] == pytest.approx(exact, abs=0.012)  # five standard errors
+    assert (np.diag(p) == 1).all()
+
+
+def test_a_rater_as_sure_as_people_and_one_who_says_the_reverse() -> None:
+    rng = np.random.default_rng(1)
+    people = np.arange(5)[:, None] + rng.normal(size=(5, 200))
+    assert soft_pairwise_accuracy(people, people * 3 - 8, np.random.default_rng(0)) == pytest.approx(1)
+    assert soft_pairwise_accuracy(people, -people, np.random.default_rng(0)) == pytest.approx(0, abs=1e-9)
+    blind = soft_pairwise_accuracy(people, rng.normal(size=(5, 200)), np.random.default_rng(0))
+    assert 0.2 < blind < 0.8
+
+
+def test_soft_accuracy_uses_the_sources_on_which_all_were_scored() -> None:
+    rng = np.random.default_rng(2)
+    people, rater = rng.normal(size=(3, 40)), rng.normal(size=(3, 40))
+    holes = rater.copy()
+    holes[0, :7] = MISSING
+    assert soft_pairwise_accuracy(people, holes, np.random.default_rng(0)) == soft_pairwise_accuracy(
+        people[:, 7:], rater[:, 7:], np.random.default_rng(0)
+    )
+
+
+def test_refusals() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(Undefined, match="all generators"):
+        soft_pairwise_accuracy(np.array([[1.0, MISSING], [MISSING, 1.0]]), np.ones((2, 2)), rng)
+    with pytest.raises(Undefined, match="two generators"):
+        soft_pairwise_accuracy(np.ones((1, 3)), np.ones((1, 3)), rng)
+    with pytest.raises(Undefined, match="two generators"):
+        pairwise_accuracy(np.ones((1, 3)), np.ones((1, 3)))

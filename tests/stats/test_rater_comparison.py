@@ -1,0 +1,103 @@
+"""Rater against rater: the exact permutation distribution, the right error rate, and clusters by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from metal.errors import Undefined
+from metal.stats.rater_comparison import correlates_better, significance_clusters
+
+# The example vectors of mt-metrics-eval's own test of its permutation test.
+PEOPLE = np.array([1, 2, 3, 4, 5, 5, 7, 8.0])
+FIRST = np.array([1, 2, 3, 3, 7, 3, 5, 5.0])
+SECOND = np.array([2, 1, 2, 6, 8, 8, 7, 6.0])
+
+
+def exact_p(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
+    """Over all swaps, with scipy's z-scores and correlations."""
+    first, second = stats.zscore(first), stats.zscore(second)
+
+    def lead(swap: np.ndarray) -> float:
+        one, other = np.where(swap, second, first), np.where(swap, first, second)
+        return stats.pearsonr(one, people).statistic - stats.pearsonr(other, people).statistic
+
+    swaps = ((np.arange(2 ** len(people))[:, None] >> np.arange(len(people))) & 1).astype(bool)
+    leads = np.array([lead(swap) for swap in swaps])
+    return float((leads >= leads[0] - 1e-12).mean())
+
+
+def test_p_is_that_of_all_swaps() -> None:
+    p = correlates_better(PEOPLE, np.stack([FIRST, SECOND]), np.random.default_rng(0), resamples=40_000)
+    assert p[0, 1] == pytest.approx(exact_p(PEOPLE, FIRST, SECOND), abs=0.012)  # five standard errors
+    assert p[1, 0] == pytest.approx(exact_p(PEOPLE, SECOND, FIRST), abs=0.012)
+    assert np.isnan(np.diag(p)).all()
+
+
+def test_equal_raters_and_those_on_another_scale_do_not_differ() -> None:
+    p = correlates_better(PEOPLE, np.stack([FIRST, FIRST, 3 * FIRST - 20]), np.random.default_rng(0))
+    assert p[0, 1] == p[1, 0] == 1
+    assert p[0, 2] == p[2, 0] == 1
+
+
+def test_error_rate_and_power() -> None:
+    rng = np.random.default_rng(3)
+    small = {"equal": 0, "worse": 0}
+    for _ in range(300):
+        people = rng.normal(size=80)
+        good, same, worse = (people + rng.normal(size=80) * noise for noise in (1.0, 1.0, 2.5))
+        p = correlates_better(people, np.stack([good, same, worse]), rng, resamples=199)
+        small["equal"] += p[0, 1] <= 0.05
+        small["worse"] += p[0, 2] <= 0.05
+    assert 0.01 <= small["equal"] / 300 <= 0.095  # 0.05 +- 3.5 standard errors
+    assert small["worse"] / 300 > 0.9
+
+
+def test_each_pair_is_compared_on_what_both_answered() -> None:
+    rng = np.random.default_rng(5)
+    people = rng.normal(size=50)
+    raters = people + rng.normal(size=(3, 50))
+    people[0] = np.nan
+    raters[0, 1:5] = np.nan
+    p = correlates_better(people, raters, np.random.default_rng(0))
+    alone = correlates_better(people[5:], raters[:2, 5:], np.random.default_rng(0))
+    assert p[0, 1] == alone[0, 1]
+    assert not np.isnan(p[np.triu_indices(3, 1)]).any()
+
+
+def test_undefined_correlations_are_not_compared() -> None:
+    constant = np.full(8, 0.1)
+    p = correlates_better(PEOPLE, np.stack([FIRST, constant, SECOND]), np.random.default_rng(0))
+    assert np.isnan(p[1]).all()
+    assert not np.isnan(p[0, 2])
+    assert np.isnan(correlates_better(constant, np.stack([FIRST, SECOND]), np.random.default_rng(0))).all()
+    assert np.isnan(correlates_better(PEOPLE[:1], np.stack([FIRST, SECOND])[:, :1], np.random.default_rng(0))).all()
+
+
+def test_clusters_by_hand() -> None:
+    values = np.array([0.2, 0.6, 0.5, 0.55])
+    better = np.full((4, 4), np.nan)
+    better[1, [3, 2, 0]] = 0.2, 0.02, 0.001  # Holm: 0.2, 0.04, 0.003
+    better[2, 0] = 0.3
+    assert significance_clusters(values, better).tolist() == [2, 1, 2, 1]
+    better[1, 2] = 0.03  # Holm: 0.06, no longer worse; only the last is
+    assert significance_clusters(values, better).tolist() == [2, 1, 1, 1]
+
+
+def test_raters_without_a_value_are_in_no_cluster() -> None:
+    better = np.full((3, 3), 0.001)
+    assert significance_clusters(np.array([np.nan, 0.1, 0.2]), better).tolist() == [0, 2, 1]
+    with pytest.raises(Undefined):
+        significance_clusters(np.array([np.nan]), np.array([[np.nan]]))
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=8), st.integers(0, 1000))
+def test_clusters_follow_the_values(values: list[float], seed: int) -> None:
+    better = np.random.default_rng(seed).random((len(values), len(values))) ** 4
+    clusters = significance_clusters(np.array(values), better)
+    ranked = clusters[np.argsort(-np.array(values), kind="stable")]
+    assert ranked[0] == 1
+    assert set(np.diff(ranked)) <= {0, 1}
