@@ -25,15 +25,16 @@ MODELS = {"comet": "Unbabel/wmt22-comet-da", "comet-qe": "Unbabel/wmt22-cometkiw
 def open_metric(asked: Asked) -> Metric:
     """`comet(model=...)` and `comet-qe(model=...)`; model: a checkpoint file (.ckpt), or a name in the local cache.
 
-    Raises UsageError where unbabel-comet is not installed, with the way round; the model is loaded with the first texts.
+    Raises UsageError where unbabel-comet is not installed, with the way round; the model is loaded with the first
+    texts.
     """
     name, options = asked.fill(model=MODELS[asked.name])
     model, with_references = str(options["model"]), asked.name == "comet"
     if importlib.util.find_spec("comet") is None:
         raise UsageError(
-            f"metric {name} needs unbabel-comet, which needs numpy below 2 and so an environment of its own. Score there "
-            f"(pip install unbabel-comet; comet-score --model {model}), write the scores to a CSV with the columns "
-            "output and score, and bring them in with: metal score DATASET --from FILE.csv"
+            f"metric {name} needs unbabel-comet, which needs numpy below 2 and so an environment of its own. "
+            f"Score there (pip install unbabel-comet; comet-score --model {model}), write the scores to a CSV with "
+            "the columns output and score, and bring them in with: metal score DATASET --from FILE.csv"
         )
 
     @cache
@@ -58,6 +59,9 @@ def open_metric(asked: Asked) -> Metric:
 
 def _load(model: str) -> Any:
     import comet
+    from huggingface_hub import snapshot_download
 
-    path = model if Path(model).is_file() else comet.download_model(model, local_files_only=True)
-    return comet.load_from_checkpoint(path).eval()
+    path = Path(model)
+    if not path.is_file():  # comet.download_model would go to the network after all
+        path = Path(snapshot_download(model, local_files_only=True)) / "checkpoints" / "model.ckpt"
+    return comet.load_from_checkpoint(str(path), local_files_only=True).eval()

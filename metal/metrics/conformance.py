@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from metal.errors import UsageError
 from metal.metrics import score_all, scored
 from metal.metrics.contract import Item, Metric
+from metal.metrics.own import RAISED
 from metal.metrics.samples import SAMPLES
 
 ODD_TEXTS = ("…", "?!", "a", "7", "🙂", "\u200f", "<b>&amp;</b>", "=1+1", "word " * 2000)
@@ -92,7 +93,9 @@ def _direction(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     ]
     if not_worse:
         where = _listed(same, not_worse)
-        return Finding("direction", False, f"a sentence in another language is no worse than an identical one in {where}")
+        return Finding(
+            "direction", False, f"a sentence in another language is no worse than an identical one in {where}"
+        )
     return Finding("direction", True, f"{metric.direction} is better: identical beats unrelated in every language")
 
 
@@ -110,26 +113,32 @@ def _range(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
 
 
 def _empty(metric: Metric, item: Item) -> Finding:
-    lacking = [replace(item, text=" \n")]
-    lacking += [replace(item, references=("",))] if "references" in metric.needs else []
-    lacking += [replace(item, source="")] if "source" in metric.needs else []
-    answers = scored(metric, lacking)
-    if any(answer.score is not None for answer in answers):
-        return Finding("empty texts", False, "a text that is not there gets a score")
-    return Finding("empty texts", True, "no score, because " + ", ".join(answer.reason for answer in answers))
+    """Without output, references and source in turn: no score where the metric needs it, no fault where it does not."""
+    lacking = [replace(item, text=" \n"), replace(item, references=()), replace(item, source="")]
+    try:
+        answers = scored(metric, lacking)
+    except Exception as error:  # whatever the metric does
+        return Finding("empty texts", False, f"stops where a text it says it does not need is missing: {_said(error)}")
+    reasons = [answer.reason for answer in answers if answer.score is None]
+    undeclared = [reason for reason in reasons if reason.startswith(RAISED)]
+    if undeclared:
+        return Finding("empty texts", False, f"fails where a text it says it does not need is missing: {undeclared[0]}")
+    return Finding("empty texts", True, "no score, because " + ", ".join(reasons))
 
 
 def _odd_texts(metric: Metric, item: Item) -> Finding:
     try:
         answers = scored(metric, [replace(item, text=text) for text in ODD_TEXTS])
     except Exception as error:  # whatever the metric does
-        return Finding("odd texts", False, f"stops at one of them: {type(error).__name__}: {error}"[:300])
+        return Finding("odd texts", False, f"stops at one of them: {_said(error)}")
     without = [answer.reason for answer in answers if answer.score is None]
-    raised = [reason for reason in without if reason.startswith("the metric raised")]
+    raised = [reason for reason in without if reason.startswith(RAISED)]
     if raised:
         return Finding("odd texts", False, f"{len(raised)} of {len(ODD_TEXTS)} have no score: {raised[0]}")
     said = f"; {len(without)} have no score: {without[0]}" if without else ""
-    return Finding("odd texts", True, f"punctuation, a letter, an emoji, {len(ODD_TEXTS[-1])} characters: no fault{said}")
+    return Finding(
+        "odd texts", True, f"punctuation, a letter, an emoji, {len(ODD_TEXTS[-1])} characters: no fault{said}"
+    )
 
 
 def _determinism(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
@@ -180,3 +189,7 @@ def _listed(same: Sequence[Item], indices: Sequence[int]) -> str:
 
 def _shown(score: float | None) -> str:
     return "missing" if score is None else f"{score:.6g}"
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:200]

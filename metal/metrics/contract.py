@@ -70,7 +70,9 @@ class Metric:
         if not self.name or self.name != self.name.strip():
             raise DataError("metric", f"name {self.name!r}", "give it a name without spaces around it")
         if self.direction not in DIRECTIONS:
-            raise DataError(f"metric {self.name}", f"direction {self.direction!r}", "say 'higher' or 'lower' (is better)")
+            raise DataError(
+                f"metric {self.name}", f"direction {self.direction!r}", "say 'higher' or 'lower' (is better)"
+            )
         if unknown := [need for need in self.needs if need not in ("references", "source")]:
             raise DataError(f"metric {self.name}", f"needs {unknown[0]!r}", "a metric needs 'references' or 'source'")
         if self.low is not None and self.high is not None and not self.low < self.high:

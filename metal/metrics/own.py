@@ -28,6 +28,7 @@ from metal.errors import UnknownName, UsageError
 from metal.metrics.contract import Answer, Item, Metric, Need
 
 GROUP = "metal.metrics"
+RAISED = "the metric raised"
 PARAMETERS = ("output", "reference", "references", "source", "language")
 _NEEDS: Mapping[str, Need] = {"reference": "references", "references": "references", "source": "source"}
 
@@ -96,7 +97,10 @@ def metric_from_function(name: str, function: Callable[..., Any], signature: str
 
 @cache
 def offered() -> Mapping[str, metadata.EntryPoint]:
-    """Metrics of installed packages, by name; nothing of theirs is imported. Raises UsageError for a name given twice."""
+    """Metrics of installed packages, by name; nothing of theirs is imported yet.
+
+    Raises UsageError for a name given twice.
+    """
     found: dict[str, metadata.EntryPoint] = {}
     for point in metadata.entry_points(group=GROUP):
         if point.name in found and found[point.name].value != point.value:
@@ -134,7 +138,7 @@ def _answer(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Answe
     try:
         found = function(**arguments)
     except Exception as error:  # whatever the function does
-        return f"the metric raised {_said(error)}"
+        return f"{RAISED} {_said(error)}"
     if found is None:
         return "the metric gave none"
     if isinstance(found, str):

@@ -63,7 +63,7 @@ def _bleu(asked: Asked) -> Metric:
 
     @cache
     def scorer(tokenizer: str) -> Any:
-        from sacrebleu.metrics import BLEU
+        from sacrebleu.metrics.bleu import BLEU
 
         try:
             return BLEU(
@@ -93,13 +93,14 @@ def _bleu(asked: Asked) -> Metric:
 
 
 def _chrf(asked: Asked) -> Metric:
-    from sacrebleu.metrics import CHRF
+    from sacrebleu.metrics.chrf import CHRF
 
     words = 2 if asked.name == "chrf++" else 0
     name, options = asked.fill(char_order=6, beta=2, lowercase=False, whitespace=False)
     for key in ("char_order", "beta"):
         _at_least_one(asked.name, key, options[key])
-    scorer = CHRF(word_order=words, **options)
+    settings: dict[str, Any] = dict(options)
+    scorer = CHRF(word_order=words, **settings)
     summary = "F-score of rows of characters" + (" and of words" if words else "")
     return _metric(name, summary, lambda items: [_score(scorer, item, composed) for item in items], _signature(scorer))
 
@@ -110,11 +111,15 @@ def _ter(asked: Asked) -> Metric:
 
     @cache
     def scorer(tokenizer: str) -> Any:
-        from sacrebleu.metrics import TER
+        from sacrebleu.metrics.ter import TER
 
         asian = tokenizer == "asian"
-        kept = {"case_sensitive": bool(options["case_sensitive"]), "no_punct": bool(options["no_punct"])}
-        return TER(normalized=asian, asian_support=asian, **kept)
+        return TER(
+            normalized=asian,
+            asian_support=asian,
+            case_sensitive=bool(options["case_sensitive"]),
+            no_punct=bool(options["no_punct"]),
+        )
 
     def score(items: Sequence[Item]) -> list[Answer]:
         answers = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 WIDTH = 32
+LONGEST = 128  # tokens
 
 
 def tiny_bert(folder: Path, *, labels: int | None = None) -> Path:
@@ -18,7 +19,7 @@ def tiny_bert(folder: Path, *, labels: int | None = None) -> Path:
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
-    tokenizer = BertTokenizer(str(folder / "vocab.txt"), model_max_length=64)
+    tokenizer = BertTokenizer(str(folder / "vocab.txt"), model_max_length=LONGEST)
     tokenizer.save_pretrained(folder)
     torch.manual_seed(7)
     settings = BertConfig(
@@ -27,7 +28,7 @@ def tiny_bert(folder: Path, *, labels: int | None = None) -> Path:
         num_hidden_layers=2,
         num_attention_heads=2,
         intermediate_size=64,
-        max_position_embeddings=64,
+        max_position_embeddings=LONGEST,
     )
     if labels is None:
         BertModel(settings).save_pretrained(folder)
@@ -35,6 +36,28 @@ def tiny_bert(folder: Path, *, labels: int | None = None) -> Path:
         settings.num_labels = labels
         BertForSequenceClassification(settings).save_pretrained(folder)
     return folder
+
+
+def tiny_comet(folder: Path, kind: str) -> Path:
+    """A COMET over the same BERT, `regression_metric` or `referenceless_regression_metric`, as its checkpoint file."""
+    import torch
+    import yaml
+    from comet.models import str2model
+
+    settings = {
+        "encoder_model": "BERT",
+        "pretrained_model": str(tiny_bert(folder / "bert")),
+        "hidden_sizes": [16],
+        "class_identifier": kind,
+    }
+    given = {key: value for key, value in settings.items() if key != "class_identifier"}
+    checkpoint = folder / "checkpoints" / "model.ckpt"
+    checkpoint.parent.mkdir(parents=True)
+    torch.manual_seed(7)
+    weights = str2model[kind](**given).state_dict()
+    torch.save({"state_dict": weights, "hyper_parameters": given, "pytorch-lightning_version": "2.0.0"}, checkpoint)
+    (folder / "hparams.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return checkpoint
 
 
 def tiny_sentence_model(folder: Path) -> Path:
