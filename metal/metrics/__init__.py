@@ -33,7 +33,7 @@ METRICS: Mapping[str, Known] = {
     "bleu": Known("surface", "BLEU of a text, 0 to 100 (sacrebleu)"),
     "chrf": Known("surface", "F-score of rows of characters, 0 to 100 (sacrebleu); the safest across scripts"),
     "chrf++": Known("surface", "chrF with rows of words, 0 to 100 (sacrebleu)"),
-    "ter": Known("surface", "edits to reach the reference, 0 is best (sacrebleu)"),
+    "ter": Known("surface", "edits to reach the reference, 0 is best (sacrebleu); slow on texts of 50 words or more"),
     "rouge-1": Known("rouge", "F1 of shared tokens, 0 to 1, every script"),
     "rouge-2": Known("rouge", "F1 of shared pairs of tokens, 0 to 1, every script"),
     "rouge-3": Known("rouge", "F1 of shared threes of tokens, 0 to 1, every script"),
