@@ -1,0 +1,160 @@
+"""Learned metrics on models of a few thousand weights made here, and what is said where libraries are missing."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metal.errors import MissingExtra, UsageError
+from metal.metrics import METRICS, Item, Metric, find_metric, score_all
+from metal.metrics.conformance import conformance
+from metal.metrics.samples import SAMPLES
+from tests.metrics.tiny_models import tiny_bert, tiny_comet, tiny_sentence_model
+
+INSTALLED = all(importlib.util.find_spec(name) for name in ("torch", "transformers", "sentence_transformers"))
+COMET = importlib.util.find_spec("comet") is not None
+learned = pytest.mark.skipif(not INSTALLED, reason="needs pip install 'metal-eval[neural]' (PyTorch)")
+# The libraries warn of their own future; that is no fault of METAL.
+quiet = pytest.mark.filterwarnings("default")
+ITEMS = [Item(text, (text, SAMPLES["en"]), text, code) for code, text in SAMPLES.items()]
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert(tmp_path_factory.mktemp("bert"))
+
+
+@pytest.fixture(scope="module")
+def rater(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bert(tmp_path_factory.mktemp("rater"), labels=1)
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_sentence_model(tmp_path_factory.mktemp("sentences"))
+
+
+def faults(metric: Metric) -> list[str]:
+    ticks: Callable[[], int] = count().__next__
+    return [found.trial for found in conformance(metric, clock=ticks) if found.holds is False]
+
+
+@learned
+@quiet
+def test_bertscore(bert: Path) -> None:
+    metric = find_metric(f"bertscore(model={bert}, layer=1)")
+    assert find_metric(metric.name) == metric
+    assert "|layer:1|" in metric.signature
+    assert faults(metric) == []
+    last, first = (score_all(find_metric(f"bertscore(model={bert}{more})"), ITEMS[::-1]) for more in ("", ", layer=1"))
+    assert first == pytest.approx([1.0] * 45)
+    assert last == pytest.approx([1.0] * 45)
+
+
+@learned
+@quiet
+def test_bertscore_pair_by_pair(bert: Path) -> None:
+    """The definition, written out for one pair: the best cosine of each token, special tokens not counted."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    output, reference = SAMPLES["sw"], SAMPLES["tr"]
+    tokenizer, network = AutoTokenizer.from_pretrained(bert), AutoModel.from_pretrained(bert).eval()
+
+    def vectors(text: str) -> np.ndarray:
+        with torch.inference_mode():
+            hidden = network(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[1][0]
+        return (hidden / hidden.norm(dim=1, keepdim=True)).numpy()
+
+    cosines = vectors(output) @ vectors(reference).T
+    precision, recall = cosines.max(axis=1)[1:-1].mean(), cosines.max(axis=0)[1:-1].mean()
+    expected = 2 * precision * recall / (precision + recall)
+    metric = find_metric(f"bertscore(model={bert}, layer=1)")
+    beside_others = [Item(SAMPLES["en"], (SAMPLES["yo"],)), Item(output, (reference,))]
+    assert score_all(metric, beside_others)[1] == pytest.approx(expected, abs=1e-6)
+
+
+@learned
+@quiet
+def test_bleurt_reads_reference_then_output(rater: Path) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(rater)
+    network = AutoModelForSequenceClassification.from_pretrained(rater).eval()
+    with torch.inference_mode():
+        expected = float(network(**tokenizer(SAMPLES["tr"], SAMPLES["sw"], return_tensors="pt")).logits)
+    metric = find_metric(f"bleurt(model={rater})")
+    found = score_all(metric, [Item(SAMPLES["sw"], (SAMPLES["tr"],)), Item("a", ("b",)), Item("")])
+    assert found[0] == pytest.approx(expected, abs=1e-6)
+    assert found[2] is None
+    assert set(faults(metric)) <= {"direction"}  # its weights were drawn by chance
+
+
+@learned
+@quiet
+def test_a_model_without_its_rating_head_is_refused(bert: Path) -> None:
+    # Transformers would fill in the missing weights by chance and score all the same.
+    with pytest.raises(UsageError, match="its files lack classifier"):
+        score_all(find_metric(f"bleurt(model={bert})"), [Item("a", ("b",))])
+
+
+@learned
+@quiet
+def test_embedding(sentences: Path) -> None:
+    metric = find_metric(f"embedding(model={sentences})")
+    assert faults(metric) == []
+    to_source = find_metric(f"embedding(model={sentences}, to=source)")
+    assert to_source.needs == ("source",)
+    assert faults(to_source) == []
+    first, second = SAMPLES["sw"], SAMPLES["tr"]
+    assert score_all(metric, [Item(first, (second,))]) == score_all(to_source, [Item(first, (), second)])
+
+
+@learned
+@quiet
+@pytest.mark.parametrize("name", ["bertscore", "bleurt", "embedding"])
+def test_nothing_is_downloaded(name: str) -> None:
+    with pytest.raises(UsageError, match="there is no model in /nowhere"):
+        score_all(find_metric(f"{name}(model=/nowhere)"), [Item("a", ("b",))])
+    with pytest.raises(UsageError, match="get it first: hf download nobody/nothing"):
+        score_all(find_metric(f"{name}(model=nobody/nothing)"), [Item("a", ("b",))])
+
+
+@pytest.mark.skipif(INSTALLED, reason="PyTorch is installed")
+@pytest.mark.parametrize("name", [name for name, known in METRICS.items() if known.extra])
+def test_what_to_install(name: str) -> None:
+    with pytest.raises(MissingExtra, match=rf"metric {name} needs .* pip install 'metal-eval\[neural\]'"):
+        find_metric(name)
+
+
+@pytest.mark.skipif(not COMET, reason="needs unbabel-comet, which needs numpy below 2: an environment of its own")
+@quiet
+@pytest.mark.parametrize(
+    ("name", "kind"), [("comet", "regression_metric"), ("comet-qe", "referenceless_regression_metric")]
+)
+def test_comet(name: str, kind: str, tmp_path: Path) -> None:
+    import comet
+
+    checkpoint = tiny_comet(tmp_path, kind)
+    metric = find_metric(f"{name}(model={checkpoint})")
+    assert find_metric(metric.name) == metric
+    source, output, reference = SAMPLES["zh"], SAMPLES["en"], SAMPLES["pcm"]
+    asked = {"src": source, "mt": output} | ({"ref": reference} if name == "comet" else {})
+    network = comet.load_from_checkpoint(str(checkpoint)).eval()
+    expected = network.predict([asked], gpus=0, progress_bar=False).scores
+    items = [Item(output, (reference,), source, "zh-en"), Item(output, (reference,)), Item("", (reference,), source)]
+    assert score_all(metric, items) == [pytest.approx(expected[0], abs=1e-6), None, None]
+
+
+@pytest.mark.skipif(COMET, reason="unbabel-comet is installed")
+@pytest.mark.parametrize("name", ["comet", "comet-qe"])
+def test_comet_lives_elsewhere(name: str) -> None:
+    with pytest.raises(UsageError, match="an environment of its own") as error:
+        find_metric(name)
+    assert "metal score DATASET --from FILE.csv" in str(error.value)

@@ -1,0 +1,147 @@
+"""Metrics of the user's own, from a file and from an installed package."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metal.errors import UnknownName, UsageError
+from metal.metrics import Item, find_metric, known_metrics, own, score_all, scored
+
+METRIC = '''
+def overlap(output, reference):
+    """Share of the reference's letters that the output has.
+
+    More is not said on one line.
+    """
+    return sum(letter in output for letter in reference) / len(reference)
+
+overlap.range = (0, 1)
+overlap.version = "2"
+
+def distance(output, *, references, source, language="en"):
+    return min(abs(len(output) - len(one)) for one in references) + len(source) + len(language)
+
+distance.direction = "lower"
+
+def shaky(output):
+    if output == "raise":
+        raise ValueError("no such text\\nsecond line")
+    return {"none": None, "words": "too odd", "list": []}.get(output, len(output))
+
+def wrong(output, gold):
+    return 0
+
+LIMIT = 3
+'''
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(METRIC, encoding="utf-8")
+    return tmp_path / "mine.py"
+
+
+def test_a_function_with_a_reference_is_called_for_each(path: Path) -> None:
+    metric = find_metric(f"{path}:overlap")
+    assert (metric.name, metric.low, metric.high, metric.needs) == (f"{path}:overlap", 0, 1, ("references",))
+    assert metric.summary == "Share of the reference's letters that the output has."
+    assert score_all(metric, [Item("abc", ("xyza", "ab"))]) == [1.0]
+    assert find_metric(metric.name) == metric
+
+
+def test_a_function_with_all_references_and_more(path: Path) -> None:
+    metric = find_metric(f"{path}:distance")
+    assert (metric.direction, metric.needs, metric.multi_reference) == ("lower", ("references", "source"), True)
+    assert score_all(metric, [Item("abc", ("a", "ab"), "xy", "hi"), Item("abc", ("a",))]) == [1 + 2 + 2, None]
+
+
+def test_what_a_function_gives_beside_numbers_is_a_reason(path: Path) -> None:
+    found = scored(find_metric(f"{path}:shaky"), [Item(text) for text in ("raise", "none", "words", "list", "five5")])
+    assert [one.reason for one in found] == [
+        "the metric raised ValueError: no such text",
+        "the metric gave none",
+        "too odd",
+        "the metric gave list, no number",
+        "",
+    ]
+    assert found[-1].score == 5
+
+
+def test_the_signature_changes_with_the_file(path: Path) -> None:
+    before = find_metric(f"{path}:overlap").signature
+    assert before.endswith("|version:2")
+    path.write_text(METRIC + "\n# changed\n", encoding="utf-8")
+    assert find_metric(f"{path}:overlap").signature != before
+
+
+def test_what_is_wrong_with_a_file(path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no file nowhere\.py"):
+        find_metric("nowhere.py:score")
+    with pytest.raises(UnknownName, match="'overlop' is not known; did you mean 'overlap'"):
+        find_metric(f"{path}:overlop")
+    with pytest.raises(UnknownName, match="'LIMIT'"):
+        find_metric(f"{path}:LIMIT")
+    with pytest.raises(UsageError, match="parameter 'gold' is not known"):
+        find_metric(f"{path}:wrong")
+    path.write_text("import nothing_of_this_name", encoding="utf-8")
+    with pytest.raises(UsageError, match="cannot be run: ModuleNotFoundError"):
+        find_metric(f"{path}:overlap")
+
+
+# ---------------------------------------------------------------- packages
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that Python takes for installed packages, with one that offers metrics."""
+    (tmp_path / "far_away.py").write_text(
+        "from metal.metrics import Metric\n"
+        "def letters(output):\n    'Letters of the output.'\n    return len(output)\n"
+        "whole = Metric('whole', 'All.', lambda items: [1.0] * len(items), 'w1', ())\n",
+        encoding="utf-8",
+    )
+    offer(tmp_path, "far-away", "letters = far_away:letters\nwhole = far_away:whole\nother = far_away:whole\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    own.offered.cache_clear()
+    yield tmp_path
+    own.offered.cache_clear()
+    sys.modules.pop("far_away", None)
+
+
+def offer(site: Path, package: str, lines: str) -> None:
+    folder = site / f"{package.replace('-', '_')}-1.5.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n", encoding="utf-8")
+    (folder / "entry_points.txt").write_text(f"[metal.metrics]\n{lines}", encoding="utf-8")
+
+
+def test_metrics_of_a_package(site: Path) -> None:
+    assert known_metrics()["letters"] == "from far_away:letters"
+    letters = find_metric("letters")
+    assert letters.signature == "letters|far_away:letters|package:1.5"
+    assert score_all(letters, [Item("four")]) == [4.0]
+    assert find_metric("whole").summary == "All."
+
+
+def test_what_is_wrong_with_a_package(site: Path) -> None:
+    with pytest.raises(UsageError, match="is a metric called 'whole'; give both one name"):
+        find_metric("other")
+    with pytest.raises(UsageError, match="letters is from far_away:letters and has no options"):
+        find_metric("letters(n=2)")
+    with pytest.raises(UnknownName, match="did you mean 'letters'"):
+        find_metric("leters")
+
+
+def test_a_name_that_is_taken_is_refused(site: Path) -> None:
+    offer(site, "another", "letters = another:letters\n")
+    own.offered.cache_clear()
+    with pytest.raises(UsageError, match="two packages offer a metric 'letters'"):
+        find_metric("letters")
+    (site / "another-1.5.dist-info" / "entry_points.txt").write_text("[metal.metrics]\nchrf = another:chrf\n")
+    own.offered.cache_clear()
+    with pytest.raises(UsageError, match="another:chrf offers a metric 'chrf', which METAL has"):
+        find_metric("letters")
