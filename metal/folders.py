@@ -101,12 +101,15 @@ def check_outside(folder: Path) -> None:
 
 @contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
-    """One process at a time replaces `folder`; others wait. The lock goes with the process, however it ends."""
+    """One process at a time reads `folder` to replace it; others wait. The lock goes with the process, however it ends.
+
+    Within a process it can be taken again by who holds it.
+    """
     import filelock
 
     name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
     place = Path(tempfile.gettempdir()) / f"metal-{os.getuid() if hasattr(os, 'getuid') else 0}-{name}.lock"
-    with filelock.FileLock(place):
+    with filelock.FileLock(place, is_singleton=True):
         yield
 
 

@@ -132,9 +132,10 @@ def _hand_out(
     from metal.cli.manifest import manifest
     from metal.dataset import load_dataset
     from metal.errors import UnknownName
-    from metal.folders import check_new, new_folder
+    from metal.folders import check_new, new_folder, one_writer
     from metal.judges.rubric import rubrics_for
 
+    click.get_current_context().with_resource(one_writer(dataset))
     loaded = load_dataset(dataset)
     for name in criteria:
         if name not in loaded.criteria:
@@ -257,8 +258,10 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, d
     from metal.csv_cells import csv_text
     from metal.dataset import assemble, load_dataset, update_dataset
     from metal.errors import DataError, UsageError
+    from metal.folders import one_writer
     from metal.records import Rater
 
+    click.get_current_context().with_resource(one_writer(dataset))
     inside = Path.cwd().is_relative_to(dataset.resolve())
     loaded = load_dataset(dataset)
     tasks = read_tasks(dataset)

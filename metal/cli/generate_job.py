@@ -19,7 +19,7 @@ from metal.cli.asking_text import duration, oddities, show_calls
 from metal.cli.judge_folder import prompt_folders
 from metal.dataset import Dataset, load_dataset, update_dataset
 from metal.errors import DataError, MetalError, UnknownName, UsageError
-from metal.folders import check_outside
+from metal.folders import check_outside, one_writer
 from metal.json_files import whole_text
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.models import find_model, judges_files, named_models, with_settings
@@ -107,6 +107,10 @@ class GenerationJob:
 
     def finish(self, out: Path) -> Mapping[str, Tally]:
         """Add the outputs to the dataset; what it holds besides stays."""
+        with one_writer(self.folder):
+            return self._add_to_dataset(out)
+
+    def _add_to_dataset(self, out: Path) -> Mapping[str, Tally]:
         dataset = load_dataset(self.folder)  # as it is now: a run takes its time
         found = look_up(self.plan, out / JOURNAL) if self.plan.models else None
         tallies = found.tallies if found else {}

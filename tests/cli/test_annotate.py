@@ -358,3 +358,13 @@ def test_ids_of_tasks_cannot_be_found_out(people: Metal) -> None:
     assert read_tasks(dataset) == tasks  # the next round has the same ids
     for file in [*(people.cwd / "one").iterdir(), *(people.cwd / "two").iterdir()]:
         assert task_key(dataset) not in file.read_text(encoding="utf-8")
+
+
+def test_imports_at_once_lose_nothing_of_each_other(people: Metal) -> None:
+    mine = people.cwd / "mine"
+    files = filled("csv", export(people, "csv"), people.cwd / "back", scores)
+    started = [people.start("annotate", "import", "mine", file) for file in files]
+    assert [one.wait().code for one in started] == [0] * 9
+    assert in_dataset(mine) == expected(mine, scores)
+    answers = (mine / "annotation" / "answers.jsonl").read_text(encoding="utf-8")
+    assert answers.count("\n") == 27
