@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
@@ -13,6 +13,7 @@ from metal.stats.multiplicity import benjamini_yekutieli, holm
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
+@settings(max_examples=30)  # statsmodels collects garbage in each call, a second in a process that has loaded much
 @given(p_values)
 def test_as_statsmodels(p: list[float]) -> None:
     assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
