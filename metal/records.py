@@ -118,6 +118,11 @@ class Criterion:
         return self.abbreviation or self.name
 
 
+# What an automatic metric says of an output: one number for all criteria, higher is better. Metrics of which lower is
+# better are negated when they join, and their line in raters.jsonl says so (`negated`).
+METRIC_SCORE = Criterion("score", Scale("interval"), label="Score", question="What a metric gives the output.")
+
+
 @dataclass(frozen=True)
 class Source:
     """An input: passage, prompt, image, source segment. tokens: of its text, where they were counted."""
