@@ -15,13 +15,13 @@ PACKAGE = ROOT / "metal"
 # Later floors may import earlier ones; rooms on one floor never import each other.
 FLOORS = [
     {"errors"},
-    {"bundled", "languages", "records", "csv_cells", "folders", "json_files", "network", "spool"},
+    {"bundled", "languages", "records", "csv_cells", "folders", "json_files", "network", "signature", "spool"},
     {"tokens"},
     {"ratings"},
     {"ratings_files"},
     {"dataset_lines"},
     {"dataset"},
-    {"merge", "metrics", "formats"},
+    {"merge", "metrics", "formats", "people"},
     {"judges"},
     {"build"},
     {"audit", "billboard", "genie"},

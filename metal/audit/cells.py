@@ -11,6 +11,7 @@ import numpy as np
 from metal.audit.settings import AuditSettings
 from metal.dataset import Dataset
 from metal.errors import UnknownName, UsageError
+from metal.people import people_named
 from metal.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.records import Criterion
 from metal.stats.aggregate import NOBODY, TIE, aggregate, agreement_case
@@ -136,18 +137,7 @@ def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[Cell]:
 
 def people_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
     """The people to compare with, in string order."""
-    humans = [rater for rater in dataset.raters.values() if rater.kind == "human"]
-    if settings.reference:
-        groups = sorted({rater.group for rater in humans if rater.group})
-        if settings.reference not in groups:
-            raise UnknownName("group of people", settings.reference, groups)
-        humans = [rater for rater in humans if rater.group == settings.reference]
-    if not humans:
-        raise UsageError(
-            f"dataset {dataset.card.name} has no human raters; an audit compares judges with people "
-            "(check `kind` in raters.jsonl)"
-        )
-    return tuple(sorted(rater.rater for rater in humans))
+    return people_named(dataset, settings.reference)
 
 
 def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from metal.audit.figures import columns
-from metal.audit.signature import join
 from metal.dataset import Dataset
 from metal.errors import UnknownName, UsageError
 from metal.records import Estimate
+from metal.signature import join
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.patterns import Patterns
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from metal import __version__
 from metal.audit.settings import AuditSettings
+from metal.signature import join
 
 
 def signature(data: str, settings: AuditSettings, **about: object) -> str:
@@ -15,7 +14,7 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
     the separators | and : never occur unescaped in a value.
     """
     parts: dict[str, object] = {"metal": __version__, "data": data}
-    parts |= {key: value for key, value in about.items() if value not in (None, "")}
+    parts |= about
     parts["agg"] = settings.aggregate
     parts["minr"] = settings.min_raters or "panel"
     if settings.reference:
@@ -32,9 +31,4 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
 
 def short_signature(data: str, **about: object) -> str:
     """The short form, for captions: data and what the figure is about."""
-    return join({"metal": __version__, "data": data} | {k: v for k, v in about.items() if v not in (None, "")})
-
-
-def join(parts: Mapping[str, object]) -> str:
-    """`key:value|key:value`, with | written %7C inside a value."""
-    return "|".join(f"{key}:{str(value).replace('|', '%7C')}" for key, value in parts.items())
+    return join({"metal": __version__, "data": data} | about)

@@ -43,7 +43,7 @@ class SourceBootstrap:
         width = len(patterns.rows)
         flat = np.bincount(source * width + patterns.which, minlength=len(names) * width)
         by_source = flat.reshape(len(names), width).astype(np.float32)  # whole numbers far below 2^24
-        drawn = [chunk.astype(np.float32) @ by_source for chunk in self._source_weights(len(names))]
+        drawn = [chunk.astype(np.float32) @ by_source for chunk in self.source_weights(len(names))]
         return np.concatenate(drawn).astype(np.float64)
 
     def _draw_patterns(self, counts: Codes) -> Numbers:
@@ -53,8 +53,8 @@ class SourceBootstrap:
         rng = np.random.default_rng([self.seed, total, zlib.crc32(counts.astype("<i8").tobytes())])
         return rng.multinomial(total, counts / total, size=self.resamples).astype(np.float64)
 
-    def _source_weights(self, sources: int) -> Iterator[Codes]:
-        """Chunks of (some resamples, sources): how often each source is drawn."""
+    def source_weights(self, sources: int) -> Iterator[Codes]:
+        """Chunks of (some resamples, sources), `resamples` rows in all: how often each source is drawn."""
         if sources in self._kept:
             yield from self._kept[sources]
             return

@@ -116,6 +116,25 @@ def leave_one_out_correlation(moments: GeneratorMoments, alphas: Numbers) -> Num
     return pearson_from_sums(sums)
 
 
+def leave_one_out_predictions(moments: GeneratorMoments, metrics: Numbers, generator: Codes, alpha: float) -> Numbers:
+    """(rows,) what `leave_one_out_correlation` correlates at one alpha: each row's prediction by a fit to the others.
+
+    metrics, generator: as given to `generator_moments`. Raises Undefined with fewer than two generators.
+    """
+    if len(moments.products) < 2:
+        raise Undefined("fewer than two generators")
+    _, which = np.unique(np.asarray(generator), return_inverse=True)
+    total = moments.products.sum(axis=0)
+    standard = (np.asarray(metrics, dtype=np.float64) - moments.centre[:-1]) / moments.spread[:-1]
+    predicted = np.empty(len(which))
+    for place, held_out in enumerate(moments.products):
+        rest = _standardise(total - held_out)
+        slopes = lasso_path(rest.gram, rest.covariance).at(alpha) / rest.spread
+        mine = which == place
+        predicted[mine] = moments.centre[-1] + rest.target_mean + (standard[mine] - rest.mean) @ slopes
+    return predicted
+
+
 def _prediction_sums(weights: Numbers, products: Numbers) -> Numbers:
     """(alphas, 6) as pearson_from_sums wants them, of predictions `weights` (alphas, 1 + metrics) on some rows."""
     inputs, target = products[:-1, :-1], products[:-1, -1]

@@ -1,0 +1,225 @@
+"""The whole board: a dataset and settings in, tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from metal.billboard.cells import ALL_LANGUAGES, Cell, cells, main_criterion
+from metal.billboard.ensemble import (
+    NAME,
+    BoardEnsemble,
+    board_ensemble,
+    ensemble_row,
+    member_rows,
+)
+from metal.billboard.generators import generator_rows
+from metal.billboard.lint import lint
+from metal.billboard.overrating import families, human_generators, overrating_rows, self_preference_rows
+from metal.billboard.ranking import Ranked, ceiling, comparisons, ranking, within_generators
+from metal.billboard.settings import BoardSettings
+from metal.billboard.signature import ensemble_signature, signature
+from metal.dataset import Dataset
+from metal.errors import Undefined
+from metal.people import people_named
+from metal.stats.bootstrap import SourceBootstrap
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "raters": ("language", "criterion", "rank", "cluster", "rater", "kind", "group", "pearson"),
+    "generators": ("language", "criterion", "by", "rank", "cluster", "generator", "score"),
+    "ensembles": ("language", "criterion", "ensemble", "members", "alpha"),
+    "ensemble_members": ("language", "criterion", "ensemble", "member", "coefficient"),
+    "overrating": ("language", "criterion", "rater", "kind", "value", "low", "high"),
+    "self_preference": ("language", "criterion", "rater", "kind", "family", "value", "low", "high"),
+    "within_generators": ("language", "criterion", "generator", "rater", "kind", "pearson"),
+    "comparisons": ("language", "criterion", "first", "second", "p"),
+    "people": ("language", "criterion", "people", "outputs", "one_against_others"),
+}
+
+
+@dataclass(frozen=True)
+class Board:
+    """What a board shows.
+
+    tables: name -> rows, each with its signature; the columns listed in TABLES are there even without rows. main: the
+    criterion shown first. ensembles: by signature, everything needed to apply them. people: the reference.
+    """
+
+    data: str
+    settings: BoardSettings
+    main: str
+    people: tuple[str, ...]
+    raters: tuple[str, ...]
+    tables: dict[str, pd.DataFrame]
+    ensembles: dict[str, dict[str, Any]]
+    warnings: tuple[str, ...]
+    signature: str
+
+
+def billboard(
+    dataset: Dataset, settings: BoardSettings, *, progress: Callable[[int, int], None] | None = None
+) -> Board:
+    """Rank a dataset's raters by the reference people, and its generators, on every criterion and in every language.
+
+    progress: called with cells done and cells in all. Raises UsageError where the people rated nothing, UnknownName for
+    names that do not occur.
+    """
+    found = list(cells(dataset, settings))
+    bootstrap = SourceBootstrap(settings.resamples, settings.seed)
+    main = main_criterion([cell.criterion for cell in found])
+    written, of_family = human_generators(dataset, settings), families(dataset, settings)
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    notes, ensembles = [], {}
+    languages = len({cell.language for cell in found})
+    for done, cell in enumerate(found):
+        if progress:
+            progress(done, len(found))
+        try:
+            ensemble = board_ensemble(cell, settings)
+        except Undefined as error:
+            ensemble = None
+            notes.append(f"{_where(cell)}: no ensemble ({error})")
+        if ensemble:
+            mine = ensemble_signature(dataset, settings, ensemble, main=cell.criterion == main, languages=languages)
+            rows["ensembles"].append(ensemble_row(ensemble, mine, settings))
+            rows["ensemble_members"] += member_rows(ensemble, mine)
+            ensembles[mine] = ensemble_record(dataset, settings, ensemble, mine)
+            notes += [
+                f"{_where(cell)}: {dropped}, and is no candidate for the ensemble" for dropped in ensemble.dropped
+            ]
+        shown = cell.with_rater(ensemble.rater, ensemble.unseen) if ensemble else cell
+        ranked = ranking(shown, bootstrap, settings.permutations)
+        rows["raters"] += ranked.rows
+        rows["comparisons"] += comparisons(cell, ranked)
+        rows["within_generators"] += within_generators(shown, bootstrap)
+        rows["generators"] += _generators(cell, ranked, ensemble, bootstrap, settings, written)
+        rated = cell.with_rater(ensemble.rater, ensemble.scores) if ensemble else cell
+        rows["overrating"] += overrating_rows(rated, written)
+        rows["self_preference"] += self_preference_rows(cell, of_family)
+        rows["people"].append(_people(cell, dataset, settings))
+    if progress:
+        progress(len(found), len(found))
+    return Board(
+        dataset.identity,
+        settings,
+        main,
+        people_named(dataset, settings.reference),
+        tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
+        {name: _table(name, records, dataset, settings) for name, records in rows.items()},
+        ensembles,
+        (*_mixed_groups(dataset, settings), *_absent(dataset, found), *lint(dataset, found), *notes),
+        signature(dataset.identity, settings),
+    )
+
+
+def _generators(
+    cell: Cell,
+    ranked: Ranked,
+    ensemble: BoardEnsemble | None,
+    bootstrap: SourceBootstrap,
+    settings: BoardSettings,
+    written: tuple[str, ...],
+) -> list[dict[str, Any]]:
+    """Generators by people, by the best rater, by the best that scored every generator, and by the ensemble."""
+    by = {"people": cell.human}
+    defined = [row for row in ranked.rows if row["rank"] and row["rater"] != NAME and row["kind"] in ("metric", "llm")]
+    everywhere = [row for row in defined if _scored_all(cell, row["rater"])]
+    for row in [*defined[:1], *everywhere[:1]]:
+        by[row["rater"]] = cell.of(row["rater"])
+    if ensemble:
+        by["ensemble"] = ensemble.scores
+    return [
+        row
+        for name, scores in by.items()
+        for row in generator_rows(cell, name, scores, bootstrap, settings.permutations, written)
+    ]
+
+
+def _scored_all(cell: Cell, rater: str) -> bool:
+    scores = cell.of(rater)
+    return len(set(cell.generator[scores == scores].tolist())) == len(cell.generators)
+
+
+def _people(cell: Cell, dataset: Dataset, settings: BoardSettings) -> dict[str, Any]:
+    found = ceiling(cell)
+    return {
+        "language": cell.language,
+        "criterion": cell.criterion,
+        "people": len(people_named(dataset, settings.reference)),
+        "outputs": int(cell.rated.sum()),
+        "criteria": cell.criteria,
+        "one_against_others": found.value,
+        "undefined": f"one_against_others: {found.reason}" if found.reason else "",
+    }
+
+
+def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsemble, name: str) -> dict[str, Any]:
+    """Everything needed to score other outputs with an ensemble, and to say where it comes from, as plain values."""
+    place = {metric: index for index, metric in enumerate(found.candidates)}
+    return {
+        "ensemble": name,
+        "long": signature(dataset.identity, settings, crit=found.criterion, lang=found.language or "all"),
+        "board": dataset.card.name,
+        "version": settings.version,
+        "criterion": found.criterion,
+        "language": found.language,
+        "intercept": found.ensemble.intercept,
+        "alpha": found.alpha,
+        "alpha_intervals": [list(interval) for interval in found.intervals],
+        "pearson_unseen": found.left_out,
+        "members": [
+            {
+                "rater": metric,
+                "coefficient": float(found.ensemble.coefficients[place[metric]]),
+                "mean": float(found.ensemble.mean[place[metric]]),
+                "spread": float(found.ensemble.spread[place[metric]]),
+                "signature": str(dataset.raters[metric].about.get("signature", "")),
+                "negated": bool(dataset.raters[metric].about.get("negated", False)),
+            }
+            for metric in found.members
+        ],
+    }
+
+
+def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings: BoardSettings) -> pd.DataFrame:
+    """The records as a table, each with the signature of its figures; the columns are there without records too."""
+    if not records:
+        return pd.DataFrame(columns=[*TABLES[name], "signature"])
+    for record in records:
+        record["signature"] = signature(
+            dataset.identity,
+            settings,
+            stat=name,
+            rater=record.get("rater"),
+            by=record.get("by"),
+            lang=record["language"] or "all",
+            crit=record["criterion"],
+            n=record.get("outputs"),
+        )
+    table = pd.DataFrame(records)
+    first = [column for column in TABLES[name] if column in table]
+    return table[[*first, *(column for column in table if column not in first)]]
+
+
+def _where(cell: Cell) -> str:
+    return cell.criterion if cell.language == ALL_LANGUAGES else f"{cell.language} {cell.criterion}"
+
+
+def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:
+    groups = sorted({dataset.raters[name].group for name in people_named(dataset, settings.reference)})
+    if len(groups) < 2:
+        return []
+    named = ", ".join(group or "(none)" for group in groups)
+    return [f"people of several groups ({named}) are the reference together; --reference group=NAME takes one"]
+
+
+def _absent(dataset: Dataset, found: list[Cell]) -> list[str]:
+    """Raters that are on no board: they scored nothing that the reference people rated."""
+    there = {name for cell in found for rater in cell.raters for name in (rater.people or (rater.name,))}
+    there |= {name for name, rater in dataset.raters.items() if "repeats" in rater.about}
+    people = {name for name, rater in dataset.raters.items() if rater.kind == "human"}
+    missing = sorted(set(dataset.raters) - there - people)
+    return [f"{name} scored no output and criterion that the people rated; it is not on the board" for name in missing]

@@ -1,0 +1,72 @@
+"""Generators ranked by the mean score of one rater, of the ensemble, or of people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metal.billboard.cells import Cell
+from metal.errors import Undefined
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.pairwise import better_than
+from metal.stats.patterns import Numbers, ratio
+from metal.stats.rater_comparison import significance_clusters
+
+
+def generator_rows(
+    cell: Cell, by: str, scores: Numbers, bootstrap: SourceBootstrap, permutations: int, people: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """The generators with a score, best first, with intervals by source and clusters.
+
+    by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Clusters come
+    from paired permutation tests on the sources on which all of them were scored; None where there is no such source.
+    """
+    table = cell.by_generator(scores)
+    there = ~np.isnan(table).all(axis=1)
+    names = [cell.generators[place] for place in np.flatnonzero(there)]
+    table = table[there]
+    if not len(table):
+        return []
+    means = np.nanmean(table, axis=1)
+    drawn = _resampled_means(table, bootstrap)
+    clusters = _clusters(table, means, bootstrap.seed, permutations)
+    rows = []
+    for rank, at in enumerate(np.argsort(-means, kind="stable"), 1):
+        low, high = percentile_interval(drawn[:, at]) or (None, None)
+        rows.append(
+            {
+                "language": cell.language,
+                "criterion": cell.criterion,
+                "by": by,
+                "rank": rank,
+                "cluster": int(clusters[at]) if clusters is not None else None,
+                "generator": names[at],
+                "human": names[at] in people,
+                "score": float(means[at]),
+                "score_low": low,
+                "score_high": high,
+                "sources": int((~np.isnan(table[at])).sum()),
+            }
+        )
+    return rows
+
+
+def _resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
+    """(resamples, generators) means over drawn sources."""
+    there = ~np.isnan(table)
+    totals, counts = np.where(there, table, 0.0).T, there.T.astype(np.float64)
+    drawn = [ratio(weights @ totals, weights @ counts) for weights in bootstrap.source_weights(table.shape[1])]
+    return np.concatenate(drawn)
+
+
+def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:
+    complete = ~np.isnan(table).any(axis=0)
+    if not complete.any():
+        return None
+    rng = np.random.default_rng([seed, int(complete.sum())])
+    better = better_than(table[:, complete], rng, resamples=permutations)
+    try:
+        return significance_clusters(means, better)
+    except Undefined:
+        return None

@@ -1,0 +1,225 @@
+"""How far each rater goes with the reference people: the rows of the board."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metal.billboard.cells import BoardRater, Cell
+from metal.errors import Undefined
+from metal.records import Estimate
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.correlation import (
+    kendall,
+    pearson,
+    pearson_from_sums,
+    source_sums,
+    spearman,
+    system_pearson,
+    system_pearson_from_sums,
+    system_sums,
+)
+from metal.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.rater_comparison import correlates_better, significance_clusters
+
+WITH_INTERVAL = ("pearson", "system_pearson")
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The raters of a cell with their figures, best first.
+
+    rows: one a rater. better: (raters, raters) one-sided p that i correlates better than j, in the order of rows.
+    """
+
+    rows: list[dict[str, Any]]
+    better: Numbers
+
+
+def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
+    """Every rater's agreement with the reference people, with ranks and clusters."""
+    rated = cell.rated
+    human, scores = cell.human[rated], cell.scores[:, rated]
+    rows = [
+        _row(cell, rater, mine, bootstrap, permutations) for rater, mine in zip(cell.raters, cell.scores, strict=True)
+    ]
+    values = np.array([row["pearson"] for row in rows], dtype=np.float64)
+    rng = np.random.default_rng([bootstrap.seed, len(human)])
+    better = correlates_better(human, scores, rng, resamples=permutations)
+    try:
+        clusters = significance_clusters(values, better)
+    except Undefined:
+        clusters = np.zeros(len(rows), dtype=np.int64)
+    order = sorted(range(len(rows)), key=lambda at: (np.isnan(values[at]), -values[at], rows[at]["rater"]))
+    for rank, at in enumerate(order, 1):
+        defined = not np.isnan(values[at])
+        rows[at] |= {"rank": rank if defined else None, "cluster": int(clusters[at]) if defined else None}
+    return Ranked([rows[at] for at in order], better[np.ix_(order, order)])
+
+
+def _row(
+    cell: Cell, rater: BoardRater, scores: Numbers, bootstrap: SourceBootstrap, permutations: int
+) -> dict[str, Any]:
+    """One rater's row; scores: (items,)."""
+    answered = ~np.isnan(scores) & cell.rated
+    outputs, asked = int(answered.sum()), int(cell.rated.sum())
+    mine = cell.only(answered)
+    own = scores[answered]
+    found: dict[str, Estimate] = {
+        "pearson": correlation(own, mine.human, mine.source, bootstrap),
+        "system_pearson": system_correlation(own, mine.human, mine.source, mine.generator, bootstrap),
+        "spearman": estimate(lambda: spearman(own, mine.human), outputs),
+        "kendall": estimate(lambda: kendall(own, mine.human), outputs),
+    }
+    row: dict[str, Any] = {
+        "language": cell.language,
+        "criterion": cell.criterion,
+        "rater": rater.name,
+        "kind": rater.kind,
+        "group": rater.group,
+        "people": len(rater.people) or None,
+        "outputs": outputs,
+        "asked": asked,
+        "coverage": outputs / asked,
+        "sources": len(np.unique(mine.source)),
+        "generators": len(np.unique(mine.generator)),
+        "cost_per_thousand": _cost(cell, rater),
+    }
+    pairs = _of_pairs(mine, own, bootstrap.seed, permutations)
+    row |= {key: value for key, value in pairs.items() if not isinstance(value, Estimate)}
+    found |= {key: value for key, value in pairs.items() if isinstance(value, Estimate)}
+    for name, figure in found.items():
+        row[name] = figure.value
+        if name in WITH_INTERVAL:
+            row |= {f"{name}_low": figure.low, f"{name}_high": figure.high}
+    row["undefined"] = "; ".join(f"{name}: {figure.reason}" for name, figure in found.items() if figure.reason)
+    return row
+
+
+def _cost(cell: Cell, rater: BoardRater) -> float | None:
+    """US dollars for a thousand outputs, where it is known what a rating costs."""
+    dollars = (rater.about or {}).get("dollars_per_thousand")
+    return dollars * cell.criteria if isinstance(dollars, int | float) else None
+
+
+def _of_pairs(mine: Cell, scores: Numbers, seed: int, permutations: int) -> dict[str, Any]:
+    """What comes from pairs of generators: soft pairwise accuracy, and pairwise accuracy with its ties."""
+    by_people, by_rater = mine.by_generator(mine.human), mine.by_generator(scores)
+    there = ~np.isnan(by_rater).all(axis=1)
+    by_people, by_rater = by_people[there], by_rater[there]
+    rng = np.random.default_rng([seed, len(scores)])
+    soft = estimate(lambda: soft_pairwise_accuracy(by_people, by_rater, rng, resamples=permutations), len(scores))
+    try:
+        ties = calibrate_ties(by_people, by_rater)
+    except Undefined as error:
+        undefined = Estimate.undefined(str(error))
+        return {"soft_pairwise_accuracy": soft, "pairwise_accuracy": undefined, "tie_epsilon": None, "pairs": 0}
+    accuracy = Estimate(ties.accuracy, n=ties.pairs)
+    return {
+        "soft_pairwise_accuracy": soft,
+        "pairwise_accuracy": accuracy,
+        "tie_epsilon": ties.epsilon,
+        "pairwise_accuracy_without_ties": ties.uncalibrated,
+        "pairs": ties.pairs,
+    }
+
+
+def correlation(scores: Numbers, human: Numbers, source: Codes, bootstrap: SourceBootstrap) -> Estimate:
+    """Instance-level Pearson with its interval by source. Source: Bidimensional Leaderboards, section 2.1."""
+    answered = ~np.isnan(scores) & ~np.isnan(human)
+    outputs = int(answered.sum())
+    try:
+        value = pearson(scores, human)
+    except Undefined as error:
+        return Estimate.undefined(str(error), outputs)
+    sums = source_sums(scores[answered], human[answered], source[answered])
+    drawn = [pearson_from_sums(weights @ sums) for weights in bootstrap.source_weights(len(sums))]
+    return _with_interval(value, np.concatenate(drawn), outputs, len(sums))
+
+
+def system_correlation(
+    scores: Numbers, human: Numbers, source: Codes, system: Codes, bootstrap: SourceBootstrap
+) -> Estimate:
+    """Pearson between the generators' means, with its interval by source."""
+    answered = ~np.isnan(scores) & ~np.isnan(human)
+    outputs = int(answered.sum())
+    scores, human, source, system = (column[answered] for column in (scores, human, source, system))
+    try:
+        value = system_pearson(scores, human, system)
+    except Undefined as error:
+        return Estimate.undefined(str(error), outputs)
+    sums = system_sums(scores, human, source, system)
+    drawn = [
+        system_pearson_from_sums(np.tensordot(weights.astype(np.float64), sums, 1))
+        for weights in bootstrap.source_weights(len(sums))
+    ]
+    return _with_interval(value, np.concatenate(drawn), outputs, len(sums))
+
+
+def _with_interval(value: float, drawn: Numbers, outputs: int, sources: int) -> Estimate:
+    interval = percentile_interval(drawn) if sources > 1 else None
+    low, high = interval or (None, None)
+    return Estimate(value, low, high, n=outputs, method="percentile bootstrap over sources")
+
+
+def ceiling(cell: Cell) -> Estimate:
+    """One reference person against the mean of the others, pooled over people: what a person reaches."""
+    try:
+        return Estimate(pearson(cell.alone, cell.others), n=int((~np.isnan(cell.others)).sum()))
+    except Undefined as error:
+        return Estimate.undefined(str(error) if len(cell.alone) else "no ratings by single people")
+
+
+def within_generators(cell: Cell, bootstrap: SourceBootstrap) -> list[dict[str, Any]]:
+    """Each rater's correlation with people on the outputs of one generator."""
+    rows = []
+    for code, name in enumerate(cell.generators):
+        mine = (cell.generator == code) & cell.rated
+        if not mine.any():
+            continue
+        for rater, scores in zip(cell.raters, cell.scores, strict=True):
+            found = correlation(scores[mine], cell.human[mine], cell.source[mine], bootstrap)
+            rows.append(
+                {
+                    "language": cell.language,
+                    "criterion": cell.criterion,
+                    "generator": name,
+                    "rater": rater.name,
+                    "kind": rater.kind,
+                    "outputs": found.n,
+                    "pearson": found.value,
+                    "pearson_low": found.low,
+                    "pearson_high": found.high,
+                    "undefined": f"pearson: {found.reason}" if found.reason else "",
+                }
+            )
+    return rows
+
+
+def comparisons(cell: Cell, ranked: Ranked) -> list[dict[str, Any]]:
+    """Every pair of raters: the p-value that the first, who correlates better, does so by chance."""
+    rows = []
+    for i, first in enumerate(ranked.rows):
+        for j, second in enumerate(ranked.rows[i + 1 :], i + 1):
+            rows.append(
+                {
+                    "language": cell.language,
+                    "criterion": cell.criterion,
+                    "first": first["rater"],
+                    "second": second["rater"],
+                    "p": float(ranked.better[i, j]),
+                }
+            )
+    return rows
+
+
+def estimate(compute: Callable[[], float], outputs: int) -> Estimate:
+    """A figure without interval, or the reason why it is undefined."""
+    try:
+        return Estimate(float(compute()), n=outputs)
+    except Undefined as error:
+        return Estimate.undefined(str(error), outputs)
