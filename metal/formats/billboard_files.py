@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,8 +75,11 @@ def _table(file: Path) -> pd.DataFrame:
             pa.BufferReader(text.encode()), read_options=arrow_csv.ReadOptions(use_threads=False), convert_options=texts
         )
     except pa.ArrowInvalid as error:
-        problem = str(error).splitlines()[0].removeprefix("CSV parse error: ")
-        raise DataError(file, f"not readable as CSV ({problem})", f"The columns are {','.join(COLUMNS)}") from None
+        # The library's message ends with the row as it stands there, which is for no terminal.
+        told = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+        where = f"{file} row {told[1]}" if told else file
+        problem = f"{told[3]} fields where the header names {told[2]}" if told else "not readable as CSV"
+        raise DataError(where, problem, f"The columns are {','.join(COLUMNS)}") from None
     if not table.num_rows:
         raise DataError(file, "no scores in it", AGAIN)
     frame: pd.DataFrame = table.to_pandas()
