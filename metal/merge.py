@@ -1,8 +1,12 @@
-"""Two datasets about the same outputs become one: they meet on (source, generator)."""
+"""Two datasets about the same outputs become one: they meet on (source, generator).
+
+Where the incoming one names its sources by their place in a list (`counted_from`), its n-th source is base's n-th of
+the same language, in the order of base's sources.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,10 +32,11 @@ class MergeReport:
     added: int
     same: int
     different: int
+    counted: tuple[str, ...] = ()  # how sources met by their place
 
     def lines(self) -> list[str]:
         """The report in words; what was left out is named."""
-        lines = [f"{self.met} outputs met on source and generator; {self.added} ratings added"]
+        lines = [*self.counted, f"{self.met} outputs met on source and generator; {self.added} ratings added"]
         if self.unmet:
             shown = ", ".join(self.unmet[:SHOWN]) + (", ..." if len(self.unmet) > SHOWN else "")
             lines.append(f"{len(self.unmet)} incoming outputs met nothing and were left out: {shown}")
@@ -57,13 +62,19 @@ def merge(
     *,
     map_sources: Mapping[str, str] | None = None,
     map_generators: Mapping[str, str] | None = None,
+    counted_from: int | None = None,
 ) -> tuple[Dataset, MergeReport]:
     """`base` with the ratings of those outputs of `incoming` that it also holds.
 
-    map_sources, map_generators: {incoming id: id in base} for ids that differ. A rating both hold is kept
-    once; where the scores differ, base's is kept and counted. Texts and references missing in base are
-    filled in. Raises DataError when nothing meets, a criterion has another scale, or a rater is another one.
+    map_sources, map_generators: {incoming id: id in base} for ids that differ. counted_from: the incoming
+    sources are places in a list that starts with this number; a map of sources comes before it. A rating both
+    hold is kept once; where the scores differ, base's is kept and counted. Texts, references and what is known
+    of generators are filled in where base has none. Raises DataError when nothing meets, a criterion has another
+    scale, or a rater is another one.
     """
+    counted: tuple[str, ...] = ()
+    if counted_from is not None and not map_sources:
+        map_sources, counted = _by_place(base, incoming, counted_from)
     target = _targets(base, incoming, map_sources or {}, map_generators or {})
     met = {name: output for name, output in target.items() if output is not None}
     unmet = [f"{o.source}/{o.generator}" for name, o in incoming.outputs.items() if target[name] is None]
@@ -87,10 +98,50 @@ def merge(
         _outputs(base, incoming, met),
         raters,
         joined[keep].reset_index(drop=True),
-        extra=base.extra,
+        extra=_extra(base, incoming, map_generators or {}),
     )
     added = len(dataset.ratings) - len(base.ratings)
-    return dataset, MergeReport(len(met), tuple(unmet), added, same, different)
+    return dataset, MergeReport(len(met), tuple(unmet), added, same, different, counted)
+
+
+def _by_place(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str, str], tuple[str, ...]]:
+    """{incoming source: the source of base in that place}, and in words how many met and what is odd about it.
+
+    A number beyond base's sources meets nothing (its name there is empty), whatever ids base has. Raises DataError
+    where base has no source of the language.
+    """
+    renamed: dict[str, str] = {}
+    lines: list[str] = []
+    for language in sorted({source.language for source in incoming.sources.values()}):
+        mine = [name for name, source in base.sources.items() if source.language == language]
+        if not mine:
+            raise DataError(
+                base.card.name,
+                f"no sources of {language}, which {incoming.card.name} counts; here they are of "
+                + ", ".join(sorted({source.language for source in base.sources.values()})),
+                "Say with --language which language's sources are counted",
+            )
+        numbers = [int(name) for name, source in incoming.sources.items() if source.language == language]
+        place = {str(n): mine[n - first] if first <= n < first + len(mine) else "" for n in numbers}
+        renamed |= place
+        lines += _of_places(place, base, language, first, max(numbers) - first + 1)
+    return renamed, tuple(lines)
+
+
+def _of_places(place: Mapping[str, str], base: Dataset, language: str, first: int, counted: int) -> Iterator[str]:
+    """What there is to say about numbers taken as places. counted: how long the list is at least."""
+    met = sum(name != "" for name in place.values())
+    mine = f"the {language} sources of {base.card.name}"
+    yield f"{met:,} sources met by their place among {mine}, counting from {first}"
+    held = sum(source.language == language for source in base.sources.values())
+    if held != counted:
+        yield f"{mine} are {held:,}, the numbers count {counted:,}: is it the same list?"
+    astray = [number for number, name in place.items() if number in base.sources and name != number]
+    if astray:
+        yield (
+            f"{len(astray):,} numbers are also ids, in another place, among {mine}, the first {astray[0]}; "
+            "if ids are meant, give them with --map-sources"
+        )
 
 
 def _targets(
@@ -123,13 +174,18 @@ def _example(dataset: Dataset) -> str:
 def _criteria(base: Dataset, incoming: Dataset) -> list[Criterion]:
     for name, criterion in incoming.criteria.items():
         mine = base.criteria.get(name)
-        if mine and mine.scale.values != criterion.scale.values:
+        if mine and _answers(mine) != _answers(criterion):
             raise DataError(
                 f"criterion {name}",
                 f"its scales differ: {criterion.scale.describe()} into {mine.scale.describe()}",
                 "Rename the criterion, or shift the scores on import",
             )
     return [*base.criteria.values(), *(c for name, c in incoming.criteria.items() if name not in base.criteria)]
+
+
+def _answers(criterion: Criterion) -> tuple[Any, ...]:
+    """The scores a criterion allows: its levels, or the ends of its range."""
+    return (criterion.scale.values, criterion.scale.low, criterion.scale.high)
 
 
 def _raters(base: Dataset, incoming: Dataset) -> list[Rater]:
@@ -178,3 +234,18 @@ def _outputs(base: Dataset, incoming: Dataset, met: Mapping[str, str]) -> list[O
     return [
         output if output.text else replace(output, text=texts.get(name, "")) for name, output in base.outputs.items()
     ]
+
+
+def _extra(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> dict[str, Any]:
+    """Base's further keys, its table [generators] filled up for those generators it has; base's own values stay."""
+    mine, theirs = base.extra.get("generators", {}), incoming.extra.get("generators", {})
+    if not isinstance(mine, Mapping) or not isinstance(theirs, Mapping):
+        return dict(base.extra)
+    there = {output.generator for output in base.outputs.values()}
+    known = dict(mine)
+    for their_name, about in theirs.items():
+        name = renamed.get(their_name, their_name)
+        here = known.get(name, {})
+        if name in there and isinstance(about, Mapping) and isinstance(here, Mapping):
+            known[name] = {**about, **here}
+    return dict(base.extra) | ({"generators": known} if known else {})

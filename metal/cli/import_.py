@@ -32,8 +32,12 @@ if TYPE_CHECKING:
     help="Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
     "score, reason, comment, text, source_text.",
 )
+@options.names("--only", what="Raters of these kinds only: human, llm, metric, baseline.")
 @options.names("--wide", what="Wide table: the columns of raters, * allowed.")
-@click.option("--language", help="Language of all rows, by code or name (basse: which language).")
+@click.option(
+    "--language",
+    help="Language of all rows, by code or name (basse: which; billboard: where the board's name says none).",
+)
 @click.option("--criterion", help="Criterion of all rows.")
 @click.option("--kind", "kinds", multiple=True, metavar="RATER=KIND", help="human, llm, metric or baseline; * allowed.")
 @click.option("--group", "groups", multiple=True, metavar="RATER=GROUP", help="Group of raters; * allowed.")
@@ -58,7 +62,8 @@ def import_(
     """Read ratings in FORMAT from PATH into a dataset folder.
 
     With --into the ratings join an existing dataset: outputs meet on source and generator, what does not
-    meet is counted and named.
+    meet is counted and named. Where a release numbers its sources (mqm), number n is the n-th source of its
+    language in the dataset.
 
     \b
     Examples:
@@ -66,7 +71,9 @@ def import_(
       metal import pariksha PARIKSHA_FOLDER --out datasets/pariksha
       metal import table ratings.csv --column rater=worker_id --language hi --out datasets/mine
       metal import table scores.xlsx --wide 'A1,A2,A3,gpt*' --kind 'gpt*=llm' --out datasets/mine
-      metal import alttest summeval --into datasets/thumb --map-generators systems.json
+      metal import billboard billboard/results/cnndm --out datasets/cnndm
+      metal import thumb thumb --into datasets/cnndm
+      metal import alttest summeval --only llm --into datasets/cnndm --map-generators systems.json
     """
     from metal import formats
     from metal.dataset import load_dataset, save_dataset, update_dataset
@@ -95,6 +102,7 @@ def import_(
             dataset,
             map_sources=read_map(map_sources) if map_sources else {},
             map_generators=read_map(map_generators) if map_generators else {},
+            counted_from=draft.counted_from,
         )
         lines += report.lines()
     folder = out or into

@@ -15,7 +15,7 @@ import pandas as pd
 
 from metal.dataset import Card
 from metal.errors import DataError
-from metal.formats.draft import Draft, only_file
+from metal.formats.draft import Draft, human_generators, only_file
 from metal.json_files import read_jsonl
 from metal.ratings import tidy_facts
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
@@ -65,6 +65,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         tuple(raters.values()),
         tidy_facts(facts),
         tuple(notes),
+        human_generators(output.generator for output in outputs),
     )
 
 

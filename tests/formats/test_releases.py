@@ -101,6 +101,7 @@ def test_thumb(tmp_path: Path) -> None:
         {"SYS": "A", "seg_id": "s", "hyp": "h", "expert_annotations": [rating], "turker_annotations": [rating] * 2},
         {"SYS": "B", "seg_id": "s", "hyp": "k", "expert_annotations": [rating], "turker_annotations": float("nan")},
     ]
+    rows.append({**rows[0], "SYS": "Human-H"})
     (tmp_path / "cnndm_THumB-1.0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "cnndm_references.jsonl").write_text('{"seg_id": "s", "refs": ["one", "two"]}\n')
     dataset, notes = load("thumb", tmp_path)
@@ -111,6 +112,7 @@ def test_thumb(tmp_path: Path) -> None:
         "C2": "crowd",
     }
     assert "B: no crowd ratings for 1" in notes
+    assert dataset.extra == {"generators": {"Human-H": {"kind": "human"}}}
     (tmp_path / "cnndm_THumB-1.0.jsonl").write_text('{"SYS": "A"}\n')
     with pytest.raises(MetalError, match="row 1: no 'seg_id'"):
         load("thumb", tmp_path)

@@ -1,0 +1,226 @@
+"""Billboard's release: a made one of two boards, its faults, and the real one where it is at hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal import formats
+from metal.dataset import Dataset
+from metal.errors import MetalError
+from metal.formats.billboard import language_in
+
+HEAD = "SYS,seg_id,set_id,metric,score\n"
+
+
+def load(path: Path, **options: Any) -> tuple[Dataset, str]:
+    draft = formats.read("billboard", path, options)
+    return draft.assemble(path), "\n".join(draft.notes)
+
+
+def board(release: Path, name: str, scores: dict[tuple[str, str], list[tuple[str, int, str]]]) -> Path:
+    """results/NAME of a release; scores: {(generator, metric): [(seg_id, set_id, score)]}."""
+    folder = release / "results" / name
+    folder.mkdir(parents=True)
+    for (generator, metric), rows in scores.items():
+        lines = [f"{generator},{segment},{place},{metric},{score}\n" for segment, place, score in rows]
+        (folder / f"{generator}||{metric}.csv").write_text(HEAD + "".join(lines))
+    return folder
+
+
+def texts(release: Path, name: str, source: dict[str, str], outputs: dict[str, dict[str, str]]) -> None:
+    for file, key, by_segment in [
+        (f"source/{name}_src.jsonl", "src", source),
+        *((f"generators/{name}_{generator}.jsonl", "hyp", hyps) for generator, hyps in outputs.items()),
+    ]:
+        path = release / "submissions" / name / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps({"seg_id": s, "set_id": 0, key: t}) + "\n" for s, t in by_segment.items()))
+
+
+SEGMENTS = [("late", 7, "-1.5"), ("early", 2, "0.25")]
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    board(
+        tmp_path,
+        "wmt20-zh-en",
+        {
+            ("Human-A", "TER"): SEGMENTS,
+            ("Human-A", "BLEURT"): [("late", 7, "nan"), ("early", 2, "1e-3")],
+            ("mt", "TER"): SEGMENTS[:1],
+            ("mt", "ensemble"): SEGMENTS,
+        },
+    )
+    board(tmp_path, "cnndm", {("mt", "BLEURT"): [("news", 0, "3")]})
+    texts(tmp_path, "wmt20-zh-en", {"late": "晚", "early": "早"}, {"mt": {"late": "late!"}, "other": {"late": "x"}})
+    return tmp_path
+
+
+def test_a_board(release: Path) -> None:
+    dataset, notes = load(release / "results" / "wmt20-zh-en")
+    assert dataset.card.name == "wmt20-zh-en"
+    assert list(dataset.sources) == ["early", "late"]  # in order of set_id
+    assert dataset.sources["late"].text == "晚"
+    assert dataset.outputs["late/mt"].text == "late!"
+    assert dataset.languages == ("zh-en",)
+    assert {name: rater.group for name, rater in dataset.raters.items()} == {
+        "BLEURT": "metric",
+        "TER": "metric",
+        "ensemble": "ensemble",
+    }
+    assert dataset.raters["TER"].about == {"direction": "lower", "negated": True}
+    assert dataset.raters["BLEURT"].about == {}
+    assert dataset.extra == {"generators": {"Human-A": {"kind": "human"}}}
+    table = dataset.ratings.set_index(["output", "rater"])
+    assert table["score"].drop(("late/Human-A", "BLEURT")).to_dict() == {
+        ("late/Human-A", "TER"): -1.5,
+        ("early/Human-A", "TER"): 0.25,
+        ("early/Human-A", "BLEURT"): 1e-3,
+        ("late/mt", "TER"): -1.5,
+        ("late/mt", "ensemble"): -1.5,
+        ("early/mt", "ensemble"): 0.25,
+    }
+    assert math.isnan(table.loc[("late/Human-A", "BLEURT"), "score"])
+    assert table.loc[("late/Human-A", "BLEURT"), "reason"] == "no score"
+    assert set(table["criterion"]) == {"score"}
+    for said in (
+        "2 scores files are missing: ensemble of Human-A, BLEURT of mt",
+        "1 scores files lack segments (of 2): TER of mt has 1",
+        "1 ratings without a score (nan): BLEURT of Human-A",
+        "no outputs of Human-A: they have no text",
+        "no scores of other: their outputs were left out",
+        "TER: negated in the release",
+    ):
+        assert said in notes
+
+
+@pytest.mark.parametrize("inside", ["", "results"])
+def test_a_whole_release(release: Path, inside: str) -> None:
+    dataset, notes = load(release / inside)
+    assert dataset.card.name == "billboard"
+    assert list(dataset.sources) == ["news", "early", "late"]
+    assert {name: output.language for name, output in dataset.outputs.items()}["news/mt"] == "en"
+    assert dataset.languages == ("en", "zh-en")
+    scores = dataset.ratings.set_index(["output", "rater"])["score"]
+    assert scores["news/mt", "BLEURT"] == 3
+    assert scores["early/mt", "ensemble"] == 0.25
+    assert "cnndm: no submissions beside the results" in notes
+    assert "wmt20-zh-en: 2 scores files are missing" in notes
+
+
+def test_segments_of_two_boards_must_differ(release: Path) -> None:
+    board(release, "mscoco", {("mt", "BLEURT"): [("news", 0, "3")]})
+    with pytest.raises(MetalError, match=r"two boards have a segment 'news'\. Import each board by itself"):
+        load(release)
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        ("cnndm", "en"),
+        ("mscoco", "en"),
+        ("wmt20-en-de", "en-de"),
+        ("wmt20-qq-xx", None),
+        ("my-big-set", None),
+        ("xsum", None),
+    ],
+)
+def test_languages_of_boards(name: str, language: str | None) -> None:
+    assert language_in(name) == language
+
+
+def test_a_board_whose_name_says_no_language(tmp_path: Path) -> None:
+    folder = board(tmp_path, "xsum", {("mt", "BLEURT"): SEGMENTS})
+    with pytest.raises(MetalError, match="board xsum: its name says no language; give it with --language"):
+        load(folder)
+    with pytest.raises(MetalError, match="--language 'Klingonese' is not known"):
+        load(folder, language="Klingonese")
+    assert load(folder, language="Turkish")[0].languages == ("tr",)
+    board(tmp_path, "cnndm", {("mt", "BLEURT"): [("news", 0, "1")]})
+    assert load(tmp_path, language="tr")[0].languages == ("en", "tr")
+    with pytest.raises(MetalError, match="--language tr: board cnndm is en by its name; leave it out"):
+        load(tmp_path / "results" / "cnndm", language="tr")
+
+
+ROW = "mt,s,0,M,1\n"
+FAULTS: list[tuple[str | bytes, str]] = [
+    ("", r"row 1: no column 'SYS'. The columns are SYS,seg_id"),
+    ("SYS,seg_id,set_id,metric\nmt,s,0,M\n", "row 1: no column 'score'"),
+    (HEAD, "no scores in it"),
+    (HEAD + ROW + "mt,\x1b[31m,1,M\n", "row 3: 4 fields where the header names 5"),
+    (HEAD + ROW + "mt,t,1,M,1,1\n", "row 3: 6 fields where the header names 5"),
+    (HEAD + ROW + "tm,t,1,M,1\n", "row 3: SYS is 'tm', the file is named for 'mt'"),
+    (HEAD + ROW + "mt,t,1,W,1\n", "row 3: metric is 'W', the file is named for 'M'"),
+    (HEAD + ROW + "mt,t,1,M,1\n" + ROW, "row 4: segment 's' a second time"),
+    (HEAD + ROW + "mt,,1,M,1\n", "row 3: seg_id is empty"),
+    (HEAD + ROW + "mt,t,1,M,good\n", "row 3: score 'good' is not a number. Write nan"),
+    (HEAD + ROW + "mt,t,1,M,\n", "row 3: score '' is not a number"),
+    (HEAD + ROW + "mt,t,1,M,-inf\n", "row 3: score '-inf' is not a number"),
+    (HEAD + ROW + "mt,t,x,M,1\n", "row 3: set_id 'x' is not a place"),
+    (HEAD + ROW + "mt,t,1.5,M,1\n", "row 3: set_id '1.5' is not a place"),
+    (HEAD + ROW + "mt,t,-1,M,1\n", "row 3: set_id '-1' is not a place"),
+    (HEAD + ROW + "mt,t,nan,M,1\n", "row 3: set_id 'nan' is not a place"),
+    (HEAD + ROW + "mt,t,1e300,M,1\n", "row 3: set_id '1e300' is not a place"),
+    (HEAD + ROW + "mt,t,0,M,1\n", "row 3: segments 's' and 't' both have set_id 0"),
+    (HEAD.encode() + b"mt,\xff,0,M,1\n", r"line 2: not UTF-8 \(byte 0xff\)"),
+]
+
+
+@pytest.mark.parametrize(("content", "said"), FAULTS)
+def test_faults_of_a_file(tmp_path: Path, content: str | bytes, said: str) -> None:
+    folder = board(tmp_path, "cnndm", {})
+    (folder / "mt||M.csv").write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(MetalError, match=said) as raised:
+        load(folder)
+    assert "mt||M.csv" in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert "\x1b" not in str(raised.value)
+
+
+def test_a_segment_with_two_places(tmp_path: Path) -> None:
+    folder = board(tmp_path, "cnndm", {("a", "M"): [("s", 0, "1")], ("b", "M"): [("s", 1, "1")]})
+    with pytest.raises(MetalError, match=r"b\|\|M.csv row 2: segment 's' has set_id 1, but before it had 0"):
+        load(folder)
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(
+        MetalError, match=r"no files named GENERATOR\|\|METRIC.csv there; give a board's results folder"
+    ):
+        load(tmp_path)
+    with pytest.raises(MetalError, match="nowhere: no such folder"):
+        load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"seg_id": "late"}', "no text 'hyp'"),
+        ('{"seg_id": "s", "hyp": "x"}\n' * 2, "row 2: segment 's' a second time"),
+    ],
+)
+def test_faults_of_texts(release: Path, line: str, said: str) -> None:
+    (release / "submissions" / "wmt20-zh-en" / "generators" / "wmt20-zh-en_mt.jsonl").write_text(line)
+    with pytest.raises(MetalError, match=said):
+        load(release)
+
+
+@pytest.mark.reference
+def test_the_real_boards(reference: Path) -> None:
+    dataset, notes = load(reference / "billboard")
+    assert len(dataset.ratings) == 19 * 16 * 2000 + 26 * 16 * 100
+    assert all(source.text for source in dataset.sources.values())
+    assert all(output.text for output in dataset.outputs.values())
+    assert dataset.extra == {"generators": {"Human-H": {"kind": "human"}}}
+    assert "missing" not in notes
+    assert "lack" not in notes
+    # One figure of either board as the files say it.
+    scores = dataset.ratings.set_index(["output", "rater"])["score"]
+    assert scores["xinhua-zh-01.6565::2/DeepMind.381", "TER"] == -46.55172413793103
+    assert scores["404f859482d47c127868964a9a39d1a7645dd2e9/BART", "BLEURT"] == -0.37310874462127686
