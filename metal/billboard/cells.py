@@ -122,10 +122,8 @@ class _Answers:
 
     @cached_property
     def means(self) -> Numbers:
-        means: Numbers = ratio(self.sums, self.counts)
-        several = self.counts > 1
-        means[several] = np.round(means[several], _DECIMALS)
-        return means
+        """(rows, outputs), NaN where nobody answered."""
+        return np.asarray(ratio(self.sums, self.counts))
 
 
 def cells(dataset: Dataset, settings: BoardSettings) -> Iterator[Cell]:
@@ -283,9 +281,9 @@ def _scores(parts: Sequence[_Answers]) -> tuple[Numbers, Scale, Callable[[Codes]
     ends = [_ends(part.criterion) if len(scales) > 1 else (0.0, 1.0) for part in parts]
     scale = scales.pop() if len(scales) == 1 else Scale(0.0, 1.0)
     means = sum((part.means - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True))
+    several = (parts[0].counts > 1).any(axis=1) | (len(parts) > 1)
     scores = np.asarray(means / len(parts))
-    if len(parts) > 1:
-        scores = np.round(scores, _DECIMALS)
+    scores[several] = np.round(scores[several], _DECIMALS)
 
     def alone(items: Codes) -> tuple[Numbers, Numbers]:
         width = 1 + max((int(part.person.max(initial=0)) for part in parts), default=0)

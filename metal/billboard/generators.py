@@ -55,9 +55,7 @@ def generator_rows(
 def _resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
     """(resamples, generators) means over drawn sources."""
     there = ~np.isnan(table)
-    totals, counts = np.where(there, table, 0.0).T, there.T.astype(np.float64)
-    drawn = [ratio(weights @ totals, weights @ counts) for weights in bootstrap.source_weights(table.shape[1])]
-    return np.concatenate(drawn)
+    return np.asarray(ratio(bootstrap.totals(np.where(there, table, 0.0).T), bootstrap.totals(there.T)))
 
 
 def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:

@@ -78,6 +78,9 @@ def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes) -> di
         "high": None,
         "undefined": "",
     }
+    for group, words in ((indicator, "of these"), (~indicator, "of the others")):
+        if not (group & there).any():
+            return row | {"undefined": f"value: it scored no output {words} that people rated"}
     try:
         found = overrating(scores[there], cell.human[there], indicator[there], cell.source[there])
     except Undefined as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from metal.billboard.cells import BoardRater, Cell
+from metal.billboard.ensemble import NAME
 from metal.errors import Undefined
 from metal.records import Estimate
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
@@ -44,8 +45,12 @@ def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked
     """Every rater's agreement with the reference people, with ranks and clusters."""
     rated = cell.rated
     human, scores = cell.human[rated], cell.scores[:, rated]
+    people = cell.only(rated)
+    instance = correlations(scores, human, people.source, bootstrap)
+    system = system_correlations(scores, human, people.source, people.generator, bootstrap)
     rows = [
-        _row(cell, rater, mine, bootstrap, permutations) for rater, mine in zip(cell.raters, cell.scores, strict=True)
+        _row(people, rater, mine, {"pearson": one, "system_pearson": other}, bootstrap.seed, permutations)
+        for rater, mine, one, other in zip(cell.raters, scores, instance, system, strict=True)
     ]
     values = np.array([row["pearson"] for row in rows], dtype=np.float64)
     rng = np.random.default_rng([bootstrap.seed, len(human)])
@@ -62,16 +67,14 @@ def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked
 
 
 def _row(
-    cell: Cell, rater: BoardRater, scores: Numbers, bootstrap: SourceBootstrap, permutations: int
+    cell: Cell, rater: BoardRater, scores: Numbers, found: dict[str, Estimate], seed: int, permutations: int
 ) -> dict[str, Any]:
-    """One rater's row; scores: (items,)."""
-    answered = ~np.isnan(scores) & cell.rated
-    outputs, asked = int(answered.sum()), int(cell.rated.sum())
+    """One rater's row; scores: (items,), all rated by people; found: its figures with intervals."""
+    answered = ~np.isnan(scores)
+    outputs, asked = int(answered.sum()), len(scores)
     mine = cell.only(answered)
     own = scores[answered]
-    found: dict[str, Estimate] = {
-        "pearson": correlation(own, mine.human, mine.source, bootstrap),
-        "system_pearson": system_correlation(own, mine.human, mine.source, mine.generator, bootstrap),
+    found |= {
         "spearman": estimate(lambda: spearman(own, mine.human), outputs),
         "kendall": estimate(lambda: kendall(own, mine.human), outputs),
     }
@@ -89,7 +92,10 @@ def _row(
         "generators": len(np.unique(mine.generator)),
         "cost_per_thousand": _cost(cell, rater),
     }
-    pairs = _of_pairs(mine, own, bootstrap.seed, permutations)
+    pairs = _of_pairs(mine, own, seed, permutations)
+    if rater.name == NAME:
+        unlike = Estimate.undefined("each generator's scores come from another fit", outputs)
+        found["system_pearson"] = pairs["soft_pairwise_accuracy"] = unlike
     row |= {key: value for key, value in pairs.items() if not isinstance(value, Estimate)}
     found |= {key: value for key, value in pairs.items() if isinstance(value, Estimate)}
     for name, figure in found.items():
@@ -128,42 +134,39 @@ def _of_pairs(mine: Cell, scores: Numbers, seed: int, permutations: int) -> dict
     }
 
 
-def correlation(scores: Numbers, human: Numbers, source: Codes, bootstrap: SourceBootstrap) -> Estimate:
-    """Instance-level Pearson with its interval by source. Source: Bidimensional Leaderboards, section 2.1."""
-    answered = ~np.isnan(scores) & ~np.isnan(human)
-    outputs = int(answered.sum())
-    try:
-        value = pearson(scores, human)
-    except Undefined as error:
-        return Estimate.undefined(str(error), outputs)
-    sums = source_sums(scores[answered], human[answered], source[answered])
-    drawn = [pearson_from_sums(weights @ sums) for weights in bootstrap.source_weights(len(sums))]
-    return _with_interval(value, np.concatenate(drawn), outputs, len(sums))
+def correlations(scores: Numbers, human: Numbers, source: Codes, bootstrap: SourceBootstrap) -> list[Estimate]:
+    """Instance-level Pearson of each rater, scores (raters, items), with its interval by source.
+
+    All raters share the sources that are drawn. Source: Bidimensional Leaderboards, section 2.1.
+    """
+    sums = np.stack([source_sums(mine, human, source) for mine in scores], axis=1)
+    drawn = pearson_from_sums(bootstrap.totals(sums))
+    return [_pearson(mine, human, drawn[:, place], len(sums)) for place, mine in enumerate(scores)]
 
 
-def system_correlation(
+def _pearson(scores: Numbers, human: Numbers, drawn: Numbers, sources: int) -> Estimate:
+    found = estimate(lambda: pearson(scores, human), int((~np.isnan(scores) & ~np.isnan(human)).sum()))
+    return _with_interval(found, drawn, sources)
+
+
+def system_correlations(
     scores: Numbers, human: Numbers, source: Codes, system: Codes, bootstrap: SourceBootstrap
-) -> Estimate:
-    """Pearson between the generators' means, with its interval by source."""
-    answered = ~np.isnan(scores) & ~np.isnan(human)
-    outputs = int(answered.sum())
-    scores, human, source, system = (column[answered] for column in (scores, human, source, system))
-    try:
-        value = system_pearson(scores, human, system)
-    except Undefined as error:
-        return Estimate.undefined(str(error), outputs)
-    sums = system_sums(scores, human, source, system)
-    drawn = [
-        system_pearson_from_sums(np.tensordot(weights.astype(np.float64), sums, 1))
-        for weights in bootstrap.source_weights(len(sums))
+) -> list[Estimate]:
+    """Pearson between the generators' means of people and of each rater, with its interval by source."""
+    sums = np.stack([system_sums(mine, human, source, system) for mine in scores], axis=1)
+    drawn = system_pearson_from_sums(bootstrap.totals(sums))
+    whole = [
+        estimate(lambda mine=mine: system_pearson(mine, human, system), int((~np.isnan(mine)).sum()))  # type: ignore[misc]
+        for mine in scores
     ]
-    return _with_interval(value, np.concatenate(drawn), outputs, len(sums))
+    return [_with_interval(found, drawn[:, place], len(sums)) for place, found in enumerate(whole)]
 
 
-def _with_interval(value: float, drawn: Numbers, outputs: int, sources: int) -> Estimate:
-    interval = percentile_interval(drawn) if sources > 1 else None
-    low, high = interval or (None, None)
-    return Estimate(value, low, high, n=outputs, method="percentile bootstrap over sources")
+def _with_interval(found: Estimate, drawn: Numbers, sources: int) -> Estimate:
+    if found.value is None or sources < 2:
+        return found
+    low, high = percentile_interval(drawn) or (None, None)
+    return replace(found, low=low, high=high, method="percentile bootstrap over sources")
 
 
 def ceiling(cell: Cell) -> Estimate:
@@ -181,8 +184,8 @@ def within_generators(cell: Cell, bootstrap: SourceBootstrap) -> list[dict[str, 
         mine = (cell.generator == code) & cell.rated
         if not mine.any():
             continue
-        for rater, scores in zip(cell.raters, cell.scores, strict=True):
-            found = correlation(scores[mine], cell.human[mine], cell.source[mine], bootstrap)
+        found = correlations(cell.scores[:, mine], cell.human[mine], cell.source[mine], bootstrap)
+        for rater, one in zip(cell.raters, found, strict=True):
             rows.append(
                 {
                     "language": cell.language,
@@ -190,11 +193,11 @@ def within_generators(cell: Cell, bootstrap: SourceBootstrap) -> list[dict[str, 
                     "generator": name,
                     "rater": rater.name,
                     "kind": rater.kind,
-                    "outputs": found.n,
-                    "pearson": found.value,
-                    "pearson_low": found.low,
-                    "pearson_high": found.high,
-                    "undefined": f"pearson: {found.reason}" if found.reason else "",
+                    "outputs": one.n,
+                    "pearson": one.value,
+                    "pearson_low": one.low,
+                    "pearson_high": one.high,
+                    "undefined": f"pearson: {one.reason}" if one.reason else "",
                 }
             )
     return rows

@@ -46,6 +46,12 @@ class SourceBootstrap:
         drawn = [chunk.astype(np.float32) @ by_source for chunk in self.source_weights(len(names))]
         return np.concatenate(drawn).astype(np.float64)
 
+    def totals(self, sums: Numbers) -> Numbers:
+        """(resamples, ...) what `sums`, (sources, ...), come to over the sources that were drawn."""
+        flat = sums.reshape(len(sums), -1).astype(np.float64)
+        drawn = [chunk.astype(np.float64) @ flat for chunk in self.source_weights(len(sums))]
+        return np.concatenate(drawn).reshape(self.resamples, *sums.shape[1:])
+
     def _draw_patterns(self, counts: Codes) -> Numbers:
         total = int(counts.sum())
         if not total:

@@ -19,18 +19,23 @@ def correlates_better(people: Numbers, raters: Numbers, rng: np.random.Generator
     people: (items,), raters: (raters, items), NaN where one gave no answer: each pair is compared on the items that
     both and the people answered. Scores are z-scored; in each resample the two exchange theirs on each item with
     probability 1/2; p = (1 + resamples with at least the observed difference) / (1 + resamples). NaN on the diagonal
-    and where a correlation is undefined. With the same items answered by all, one set of swaps serves all pairs.
+    and where a correlation is undefined. One set of swaps serves all pairs that answered the same items.
     Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
     """
     people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
-    answered = ~np.isnan(raters) & ~np.isnan(people)
     p = np.full((len(raters), len(raters)), np.nan)
-    if len(raters) and (answered == answered[0]).all():
-        return _all_pairs(people[answered[0]], raters[:, answered[0]], rng, resamples)
-    for i, j in zip(*np.triu_indices(len(raters), 1), strict=True):
-        both = answered[i] & answered[j]
-        found = _all_pairs(people[both], raters[np.ix_([i, j], both)], rng, resamples)
-        p[i, j], p[j, i] = found[0, 1], found[1, 0]
+    if not len(raters):
+        return p
+    answered, which = np.unique(~np.isnan(raters) & ~np.isnan(people), axis=0, return_inverse=True)
+    seed = int(rng.integers(2**63))
+    for first in range(len(answered)):
+        for second in range(first, len(answered)):
+            items = answered[first] & answered[second]
+            mine = np.flatnonzero((which == first) | (which == second))
+            found = _all_pairs(people[items], raters[np.ix_(mine, items)], np.random.default_rng(seed), resamples)
+            across = (which[mine] == first)[:, None] & (which[mine] == second)
+            across |= across.T
+            p[np.ix_(mine, mine)] = np.where(across, found, p[np.ix_(mine, mine)])
     return p
 
 
