@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INDENT = 16
 MOST_TEXTS = 200  # outputs of a dataset that a metric is tried on
+FEW = 10  # scores that may be equal by chance
 ONE_DOES_NOT_HOLD = 1
 
 
@@ -162,7 +163,8 @@ def _on_own_texts(metric: Metric, items: Sequence[Any]) -> Finding:
     from collections import Counter
 
     from metal.metrics import scored
-    from metal.metrics.conformance import Finding
+    from metal.metrics.conformance import NEAR, Finding
+    from metal.metrics.own import RAISED
 
     answers = scored(metric, items)
     scores = [answer.score for answer in answers if answer.score is not None]
@@ -173,8 +175,8 @@ def _on_own_texts(metric: Metric, items: Sequence[Any]) -> Finding:
     if scores:
         words += f", from {min(scores):.4g} to {max(scores):.4g}"
     words += "".join(f"; {count} without: {reason}" for reason, count in missing.most_common(3))
-    within = all(low - 1e-5 <= one <= high + 1e-5 for one in scores)
-    different = len(set(scores)) > 1 or len(scores) == 1
-    odd = "" if within else f"; outside {low:g} to {high:g}"
-    odd += "" if different or not scores else "; all the same"
-    return Finding("the dataset's texts", bool(scores) and within and different, words + odd)
+    within = all(low - NEAR <= one <= high + NEAR for one in scores)
+    constant = len(set(scores)) == 1 and len(scores) >= FEW
+    raised = any(reason.startswith(RAISED) for reason in missing)
+    odd = ("" if within else f"; outside {low:g} to {high:g}") + ("; all the same" if constant else "")
+    return Finding("the dataset's texts", bool(scores) and within and not constant and not raised, words + odd)

@@ -142,14 +142,16 @@ def _find(given: Iterable[str]) -> list[Metric]:
     from metal.errors import UsageError
     from metal.metrics import find_metric, split_names
 
-    names = [
-        name
-        for text in given
-        for name in ([text] if Path(text.rpartition(".py:")[0] + ".py").is_file() else split_names(text))
-    ]
+    names = [name for text in given for name in ([text] if _is_path(text) else split_names(text))]
     if not names:
         raise UsageError("--metric names nothing; `metal metric list` shows what there is")
     return list({metric.name: metric for metric in map(find_metric, names)}.values())
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text is `path/to/metric.py:function` as a whole."""
+    path, _, function = text.rpartition(":")
+    return function.isidentifier() and path.endswith(".py") and Path(path).is_file()
 
 
 def _compute(metrics: Sequence[Metric], name: str, dataset: Dataset, place: Place, force: bool) -> list[Line]:
