@@ -239,6 +239,7 @@ def with_ratings(dataset: Dataset, path: Path) -> Dataset:
 def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Facts of several tables one after the other, names recoded to common categories."""
     columns: dict[str, Any] = {}
+    tables = [table for table in tables if len(table)] or tables[:1]  # categories of none are of no type
     for name in ratings.FACTS:
         parts = [table[name] for table in tables]
         if isinstance(parts[0].dtype, pd.CategoricalDtype):

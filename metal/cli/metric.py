@@ -31,13 +31,11 @@ def metric() -> None:
 
     \b
       # my/metric.py
-      def score(output, references):
-          \"""Share of the output's words that a reference has too.\"""
-          known = set(" ".join(references).split())
-          words = output.split()
-          return sum(word in known for word in words) / len(words)
-
-    \b
+      from unicodedata import normalize
+      def score(output, reference):
+          \"""Share of the reference's words that the output has.\"""
+          words = set(normalize("NFC", reference).split())
+          return len(words & set(normalize("NFC", output).split())) / len(words)
       score.range = (0, 1)
       score.direction = "higher"    # or "lower"
       score.version = "1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,14 @@ def test_check_of_a_metric_that_holds(own: Metal) -> None:
     done = own("metric", "check", "rouge-l")
     assert "ok identity: identical texts reach 1 in all 45 languages" in done.said
     assert done.said.endswith("Nothing speaks against it.")
+
+
+def test_the_example_in_the_help_holds(own: Metal) -> None:
+    shown = own("metric", "--help").out
+    example = textwrap.dedent(shown[shown.index("    # my/metric.py") : shown.index("  Examples:")])
+    (own.cwd / "my").mkdir()
+    (own.cwd / "my" / "metric.py").write_text(example, encoding="utf-8")
+    assert "Share of the reference's words that the output has." in own("metric", "check", "my/metric.py:score").said
 
 
 def test_check_of_a_metric_that_does_not(own: Metal) -> None:

@@ -12,9 +12,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from metal.cli import metal as command
 from metal.dataset import Card, load_dataset, save_dataset, update_dataset
 from metal.dataset import assemble as assembled
 from metal.dataset_lines import read_raters
+from metal.errors import MetalError
 from metal.ratings import facts_from
 from metal.records import Output, Rater, Rating, Source
 from tests.cli.forks import Metal, environment
@@ -220,6 +222,17 @@ def test_into_with_force_replaces_that_metric_only(scored: Metal) -> None:
     assert "rater 'A1' is of kind human" in refused
 
 
+def test_of_a_dataset_that_nobody_rated(scored: Metal) -> None:
+    found = load_dataset(scored.cwd / "mine")
+    parts = (found.sources.values(), found.outputs.values())
+    save_dataset(assembled(Card("new"), [TASK_QUALITY], *parts, [], facts_from([])), scored.cwd / "new")
+    scored("score", "new", "-m", "rouge-1")
+    assert "4 ratings of 4 outputs" in scored("check", "new", "runs/new-scores").said
+    scored("score", "new", "-m", "rouge-1", "--into")
+    assert ratings(scored.cwd / "new", "rouge-1") == pytest.approx(ROUGE_1)
+    assert "has no human raters" in scored.refused("audit", "new")
+
+
 def test_two_at_once_lose_nothing(scored: Metal) -> None:
     names = ["rouge-1", "rouge-2", "rouge-l", "chrf"]
     started = [scored.start("score", "mine", "-m", name, "--into") for name in names]
@@ -248,19 +261,24 @@ def table(path: Path, rows: Sequence[tuple[str, object]]) -> Path:
 def test_from_a_file(scored: Metal, ending: str) -> None:
     add_output(scored.cwd / "mine", Output("007", "zh-1", "h", "zh", "雨停了"))
     path = table(scored.cwd / f"comet{ending}", [("ar/0", 0.25), ("007", -1.5), ("zh/1", None)])
-    done = scored("score", "mine", "--from", path.name, "--name", "comet", "--signature", "wmt22")
+    done = scored("score", "mine", "--from", path.name, "--name", "comet")
     assert f"2 of 5 outputs are not in comet{ending}: 'ar/1', 'zh/0'" in done.said
     run = scored.cwd / "runs" / "mine-scores"
     assert ratings(run, "comet") == {"ar/0": 0.25, "007": -1.5, "zh/1": f"no score in comet{ending}"}
+
+
+def test_the_same_file_again_and_another_one(scored: Metal) -> None:
+    path = table(scored.cwd / "comet.csv", [("ar/0", 0.25)])
+    again = ("score", "mine", "--from", path.name, "--name", "comet", "--signature", "wmt22")
+    scored(*again)
+    run = scored.cwd / "runs" / "mine-scores"
     (rater,) = read_raters(run)
-    assert rater.about["signature"].startswith(f"wmt22|from:comet{ending}|blake2b:")
+    assert rater.about["signature"].startswith("wmt22|from:comet.csv|blake2b:")
     before = snapshot(run)
-    again = scored("score", "mine", "--from", path.name, "--name", "comet", "--signature", "wmt22")
-    assert "Nothing to compute" in again.said
+    assert "Nothing to compute" in scored(*again).said
     assert snapshot(run) == before
     table(path, [("ar/0", 0.75)])
-    refused = scored.refused("score", "mine", "--from", path.name, "--name", "comet", "--signature", "wmt22")
-    assert "comet has another signature" in refused
+    assert "comet has another signature" in scored.refused(*again)
 
 
 def test_from_a_file_where_lower_is_better(scored: Metal) -> None:
@@ -293,12 +311,15 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "said"), WRONG)
-def test_mistakes_in_one_line(scored: Metal, arguments: list[str], said: str) -> None:
+def test_mistakes_in_one_line(scored: Metal, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(scored.cwd)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)  # of own.py
     table(scored.cwd / "t.csv", [("ar/0", 1), ("zh/7", 1), ("zh/8", 1), ("ar/0", 2)])
     before = snapshot(scored.cwd)
-    assert said in scored.refused("score", "mine", *arguments)
-    after = snapshot(scored.cwd)
-    assert {name: after[name] for name in after if not name.startswith("__pycache__")} == before
+    with pytest.raises(MetalError) as refusal:
+        command.main(["score", "mine", *arguments], standalone_mode=False)
+    assert said in str(refusal.value)
+    assert snapshot(scored.cwd) == before
 
 
 def test_no_references_at_all(people: Metal) -> None:
