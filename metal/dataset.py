@@ -34,7 +34,7 @@ from metal.errors import DataError, UnknownName, UsageError
 from metal.folders import copy_others, new_folder, one_writer, recover
 from metal.json_files import write_jsonl
 from metal.languages import check_language
-from metal.records import Criterion, Level, Output, Rater, Scale, Source
+from metal.records import METRIC_SCORE, Criterion, Level, Output, Rater, Scale, Source
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,8 @@ def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion
 def with_ratings(dataset: Dataset, path: Path) -> Dataset:
     """The dataset with the ratings of a run folder (or of another folder with raters.jsonl) added.
 
-    Raises DataError when a rater of that folder rates something the dataset's own table already holds.
+    Scores of metrics need no criterion of the dataset's: METRIC_SCORE joins with them. Raises DataError when a rater
+    of that folder rates something the dataset's own table already holds.
     """
     if not path.is_dir():
         raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet)")
@@ -216,10 +217,13 @@ def with_ratings(dataset: Dataset, path: Path) -> Dataset:
             )
         raters[rater.rater] = rater
     more = ratings_files.read_facts(where)
+    criteria = dict(dataset.criteria)
+    if METRIC_SCORE.name in more["criterion"].cat.categories:
+        criteria.setdefault(METRIC_SCORE.name, METRIC_SCORE)
     facts = concat_facts([dataset.ratings, more])
     start = len(dataset.ratings)
     # Check the added rows by themselves first, so that messages name their rows.
-    ratings.join(more, criteria=dataset.criteria, outputs=dataset.outputs, raters=raters, where=where)
+    ratings.join(more, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
     again = np.flatnonzero(pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[start:])
     if len(again):
         line = more.iloc[int(again[0])]
@@ -228,13 +232,14 @@ def with_ratings(dataset: Dataset, path: Path) -> Dataset:
             f"{len(again)} ratings are in the dataset already, the first by {line['rater']!r} of {line['output']!r}",
             "Give each run once",
         )
-    table = ratings.join(facts, criteria=dataset.criteria, outputs=dataset.outputs, raters=raters, where=where)
-    return Dataset(dataset.card, dataset.criteria, dataset.sources, dataset.outputs, raters, table, dataset.extra)
+    table = ratings.join(facts, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
+    return Dataset(dataset.card, criteria, dataset.sources, dataset.outputs, raters, table, dataset.extra)
 
 
 def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Facts of several tables one after the other, names recoded to common categories."""
     columns: dict[str, Any] = {}
+    tables = [table for table in tables if len(table)] or tables[:1]  # categories of none are of no type
     for name in ratings.FACTS:
         parts = [table[name] for table in tables]
         if isinstance(parts[0].dtype, pd.CategoricalDtype):

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from metal.dataset import Card, assemble, load_dataset, save_dataset
+from metal.ratings import facts_from
+from metal.records import Criterion, Output, Scale, Source
 from tests.llm_server import LlmServer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,6 +78,21 @@ def test_commands_on_ones_own_data(tmp_path: Path) -> None:
     assert "160 outputs met" in shown
     assert (tmp_path / "runs" / "with-baselines" / "tables" / "verdicts.csv").is_file()
     assert (tmp_path / "mine.csv").is_file()
+
+
+def test_commands_with_metrics(tmp_path: Path) -> None:
+    sources = [Source(f"s{number}", "sw", references=("Mto umefurika leo.",)) for number in range(3)]
+    outputs = [Output(f"s{number}/a", f"s{number}", "a", "sw", "Mto umefurika.") for number in range(3)]
+    made = assemble(Card("news"), [Criterion("overall", Scale("interval"))], sources, outputs, [], facts_from([]))
+    save_dataset(made, tmp_path / "datasets" / "news")
+    (tmp_path / "comet.csv").write_text("output,score\ns0/a,0.8\ns2/a,0.7\n")
+    (tmp_path / "my").mkdir()
+    (tmp_path / "my" / "metric.py").write_text("def score(output):\n    return len(output.split())\n")
+    said = run_all("bash score", tmp_path)
+    assert "chrf" in said[0]
+    assert "9 ratings of 3 outputs" in " ".join(said[2].split())
+    assert "1 of 3 outputs are not in comet.csv" in " ".join(said[3].split())
+    assert len(load_dataset(tmp_path / "datasets" / "news").ratings) == 3
 
 
 @pytest.mark.reference

@@ -25,9 +25,11 @@ from metal.cli.generate import generate
 from metal.cli.import_ import import_
 from metal.cli.judge import judge
 from metal.cli.judges import judges
+from metal.cli.metric import metric
 from metal.cli.prompt import prompt
 from metal.cli.report import report
 from metal.cli.sample import sample
+from metal.cli.score import score
 from metal.errors import MetalError
 
 
@@ -57,6 +59,8 @@ for verb in (
     judge,
     judges,
     prompt,
+    score,
+    metric,
     audit,
     report,
     compare,

@@ -49,14 +49,17 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     return draft_from(read_frame(path), options, path)
 
 
-def read_frame(path: Path) -> pd.DataFrame:
-    """The file as a data frame, texts as they are. Raises UsageError or DataError when it cannot be read."""
+def read_frame(path: Path, *, as_text: bool = False) -> pd.DataFrame:
+    """The file as a data frame, texts as they are. Raises UsageError or DataError when it cannot be read.
+
+    as_text: cells of files that tell numbers from texts only by their looks stay texts (`007`).
+    """
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     if path.suffix.lower() not in ENDINGS:
         raise UsageError(f"{path}: tables are read from {', '.join(ENDINGS)}")
     try:
-        frame: pd.DataFrame = _readers()[path.suffix.lower()](path)
+        frame: pd.DataFrame = _readers(as_text)[path.suffix.lower()](path)
         return frame
     except UnicodeDecodeError as error:
         raise DataError(
@@ -69,14 +72,15 @@ def read_frame(path: Path) -> pd.DataFrame:
         raise DataError(path, f"not readable as {path.suffix[1:].upper()} ({problem[0]})", "Write it again") from None
 
 
-def _readers() -> Mapping[str, Any]:
+def _readers(as_text: bool) -> Mapping[str, Any]:
     text: dict[str, Any] = {"keep_default_na": False, "na_values": ["", "NaN", "nan"], "encoding": "utf-8-sig"}
+    text |= {"dtype": str} if as_text else {}
     return {
         ".csv": lambda path: pd.read_csv(path, **text),
         ".tsv": lambda path: pd.read_csv(path, sep="\t", **text),
         ".jsonl": lambda path: pd.read_json(path, lines=True, dtype=False),
         ".parquet": pd.read_parquet,
-        ".xlsx": lambda path: pd.read_excel(path, **{key: text[key] for key in ("keep_default_na", "na_values")}),
+        ".xlsx": lambda path: pd.read_excel(path, **{key: value for key, value in text.items() if key != "encoding"}),
     }
 
 

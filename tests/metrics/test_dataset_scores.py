@@ -1,0 +1,196 @@
+"""Metrics over a dataset: who is asked what, how scores are kept, and when earlier ones still hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from metal.dataset import Card, Dataset, assemble
+from metal.errors import UsageError
+from metal.metrics import Item, Metric, find_metric
+from metal.metrics.contract import Answer
+from metal.metrics.dataset_scores import (
+    AT_ONCE,
+    NOT_AGAIN,
+    Scores,
+    changed,
+    in_place_of,
+    metric_rater,
+    not_in,
+    outputs_to_score,
+    score_outputs,
+    together,
+    with_metric_score,
+)
+from metal.ratings import facts_from
+from metal.records import METRIC_SCORE, Criterion, Output, Rater, Scale, Source
+from tests.conftest import TASK_QUALITY
+
+
+def dataset(*outputs: Output, criteria: Sequence[Criterion] = (TASK_QUALITY,), **source: Any) -> Dataset:
+    """s1 has two references, s2 one."""
+    sources = [
+        Source("s1", "en", "long text", references=("the cat sat", "a dog")),
+        Source("s2", "zh", "原文", references=("雨停了",)),
+    ]
+    sources = [replace(one, **source) for one in sources]
+    return assemble(Card("made"), criteria, sources, outputs, [], facts_from([]))
+
+
+OUTPUTS = (
+    Output("s1/a", "s1", "a", "en", "the cat lay down"),
+    Output("s1/b", "s1", "b", "en", "a dog"),
+    Output("s2/a", "s2", "a", "zh", "雨没停"),
+)
+
+
+def by_output(scores: Scores) -> dict[str, Any]:
+    rows = scores.facts.astype({"output": str, "reason": str})
+    return {row.output: row.reason if row.score != row.score else row.score for row in rows.itertuples(index=False)}
+
+
+def test_scores_worked_by_hand() -> None:
+    made = dataset(*OUTPUTS)
+    scores = score_outputs(find_metric("rouge-1"), made, OUTPUTS)
+    # the cat | lay down with the cat sat: 2 x 2 / (4 + 3); 雨 停 of 雨 没 停 with 雨 停 了: 2 x 2 / (3 + 3)
+    assert by_output(scores) == pytest.approx({"s1/a": 4 / 7, "s1/b": 1.0, "s2/a": 2 / 3})
+    assert (scores.rater.rater, scores.rater.kind, scores.rater.group) == ("rouge-1", "metric", "metric")
+    assert scores.rater.about["signature"] == find_metric("rouge-1").signature
+    assert set(scores.facts["criterion"]) == {METRIC_SCORE.name}
+
+
+def test_lower_is_better_is_negated_and_said() -> None:
+    scores = score_outputs(find_metric("ter"), dataset(*OUTPUTS), OUTPUTS[:2])
+    # the cat | lay down to the cat | sat: one word other, one too many, of the references' mean length (3 + 2) / 2
+    assert by_output(scores) == pytest.approx({"s1/a": -100 * 2 / 2.5, "s1/b": 0.0})
+    assert str(scores.facts["score"][1]) == "0.0"
+    assert scores.rater.about.items() >= {"direction": "lower", "negated": True}.items()
+
+
+def test_what_describes_is_not_negated() -> None:
+    metric = find_metric("copy-rate")
+    assert (metric.direction, metric.descriptive) == ("lower", True)
+    made = dataset(Output("s1/a", "s1", "a", "en", "of five words it copies"), text="of five words it copies")
+    scores = score_outputs(metric, made, list(made.outputs.values()))
+    assert by_output(scores) == {"s1/a": 1.0}
+    assert "negated" not in scores.rater.about
+    assert scores.rater.about["descriptive"] is True
+
+
+def spying(asked: list[Item]) -> Metric:
+    def score(items: Sequence[Item]) -> list[Answer]:
+        asked.extend(items)
+        return [float(len(item.text)) for item in items]
+
+    return Metric("length", "", score, "1")
+
+
+def test_equal_texts_with_equal_references_are_scored_once() -> None:
+    asked: list[Item] = []
+    outputs = [Output(f"s{s}/{g}", f"s{s}", f"g{g}", "en", "the same") for s in (1, 2) for g in range(300)]
+    steps: list[tuple[int, int]] = []
+    made = dataset(*outputs)
+    scores = score_outputs(spying(asked), made, outputs, progress=lambda done, total: steps.append((done, total)))
+    assert len(asked) == 2 + 1  # two references for s1
+    assert scores.facts["score"].tolist() == [8.0] * 600
+    assert steps == [(2, 2)]
+    many = [replace(one, text=f"{number}") for number, one in enumerate(outputs)]
+    score_outputs(spying([]), dataset(*many), many, progress=lambda done, total: steps.append((done, total)))
+    assert steps[1:] == [(AT_ONCE, 600), (2 * AT_ONCE, 600), (600, 600)]
+
+
+def test_which_outputs_are_scored() -> None:
+    more = (
+        replace(OUTPUTS[0], output="empty", text=" "),
+        replace(OUTPUTS[0], output="not chosen", chosen=False),
+    )
+    assert outputs_to_score(dataset(*OUTPUTS, *more), [find_metric("chrf")]) == list(OUTPUTS)
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "said"),
+    [
+        ({}, "", "made has no texts of outputs"),
+        ({"references": ()}, "x", "has no references, which chrf, rouge-l are compared with; add them"),
+        ({"references": (" ",)}, "x", "has no references"),
+        ({"text": ""}, "x", "no texts of its sources, which novelty is compared with"),
+    ],
+)
+def test_nothing_to_compare_with(source: dict[str, Any], text: str, said: str) -> None:
+    made = dataset(*(replace(one, text=text) for one in OUTPUTS), **source)
+    with pytest.raises(UsageError, match=said):
+        outputs_to_score(made, [find_metric(name) for name in ("chrf", "novelty", "rouge-l")])
+
+
+def test_one_source_without_references_is_no_error() -> None:
+    made = dataset(*OUTPUTS)
+    lacking = replace(made, sources=dict(made.sources) | {"s2": Source("s2", "zh")})
+    outputs = outputs_to_score(lacking, [find_metric("chrf")])
+    assert by_output(score_outputs(find_metric("chrf"), lacking, outputs))["s2/a"] == "no reference"
+
+
+def test_a_criterion_of_that_name_with_another_scale() -> None:
+    own = replace(METRIC_SCORE, scale=Scale("interval", (), 1, 5))
+    with pytest.raises(UsageError, match=r"'score' of its own \(1 to 5, higher"):
+        with_metric_score(dataset(*OUTPUTS, criteria=[own]))
+    same = replace(METRIC_SCORE, label="Mine")
+    assert with_metric_score(dataset(*OUTPUTS, criteria=[same])).criteria == {"score": same}
+    assert list(with_metric_score(dataset(*OUTPUTS)).criteria) == ["task_quality", "score"]
+
+
+def test_names_that_are_no_utf_8() -> None:
+    rater = metric_rater(replace(find_metric("chrf"), name="a\udcff.py:f", signature="a\udcff.py:f|1"))
+    assert (rater.rater, rater.about["signature"]) == ("a\ufffd.py:f", "a\ufffd.py:f|1")
+
+
+# ---------------------------------------------------------------- scores that are there already
+
+
+def test_more_outputs_leave_earlier_scores_as_they_are() -> None:
+    chrf, made = find_metric("chrf"), dataset(*OUTPUTS)
+    whole = score_outputs(chrf, made, OUTPUTS)
+    earlier = score_outputs(chrf, made, OUTPUTS[:2])
+    assert changed(metric_rater(chrf), earlier, made) == ""
+    missing = not_in(earlier, OUTPUTS)
+    assert missing == [OUTPUTS[2]]
+    joined = together(earlier, score_outputs(chrf, made, missing), made)
+    assert by_output(joined) == by_output(whole)
+    assert joined.rater == whole.rater
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"text": "another source"},
+        {"references": ("one\n", "two")},
+        {"references": ("one", "\ntwo")},
+    ],
+)
+def test_texts_that_changed(other: dict[str, Any]) -> None:
+    metric = find_metric("rouge-l")
+    before = dataset(*OUTPUTS, references=("one", "two"))
+    earlier = score_outputs(metric, before, OUTPUTS)
+    assert "other texts" in changed(metric_rater(metric), earlier, dataset(*OUTPUTS, **other))
+    one_other = dataset(*OUTPUTS[:2], replace(OUTPUTS[2], text="雨停"), references=("one", "two"))
+    assert "other texts" in changed(metric_rater(metric), earlier, one_other)
+    assert "other texts" in changed(metric_rater(metric), earlier, dataset(*OUTPUTS[:2], references=("one", "two")))
+
+
+def test_a_metric_that_changed() -> None:
+    made = dataset(*OUTPUTS)
+    earlier = score_outputs(find_metric("bleu"), made, OUTPUTS)
+    assert "another signature" in changed(metric_rater(find_metric("bleu(smooth=none)"), "bleu"), earlier, made)
+    person = Scores(Rater("bleu", "human"), earlier.facts)
+    assert changed(metric_rater(find_metric("bleu")), person, made) == "is of kind human"
+
+
+def test_what_is_not_scored_again_has_no_score() -> None:
+    made = dataset(*OUTPUTS)
+    earlier = score_outputs(find_metric("rouge-1"), made, OUTPUTS)
+    later = score_outputs(find_metric("rouge-l"), made, OUTPUTS[:1], name="rouge-1")
+    assert by_output(in_place_of(earlier, later, made)) == pytest.approx(
+        {"s1/a": 4 / 7, "s1/b": NOT_AGAIN, "s2/a": NOT_AGAIN}
+    )
