@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from metal.billboard.lint import lint
 from metal.billboard.overrating import families, human_generators, overrating_rows, self_preference_rows
 from metal.billboard.ranking import Ranked, ceiling, comparisons, ranking, within_generators
 from metal.billboard.settings import BoardSettings
-from metal.billboard.signature import ensemble_signature, signature
+from metal.billboard.signature import ensemble_base, ensemble_signature, signature
 from metal.dataset import Dataset
 from metal.errors import Undefined
 from metal.people import people_named
@@ -60,12 +60,17 @@ class Board:
 
 
 def billboard(
-    dataset: Dataset, settings: BoardSettings, *, progress: Callable[[int, int], None] | None = None
+    dataset: Dataset,
+    settings: BoardSettings,
+    *,
+    stored: Sequence[Mapping[str, Any]] = (),
+    progress: Callable[[int, int], None] | None = None,
 ) -> Board:
     """Rank a dataset's raters by the reference people, and its generators, on every criterion and in every language.
 
-    progress: called with cells done and cells in all. Raises UsageError where the people rated nothing, UnknownName for
-    names that do not occur.
+    stored: the ensembles of earlier boards (`Board.ensembles`): one that scores alike has its signature.
+    progress: called with cells done and cells in all. Raises UsageError where the people rated nothing, UnknownName
+    for names that do not occur.
     """
     found = list(cells(dataset, settings))
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
@@ -83,10 +88,12 @@ def billboard(
             ensemble = None
             notes.append(f"{_where(cell)}: no ensemble ({error})")
         if ensemble:
-            mine = ensemble_signature(dataset, settings, ensemble, main=cell.criterion == main, languages=languages)
+            base = ensemble_base(dataset, ensemble, main=cell.criterion == main, languages=languages)
+            record = ensemble_record(dataset, settings, ensemble)
+            mine = ensemble_signature(base, record, stored)
             rows["ensembles"].append(ensemble_row(ensemble, mine, settings))
             rows["ensemble_members"] += member_rows(ensemble, mine)
-            ensembles[mine] = ensemble_record(dataset, settings, ensemble, mine)
+            ensembles[mine] = {"ensemble": mine} | record
             notes += [
                 f"{_where(cell)}: {dropped}, and is no candidate for the ensemble" for dropped in ensemble.dropped
             ]
@@ -156,11 +163,10 @@ def _people(cell: Cell, dataset: Dataset, settings: BoardSettings) -> dict[str, 
     }
 
 
-def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsemble, name: str) -> dict[str, Any]:
+def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsemble) -> dict[str, Any]:
     """Everything needed to score other outputs with an ensemble, and to say where it comes from, as plain values."""
     place = {metric: index for index, metric in enumerate(found.candidates)}
     return {
-        "ensemble": name,
         "long": signature(dataset.identity, settings, crit=found.criterion, lang=found.language or "all"),
         "board": dataset.card.name,
         "version": settings.version,

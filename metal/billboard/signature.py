@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
+from typing import Any
 
 from metal import __version__
 from metal.billboard.cells import ALL_LANGUAGES
@@ -31,19 +33,41 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
     return join(parts)
 
 
-def ensemble_signature(
-    dataset: Dataset, settings: BoardSettings, found: BoardEnsemble, *, main: bool, languages: int
-) -> str:
-    """`ensemble.BOARD+refs.AB+version.1`, with criterion and language where the board has several.
+def ensemble_base(dataset: Dataset, found: BoardEnsemble, *, main: bool, languages: int) -> str:
+    """`ensemble.BOARD+refs.AB`, with criterion and language where the board has several.
 
     refs: a letter a reference, of the source that has the most. main: whether this is the criterion shown first.
     """
     most = max((len(source.references) for source in dataset.sources.values()), default=0)
     letters = ascii_uppercase[:most] if most <= len(ascii_uppercase) else str(most)
-    parts = [f"ensemble.{dataset.card.name}", f"refs.{letters or 'none'}", f"version.{settings.version}"]
+    parts = [f"ensemble.{dataset.card.name}", f"refs.{letters or 'none'}"]
     parts += [] if main else [f"criterion.{found.criterion}"]
     parts += [] if languages < 2 else [f"language.{found.language or 'all'}"]
     return "+".join(part.replace("+", "%2B") for part in parts)
+
+
+def ensemble_signature(base: str, record: Mapping[str, Any], stored: Sequence[Mapping[str, Any]]) -> str:
+    """`BASE+version.1`: the version of the stored ensemble with the same members and coefficients, else the next."""
+    version = 0
+    for one in stored:
+        head, _, number = str(one["ensemble"]).rpartition("+version.")
+        if head != base:
+            continue
+        if _scores_alike(one, record):
+            return str(one["ensemble"])
+        version = max(version, int(number))
+    return f"{base}+version.{version + 1}"
+
+
+def _scores_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two ensembles give every output the same score."""
+    return _scoring(one) == _scoring(other)
+
+
+def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    members = sorted(record["members"], key=lambda member: str(member["rater"]))
+    numbers = [tuple(f"{member[key]:.9g}" for key in ("coefficient", "mean", "spread")) for member in members]
+    return f"{record['intercept']:.9g}", [(one["rater"], one["signature"]) for one in members], numbers
 
 
 def language_shown(language: str) -> str:

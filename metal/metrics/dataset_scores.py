@@ -81,7 +81,11 @@ def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output
 
 def metric_rater(metric: Metric, name: str = "") -> Rater:
     """The metric as a rater, by its own name or another."""
-    more = {"descriptive": True} if metric.descriptive else {}
+    more: dict[str, Any] = {"descriptive": True} if metric.descriptive else {}
+    ends = [metric.low, metric.high]
+    if _negated(metric):
+        ends = [None if end is None else 0.0 - end for end in reversed(ends)]
+    more |= {"range": ends} if ends != [None, None] else {}
     return rater(
         name or metric.name, metric.signature, metric.direction, metric.summary, negated=_negated(metric), **more
     )

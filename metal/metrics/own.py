@@ -16,12 +16,12 @@ or a metal.metrics.Metric of that name. Whatever code is named is run: name only
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from metal.errors import UnknownName, UsageError
@@ -47,19 +47,18 @@ def metric_from_file(name: str) -> Metric:
     path = Path(path_text)
     if not path.is_file():
         raise UsageError(f"metric {name}: there is no file {path_text}")
-    spec = importlib.util.spec_from_file_location(f"metal_metric_{path.stem}", path)
-    assert spec is not None  # the name ends in .py
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module, program = ModuleType(f"metal_metric_{path.stem}"), path.read_bytes()
+    module.__file__ = str(path)
     try:
-        spec.loader.exec_module(module)
+        # Not by an import, which would leave bytecode beside the file, and may take an older one for the file's.
+        exec(compile(program, str(path), "exec"), vars(module))  # noqa: S102  named by the user
     except Exception as error:  # whatever the file does
         raise UsageError(f"metric {name}: {path_text} cannot be run: {_said(error)}") from error
     function = getattr(module, function_name, None)
     if not callable(function):
         known = [key for key, value in vars(module).items() if inspect.isfunction(value) and not key.startswith("_")]
         raise UnknownName(f"function of {path_text}", function_name, known)
-    digest = hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(program, digest_size=8).hexdigest()
     return metric_from_function(name, function, f"{name}|blake2b:{digest}")
 
 
@@ -145,8 +144,8 @@ def _answer(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Answe
         return found or "the metric gave none"
     try:
         return float(found)
-    except (TypeError, ValueError):
-        return f"the metric gave {type(found).__name__}, no number"
+    except (TypeError, ValueError, OverflowError):
+        return f"the metric gave {type(found).__name__}, no finite number"
 
 
 def _said(error: Exception) -> str:
