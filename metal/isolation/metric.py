@@ -77,7 +77,7 @@ def _lines(name: str, reply: Reply, limits: Limits, expected: int) -> list[Any]:
     """The values of a child's lines; None for what is no JSON. Raises UsageError where the run failed as a whole."""
     lines = [_value(line) for line in reply.answers.split(b"\n")[:-1]]  # the last has no end, and so is none
     if len(lines) == 1 and isinstance(lines[0], dict) and isinstance(lines[0].get("error"), str):
-        problem = _clean(lines[0]["error"])
+        problem = _clean(lines[0]["error"], 2 * REASON)
         memory = f" (it may use {limits.memory_mb:,} MB)" if "MemoryError" in problem else ""
         raise UsageError(f"metric {name}: {problem}{memory}")
     if reply.flooded:
@@ -122,10 +122,10 @@ def _answer(value: Any) -> Answer:
     return number if math.isfinite(number) else "no finite number"
 
 
-def _clean(text: str) -> str:
+def _clean(text: str, most: int = REASON) -> str:
     """One line that every encoding can hold."""
-    line = " ".join(text[: 4 * REASON].encode("utf-8", "replace").decode().split())
-    return line if len(line) <= REASON else line[: REASON - 3] + "..."
+    line = " ".join(text[: 4 * most].encode("utf-8", "replace").decode().split())
+    return line if len(line) <= most else line[: most - 3] + "..."
 
 
 def _described(name: str, digest: str, said: Mapping[str, Any], score: Any) -> Metric:
@@ -144,8 +144,8 @@ def _described(name: str, digest: str, said: Mapping[str, Any], score: Any) -> M
         _clean(str(said.get("summary"))),
         score,
         f"{name}|{digest}" + (f"{version_mark}{_clean(version)}" if version_mark else ""),
-        needs=tuple(needs),
-        direction=said.get("direction"),  # type: ignore[arg-type]  # the metric checks it
+        needs=tuple(_clean(str(one)) for one in needs),  # type: ignore[misc]  # the metric checks it, and direction
+        direction=_clean(str(said.get("direction"))),  # type: ignore[arg-type]
         low=low,
         high=high,
         multi_reference=said.get("multi_reference") is True,
