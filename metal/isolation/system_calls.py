@@ -33,7 +33,8 @@ chmod 90 -1; fchmod 91 52; fchmodat 268 53; fchmodat2 452 452; chown 92 -1; fcho
 fchownat 260 54; utime 132 -1; utimes 235 -1; futimesat 261 -1; utimensat 280 88; setxattr 188 5; lsetxattr 189 6
 fsetxattr 190 7; removexattr 197 14; lremovexattr 198 15; fremovexattr 199 16; open_by_handle_at 304 265
 memfd_create 319 279; memfd_secret 447 447; shmget 29 194; msgget 68 186; semget 64 190; mq_open 240 180
-mq_unlink 241 181
+mq_unlink 241 181; shmat 30 196; shmctl 31 195; semop 65 193; semtimedop 220 192; semctl 66 191; msgsnd 69 189
+msgrcv 70 188; msgctl 71 187
 mount 165 40; umount2 166 39; pivot_root 155 41; chroot 161 51; open_tree 428 428; move_mount 429 429
 fsopen 430 430; fsconfig 431 431; fsmount 432 432; fspick 433 433; mount_setattr 442 442; unshare 272 97
 setns 308 268; io_uring_setup 425 425; io_uring_enter 426 426; io_uring_register 427 427; bpf 321 280
@@ -43,7 +44,13 @@ kexec_file_load 320 294; reboot 169 142; swapon 167 224; swapoff 168 225; settim
 clock_settime 227 112; adjtimex 159 171; clock_adjtime 305 266; sethostname 170 161; setdomainname 171 162
 acct 163 89; quotactl 179 60; quotactl_fd 443 443; syslog 103 116; vhangup 153 58; iopl 172 -1; ioperm 173 -1
 """
-CLONE, CLONE3, SOCKETPAIR, PRCTL = (56, 220), (435, 435), (53, 199), (157, 167)
+CLONE, CLONE3, SOCKETPAIR = (56, 220), (435, 435), (53, 199)
+# Refused where one argument, by its place, is one of these values.
+REFUSED_VALUES = (
+    ((157, 167), 0, (PR_SET_PDEATHSIG,)),  # prctl: to outlive the parent
+    ((72, 25), 1, (8, 15)),  # fcntl: F_SETOWN, F_SETOWN_EX, by which the kernel sends signals to others
+    ((16, 29), 1, (0x8901, 0x8902, 0x5412, 0x541C)),  # ioctl: FIOSETOWN, SIOCSPGRP, the same; typing into a terminal
+)
 # Made for this process only: their first argument is a process, 0 for oneself where the second field says so.
 ONESELF = (
     ((62, 129), False),  # kill
@@ -95,8 +102,11 @@ def filter_for(machine: int, column: int, process: int) -> list[Instruction]:
             SOCKETPAIR[column],  # of the kinds of pairs, streams alone cannot send to anyone else
             [(LOAD, 0, 0, _argument(1)), (AND, 0, 0, SOCKET_TYPES), (EQUAL, 1, 0, SOCK_STREAM), refuse],
         ),
-        *_when(PRCTL[column], [(LOAD, 0, 0, _argument(0)), (EQUAL, 0, 1, PR_SET_PDEATHSIG), refuse]),
     ]
+    for numbers, place, values in REFUSED_VALUES:
+        last = len(values) - 1
+        tests = [(EQUAL, last - at, at == last, value) for at, value in enumerate(values)]
+        lines += _when(numbers[column], [(LOAD, 0, 0, _argument(place)), *tests, refuse])
     for numbers, zero in ONESELF:
         mine = process if not zero else 0
         check = [(LOAD, 0, 0, _argument(0)), (EQUAL, 2, 0, mine), (EQUAL, 1, 0, process), refuse]

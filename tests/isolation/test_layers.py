@@ -94,9 +94,16 @@ def test_the_filter_alone_shuts_the_network_and_other_processes(filtered: None, 
         f"os.chmod({mine!r}, 0o777)",
         f"os.utime({mine!r})",
         "os.memfd_create('x')",
+        "__import__('fcntl').fcntl(0, 8, os.getppid())",
+        "__import__('fcntl').ioctl(0, 0x8902, b'1234')",
     ):
         assert (deed, tried(FILTER, deed)) == (deed, "PermissionError")
-    for deed in ("socket.socketpair()", "os.kill(os.getpid(), 0)", "__import__('threading').Thread().start()"):
+    for deed in (
+        "socket.socketpair()",
+        "os.kill(os.getpid(), 0)",
+        "__import__('threading').Thread().start()",
+        "__import__('fcntl').fcntl(0, 3)",
+    ):
         assert (deed, tried(FILTER, deed)) == (deed, "done")
 
 
