@@ -29,7 +29,7 @@ def isolated_metric(
     `readable` are files and folders beside the program's own file that it may read: word lists, a model. The metric
     has the name and the signature that metal.metrics.find_metric gives the same function.
 
-    Raises UsageError where there is no such file or function, or it fails before it has scored; scoring raises
+    Raises UsageError where there is no such file or function, or running the file fails; scoring raises
     UsageError where a run fails as a whole, DataError where it answers otherwise than with one score a text.
     """
     limits = limits or Limits()
@@ -38,6 +38,8 @@ def isolated_metric(
         raise UsageError(f"metric {name}: there is no file {program}")
     if not function.isidentifier():
         raise UsageError(f"metric {name}: {function!r} is no name of a function")
+    if missing := [one for one in readable if not one.exists()]:
+        raise UsageError(f"metric {name}: there is no {missing[0]}, which it should read")
     place = program.resolve()
     digest = _digest(place)
     request = {"name": f"{place}:{function}", "readable": [str(place), *(str(one.resolve()) for one in readable)]}

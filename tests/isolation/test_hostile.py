@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import socket
 import subprocess
@@ -15,6 +17,7 @@ import pytest
 
 from metal.errors import DataError, UsageError
 from metal.isolation import isolated_metric
+from metal.isolation.parent import Reply, _end
 from metal.metrics import Item, Metric, find_metric, scored
 from tests.isolation.conftest import Run
 
@@ -335,6 +338,45 @@ def score(output): return 1
         isolated_metric(program(code))
 
 
+@pytest.mark.parametrize(
+    "fields, problem",
+    [
+        ({"needs": ["references", "x" * 9999]}, "needs 'x{197}"),
+        ({"needs": "source"}, "no description"),
+        ({"direction": "\n" * 9 + "up"}, "direction 'up'"),
+        ({"low": 10**400}, "a range that is no two numbers"),
+        ({"low": True}, "a range that is no two numbers"),
+        ({"low": 2, "high": 1}, "the first end is the lower one"),
+        ({"signature": 5}, "no description"),
+        ({"signature": "\ud800"}, "another file's signature"),
+    ],
+)
+def test_a_description_is_a_strangers(
+    fields: dict[str, object], problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "metric.py"
+    path.write_text("", encoding="utf-8")
+    digest = hashlib.blake2b(b"", digest_size=8).hexdigest()
+    whole = {"needs": [], "direction": "higher", "signature": f"any|blake2b:{digest}", "summary": 3, **fields}
+    said = json.dumps(whole).encode() + b"\n"
+    monkeypatch.setattr("metal.isolation.metric.ask", lambda *_: Reply(said, 0, ""))
+    with pytest.raises(DataError, match=problem) as raised:
+        isolated_metric(path)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 600
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_whole_group_is_ended() -> None:
+    """What a program leaves running where system calls are not filtered."""
+    command = ["/bin/sh", "-c", "sleep 100 & echo $!; wait"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+    assert child.stdout is not None
+    left = int(child.stdout.readline())
+    assert _end(child) == -9
+    _wait_for_end(left)
+
+
 STARTER = """
 import sys
 from pathlib import Path
@@ -352,11 +394,15 @@ def test_it_ends_with_its_parent(how: str, program: Write, filtered: None) -> No
     seen = _scoring_child(children)
     parent.send_signal(2 if how == "interrupted" else 9)
     parent.communicate(timeout=30)
+    _wait_for_end(seen)
+
+
+def _wait_for_end(left: int) -> None:
     for _ in range(300):
-        if not _alive(seen):
+        if not _alive(left):
             return
         threading.Event().wait(0.05)
-    pytest.fail("the child outlived its parent")
+    pytest.fail("a process was left running")
 
 
 def _scoring_child(children: Path) -> int:
@@ -372,6 +418,7 @@ def _scoring_child(children: Path) -> int:
 
 
 def _alive(child: int) -> bool:
+    """Whether a process runs; one that waits to be reaped does not."""
     try:
         return Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

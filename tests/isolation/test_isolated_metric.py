@@ -164,6 +164,8 @@ def test_a_file_that_is_not_there_and_no_function(program: Write, tmp_path: Path
         isolated_metric(tmp_path / "none.py")
     with pytest.raises(UsageError, match="no name of a function"):
         isolated_metric(program("def score(output): return 0"), "x y")
+    with pytest.raises(UsageError, match=r"there is no .*words.txt, which it should read"):
+        isolated_metric(program("def score(output): return 0"), readable=(tmp_path / "words.txt",))
 
 
 def test_a_file_that_changed_is_not_run(program: Write) -> None:
