@@ -387,14 +387,19 @@ scored(isolated_metric(Path(sys.argv[1])), [Item(sys.argv[2])])
 
 
 @pytest.mark.parametrize("how", ["interrupted", "killed"])
-def test_it_ends_with_its_parent(how: str, program: Write, filtered: None) -> None:
+def test_it_ends_with_its_parent(how: str, program: Write, tmp_path: Path, filtered: None) -> None:
     code = "import time\ndef score(output):\n    time.sleep(100)\n    return 1"
-    parent = subprocess.Popen([sys.executable, "-c", STARTER, program(code), "a"], stderr=subprocess.PIPE)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    command = [sys.executable, "-c", STARTER, program(code), "a"]
+    parent = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment)
     children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
     seen = _scoring_child(children)
     parent.send_signal(2 if how == "interrupted" else 9)
     parent.communicate(timeout=30)
     _wait_for_end(seen)
+    assert how == "killed" or not list(temporary.iterdir())  # who is killed cannot tidy up
 
 
 def _wait_for_end(left: int) -> None:
