@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from metal.billboard.cells import ALL_LANGUAGES, Cell, cells, main_criterion
+from metal.billboard.ensemble import GROUP as ENSEMBLES
 from metal.billboard.ensemble import (
-    NAME,
     BoardEnsemble,
     board_ensemble,
     ensemble_row,
@@ -117,7 +118,7 @@ def billboard(
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
         {name: _table(name, records, dataset, settings) for name, records in rows.items()},
         ensembles,
-        (*_mixed_groups(dataset, settings), *_absent(dataset, found), *lint(dataset, found), *notes),
+        (*_mixed_groups(dataset, settings), *_unlike(found), *_absent(dataset, found), *lint(dataset, found), *notes),
         signature(dataset.identity, settings),
     )
 
@@ -132,12 +133,14 @@ def _generators(
 ) -> list[dict[str, Any]]:
     """Generators by people, by the best rater, by the best that scored every generator, and by the ensemble."""
     by = {"people": cell.human}
-    defined = [row for row in ranked.rows if row["rank"] and row["rater"] != NAME and row["kind"] in ("metric", "llm")]
+    defined = [
+        row for row in ranked.rows if row["rank"] and row["kind"] in ("metric", "llm") and row["group"] != ENSEMBLES
+    ]
     everywhere = [row for row in defined if _scored_all(cell, row["rater"])]
     for row in [*defined[:1], *everywhere[:1]]:
         by[row["rater"]] = cell.of(row["rater"])
     if ensemble:
-        by["ensemble"] = ensemble.scores
+        by[f"ensemble of {len(ensemble.members)}"] = ensemble.scores
     return [
         row
         for name, scores in by.items()
@@ -212,6 +215,15 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
 
 def _where(cell: Cell) -> str:
     return cell.criterion if cell.language == ALL_LANGUAGES else f"{cell.language} {cell.criterion}"
+
+
+def _unlike(found: Sequence[Cell]) -> list[str]:
+    """Criteria on which raters scored different outputs, so that their figures are about different ones."""
+    unlike = [cell for cell in found if len(np.unique(~np.isnan(cell.scores[:, cell.rated]), axis=0)) > 1]
+    if not unlike:
+        return []
+    where = "every criterion" if len(unlike) == len(found) else ", ".join(map(_where, unlike))
+    return [f"{where}: raters scored different outputs (see coverage); --common compares them on those all scored"]
 
 
 def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:

@@ -47,7 +47,7 @@ def overrating_rows(cell: Cell, people: tuple[str, ...]) -> list[dict[str, Any]]
     if not (written & cell.rated).any():
         return []
     return [
-        _row(cell, rater, scores, ~written) | {"human_generators": " ".join(people)}
+        _row(cell, rater, scores, ~written, ("machine's", "human")) | {"human_generators": " ".join(people)}
         for rater, scores in zip(cell.raters, cell.scores, strict=True)
     ]
 
@@ -60,11 +60,12 @@ def self_preference_rows(cell: Cell, families: Mapping[str, str]) -> list[dict[s
         family = str((rater.about or {}).get("family") or "")
         own = (of_generator == family)[cell.generator]
         if family and (own & cell.rated).any():
-            rows.append(_row(cell, rater, scores, own) | {"family": family})
+            rows.append(_row(cell, rater, scores, own, ("own family's", "other")) | {"family": family})
     return rows
 
 
-def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes) -> dict[str, Any]:
+def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes, words: tuple[str, str]) -> dict[str, Any]:
+    """A rater's row; words: what outputs with and without the indicator are."""
     there = cell.rated & ~np.isnan(scores)
     row: dict[str, Any] = {
         "language": cell.language,
@@ -78,9 +79,9 @@ def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes) -> di
         "high": None,
         "undefined": "",
     }
-    for group, words in ((indicator, "of these"), (~indicator, "of the others")):
+    for group, what in zip((indicator, ~indicator), words, strict=True):
         if not (group & there).any():
-            return row | {"undefined": f"value: it scored no output {words} that people rated"}
+            return row | {"undefined": f"value: it scored no {what} output that people rated"}
     try:
         found = overrating(scores[there], cell.human[there], indicator[there], cell.source[there])
     except Undefined as error:

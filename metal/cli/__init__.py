@@ -17,6 +17,7 @@ import click
 from metal import __version__
 from metal.cli.annotate import annotate
 from metal.cli.audit import audit
+from metal.cli.billboard import billboard
 from metal.cli.check import check
 from metal.cli.compare import compare
 from metal.cli.describe import describe
@@ -62,6 +63,7 @@ for verb in (
     score,
     metric,
     audit,
+    billboard,
     report,
     compare,
     export,
