@@ -31,6 +31,7 @@ from metal.cli.prompt import prompt
 from metal.cli.report import report
 from metal.cli.sample import sample
 from metal.cli.score import score
+from metal.cli.submit import submit
 from metal.errors import MetalError
 
 
@@ -64,6 +65,7 @@ for verb in (
     metric,
     audit,
     billboard,
+    submit,
     report,
     compare,
     export,

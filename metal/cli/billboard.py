@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from metal.cli import options
+from metal.cli.billboard_apply import apply
 from metal.cli.with_default import WithDefault
 
 
@@ -98,7 +99,7 @@ def board(
     from metal.billboard.board import billboard as run
     from metal.billboard.settings import BoardSettings
     from metal.cli import billboard_text, show
-    from metal.cli.board_folder import open_board, store_ensembles, stored_ensembles
+    from metal.cli.board_folder import keep_settings, open_board, store_ensembles, stored_ensembles
     from metal.cli.board_run import write_board
     from metal.cli.import_ import pair
     from metal.cli.manifest import manifest
@@ -119,6 +120,8 @@ def board(
     with show.progress("ranking") as advance:
         found = run(loaded, settings, stored=stored_ensembles(dataset), progress=advance)
     kept = opened.recorded and store_ensembles(dataset, list(found.ensembles.values()))
+    if at is None and kept:
+        keep_settings(dataset, settings)
     about = manifest("billboard", loaded, [dataset, *ratings], settings.to_dict(), found.raters, found.signature)
     write_board(out, found, loaded, about, opened.entries[: opened.version], force=force)
     if as_json:
@@ -134,4 +137,33 @@ def board(
     show.say(f"Written to {out}: report.html, tables/ (CSV, JSON, Parquet), ensembles.json, run.toml", wrap=False)
 
 
+@click.command("history", short_help="What joined when.")
+@options.dataset
+@options.as_json
+def history(dataset: Path, as_json: bool) -> None:
+    """Show the versions of DATASET: what joined, what was withdrawn, when its data changed."""
+    import json
+
+    from metal.cli import show
+    from metal.cli.board_folder import open_board
+
+    opened = open_board(dataset)
+    if as_json:
+        click.echo(json.dumps([entry.to_dict() for entry in opened.entries], indent=1, ensure_ascii=False))
+        return
+    rows = [
+        [
+            str(entry.version),
+            entry.what,
+            entry.name or opened.base.card.name,
+            entry.by or "",
+            entry.at[:16].replace("T", " "),
+        ]
+        for entry in opened.entries
+    ]
+    show.table(f"Versions of {opened.base.card.name}", ["version", "what", "name", "by", "when (UTC)"], rows, keep=3)
+
+
 billboard = WithDefault(default=board, short_help="Rank judges, people and metrics, and generators.")
+for verb in (apply, history):
+    billboard.add_command(verb)

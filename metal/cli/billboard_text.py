@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import pandas as pd
@@ -159,9 +160,35 @@ def _ensemble(found: Board, language: str) -> None:
         f"{row['ensemble']}: {row['intercept']:.6g} + the sum of coefficient x (score - mean) / spread. With people r "
         f"{number(row['pearson_unseen'])} on generators it has not seen, {number(row['pearson_in_sample'])} on those "
         f"it was fitted to. Alpha {row['alpha']:.5g} ({row['rule']}); {row['nonzero']} members from "
-        f"{number(row['alpha_low'], 5)} to {number(row['alpha_high'], 5)}. Without a member: r of a new one of the rest."
+        f"{number(row['alpha_low'], 5)} to {number(row['alpha_high'], 5)}."
     )
     show.table("Ensemble", ["member", "coefficient", "mean", "spread", "r without"], listed, note=note)
+
+
+def standing_lines(found: Board, name: str, before: Collection[str]) -> Iterator[str]:
+    """A rater's or generator's place on the board of the main criterion, and what became of the ensemble.
+
+    before: the ensembles that there were already.
+    """
+    language = str(found.tables["raters"]["language"].iloc[0])
+    where = {"criterion": found.main, "language": language}
+    raters = _only(found.tables["raters"], **where)
+    for row in _records(_only(raters, rater=name)):
+        yield (
+            f"{found.main}: r {number(row['pearson'])} ({_interval(row, 'pearson')}) with people, rank "
+            f"{_whole(row['rank'])} of {int(raters['rank'].notna().sum())} raters, cluster {_whole(row['cluster'])}"
+            if row["pearson"] == row["pearson"]
+            else f"{found.main}: {row['undefined']}"
+        )
+    for row in _records(_only(found.tables["generators"], **where, generator=name)):
+        last = len(_only(found.tables["generators"], **where, by=row["by"]))
+        yield f"{found.main}: rank {row['rank']} of {last} generators by {row['by']}, mean {row['score']:.4g}"
+    for row in _records(_only(found.tables["overrating"], **where, rater=name)):
+        if row["value"] == row["value"]:
+            yield f"overrates machines by {row['value']:+.2f} sd ({row['low']:+.2f} to {row['high']:+.2f})"
+    for row in _records(_only(found.tables["ensembles"], **where)):
+        new = "stays" if row["ensemble"] in before else "new"
+        yield f"{row['ensemble']} ({new}): {row['members']}; r {number(row['pearson_unseen'])} on unseen generators"
 
 
 def _overrating(table: pd.DataFrame, found: Board, language: str, title: str) -> None:
