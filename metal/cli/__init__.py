@@ -105,7 +105,9 @@ def _defect(error: Exception) -> NoReturn:
 
 
 def _stop(message: str, code: int) -> NoReturn:
-    one_line = " ".join(message.split())
+    from metal.cli.show import clean  # what a message quotes comes from files, and could rewrite the screen
+
+    one_line = " ".join(clean(message).split())
     if code == 130:  # one more Ctrl-C would only break into the interpreter's end
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     print(f"metal: {one_line}", file=sys.stderr)
