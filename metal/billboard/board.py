@@ -87,7 +87,7 @@ def billboard(
             ensemble = board_ensemble(cell, settings)
         except Undefined as error:
             ensemble = None
-            notes.append(f"{_where(cell)}: no ensemble ({error})")
+            notes.append((cell, f"no ensemble ({error})"))
         if ensemble:
             base = ensemble_base(dataset, ensemble, main=cell.criterion == main, languages=languages)
             record = ensemble_record(dataset, settings, ensemble)
@@ -95,9 +95,7 @@ def billboard(
             rows["ensembles"].append(ensemble_row(ensemble, mine, settings))
             rows["ensemble_members"] += member_rows(ensemble, mine)
             ensembles[mine] = {"ensemble": mine} | record
-            notes += [
-                f"{_where(cell)}: {dropped}, and is no candidate for the ensemble" for dropped in ensemble.dropped
-            ]
+            notes += [(cell, f"{dropped}, and is no candidate for the ensemble") for dropped in ensemble.dropped]
         shown = cell.with_rater(ensemble.rater, ensemble.unseen) if ensemble else cell
         ranked = ranking(shown, bootstrap, settings.permutations)
         rows["raters"] += ranked.rows
@@ -118,7 +116,13 @@ def billboard(
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
         {name: _table(name, records, dataset, settings) for name, records in rows.items()},
         ensembles,
-        (*_mixed_groups(dataset, settings), *_unlike(found), *_absent(dataset, found), *lint(dataset, found), *notes),
+        (
+            *_mixed_groups(dataset, settings),
+            *_unlike(found),
+            *_absent(dataset, found),
+            *lint(dataset, found),
+            *_noted(notes, found),
+        ),
         signature(dataset.identity, settings),
     )
 
@@ -215,6 +219,17 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
 
 def _where(cell: Cell) -> str:
     return cell.criterion if cell.language == ALL_LANGUAGES else f"{cell.language} {cell.criterion}"
+
+
+def _noted(notes: Sequence[tuple[Cell, str]], found: Sequence[Cell]) -> list[str]:
+    """Notes about cells, each said once with all the cells it is about."""
+    about: dict[str, list[Cell]] = {}
+    for cell, note in notes:
+        about.setdefault(note, []).append(cell)
+    return [
+        f"{'every criterion and language' if len(cells_) == len(found) > 1 else ', '.join(map(_where, cells_))}: {note}"
+        for note, cells_ in about.items()
+    ]
 
 
 def _unlike(found: Sequence[Cell]) -> list[str]:

@@ -38,10 +38,15 @@ def show_board(found: Board, dataset: Dataset, slices: tuple[str, ...]) -> None:
 
 def _headline(found: Board, dataset: Dataset) -> str:
     groups = sorted({dataset.raters[name].group for name in found.people} - {""})
-    people = f"{len(found.people)} {'person' if len(found.people) == 1 else 'people'}"
-    return f"{dataset.card.name}, version {found.settings.version}: {len(found.raters)} raters against {people}" + (
-        f" ({', '.join(groups)})" if groups else ""
+    people = _counted(len(found.people), "person", "people")
+    return (
+        f"{dataset.card.name}, version {found.settings.version}: {_counted(len(found.raters), 'rater')} against {people}"
+        + (f" ({', '.join(groups)})" if groups else "")
     )
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _title(found: Board, language: str) -> str:
@@ -76,8 +81,11 @@ def _raters(rows: pd.DataFrame, title: str, ceiling: str) -> None:
     ]
     if not any(row[-1] for row in listed):
         columns, listed = columns[:-1], [row[:-1] for row in listed]
+    together = "Languages are taken together: their differences count too. " if title.endswith("all languages") else ""
     note = (
-        ceiling + "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; system r: between "
+        ceiling
+        + together
+        + "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; system r: between "
         "generators' means; SPA: soft pairwise accuracy; pairs: pairwise accuracy with ties. Within a cluster, "
         "raters do not differ significantly from its first."
     )
