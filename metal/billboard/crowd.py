@@ -85,10 +85,10 @@ def crowd(
     Raters are settings.raters, or else the people outside the reference (a group is one rater, whose score is the mean
     of theirs) and the LLM judges. Scores are higher-is-better: negated where the criterion says lower.
 
-    crowd_raters: a row a rater, and one of kind `ceiling`: one reference person against the mean of the others. outputs:
-      scored by both; pearson, system_pearson, bias with _low and _high; kendall. bias: mean of rater less people, in
-      points of the people's scale. underrated, overrated, and _share: outputs in the areas of `area_of`. undefined:
-      reasons. people: how many people the rater is, None for others.
+    crowd_raters: a row a rater, and one of kind `ceiling`: one reference person against the mean of the others.
+      outputs: scored by both; pearson, system_pearson, bias with _low and _high; kendall. bias: mean of rater less
+      people, in points of the people's scale. underrated, overrated, and _share: outputs in the areas of `area_of`.
+      undefined: reasons. people: how many people the rater is, None for others.
     crowd_answers: a row a cell: answer (judge, metric, baseline, crowd, undecided, neither, one side, unknown), its
       sentence, the best of either side with their _pearson, p_holm of their difference, ceiling.
     crowd_comparisons: every rater that is people against every other; p two-sided by paired permutation (at least

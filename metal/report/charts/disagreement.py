@@ -72,12 +72,18 @@ def disagreement(
     if not drawn:
         return None
     entries = [
-        (svg.element("circle", cx=12, cy=0, r=4, class_="m0", fill_opacity="0.55"), "outputs, as many as it is large"),
-        (svg.element("circle", cx=12, cy=0, r=4, class_="m1", fill_opacity="0.55"), "those in a marked corner"),
+        (
+            svg.element("circle", cx=12, cy=0, r=4, class_="m0", fill_opacity="0.55"),
+            "outputs with these two scores; the larger, the more",
+        ),
+        (
+            svg.element("circle", cx=12, cy=0, r=4, class_="m1", fill_opacity="0.55"),
+            "in a marked corner: ↖ people high, rater low; ↘ the reverse",
+        ),
     ]
     head, top = svg.legend(entries, 0)
     top += 4
-    room = SIDE + 58
+    room = SIDE + 64
     parts = [head]
     for place, panel in enumerate(drawn):
         left = 30 + (place % ACROSS) * 200.0
@@ -102,7 +108,7 @@ def _panel(panel: Panel, left: float, top: float, people: str, scale: Ends | Non
     widest = _radius(panel.dots, across, up)
     corner = SIDE * area
     parts = [
-        svg.text(left, top - 8, f"{name(panel.rater, TITLE_LENGTH)}: {figure(panel.pearson)}", hover=panel.rater),
+        svg.text(left, top - 8, f"{name(panel.rater, TITLE_LENGTH)}: r {figure(panel.pearson)}", hover=panel.rater),
         *(() if own else (_corner(left, top, corner), _corner(left + SIDE - corner, top + SIDE - corner, corner))),
         svg.element("rect", x=left, y=top, width=SIDE, height=SIDE, class_="grid"),
         *(() if own else (svg.line(left, top + SIDE, left + SIDE, top, "floor"),)),
@@ -117,10 +123,9 @@ def _panel(panel: Panel, left: float, top: float, people: str, scale: Ends | Non
             svg.element("circle", svg.title(words), class_="m1" if inside else "m0", fill_opacity="0.55", **where)
         )
     if not own:
-        parts.append(svg.text(left + 3, top + corner + 11, _share(panel.underrated, panel.outputs)))
-        parts.append(
-            svg.text(left + SIDE - 3, top + SIDE - corner - 4, _share(panel.overrated, panel.outputs), anchor="end")
-        )
+        under = top + SIDE + 26
+        parts.append(svg.text(left, under, f"↖ {_share(panel.underrated, panel.outputs)}"))
+        parts.append(svg.text(left + SIDE, under, f"{_share(panel.overrated, panel.outputs)} ↘", anchor="end"))
     return "".join(parts)
 
 
@@ -171,7 +176,7 @@ def _alt(label: str, drawn: Sequence[Panel], people: str) -> str:
     said = [
         f"{within(panel.rater)}: Pearson {figure(panel.pearson)}"
         + (
-            f", {count(panel.underrated)} outputs put high by {people} and low by it, {count(panel.overrated)} the reverse"
+            f", {count(panel.underrated)} outputs high by {people} and low by it, {count(panel.overrated)} the reverse"
             if known(panel.underrated)
             else ", on a scale of its own"
         )
