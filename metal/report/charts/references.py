@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from metal.report import svg
 from metal.report.text import count, figure, known, name, within
@@ -23,7 +24,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Curve:
-    """A metric, or with `level` alone what needs no references."""
+    """A metric, or with `level` alone a line: what has the same scores whatever the references."""
 
     metric: str
     steps: Sequence[Step] = ()
@@ -54,7 +55,9 @@ def references_chart(key: str, label: str, curves: Sequence[Curve], people: str)
     def x(references: float) -> float:
         return left + 8 + (right - left - 16) * (references - 1) / (most - 1)
 
-    head, top = svg.legend([(_symbol(place, curve), _words(curve)) for place, curve in enumerate(shown)], 0)
+    head, top = svg.legend(
+        [(_symbol(place, curve), name(curve.metric, svg.LEGEND_LENGTH)) for place, curve in enumerate(shown)], 0
+    )
     top += 16
 
     def y(value: float) -> float:
@@ -76,7 +79,7 @@ def references_chart(key: str, label: str, curves: Sequence[Curve], people: str)
     for place, curve in enumerate(shown):
         if known(curve.level):
             parts.append(svg.line(left, y(curve.level), right, y(curve.level), svg.way(place)))
-        for before, after in zip(curve.drawn, curve.drawn[1:], strict=False):
+        for before, after in pairwise(curve.drawn):
             ends = (x(before.references), y(before.pearson), x(after.references), y(after.pearson))
             parts.append(svg.line(*ends, f"way s{place % svg.SERIES}"))
         for one in curve.drawn:
@@ -107,11 +110,6 @@ def _symbol(place: int, curve: Curve) -> str:
     return svg.line(1, 0, 23, 0, f"way s{place % svg.SERIES}") + svg.marker(12, 0, place)
 
 
-def _words(curve: Curve) -> str:
-    what = " (no references needed)" if known(curve.level) else ""
-    return name(curve.metric, svg.LEGEND_LENGTH - len(what)) + what
-
-
 def _ticks(low: float, high: float) -> list[float]:
     """From three to eight round numbers around the values."""
     for size in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
@@ -126,7 +124,7 @@ def _alt(label: str, shown: Sequence[Curve], people: str) -> str:
     said = []
     for curve in shown:
         if known(curve.level):
-            said.append(f"{within(curve.metric)} needs no references: {figure(curve.level)}")
+            said.append(f"{within(curve.metric)} is a line at {figure(curve.level)}")
             continue
         first, last = curve.drawn[0], curve.drawn[-1]
         said.append(
