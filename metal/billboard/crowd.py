@@ -15,6 +15,7 @@ import pandas as pd
 from metal import __version__
 from metal.billboard.cells import BoardRater, Cell, Scale, cells, main_criterion
 from metal.billboard.crowd_answer import CEILING, adjust, answer_row, compared, largest_family, reference_name
+from metal.billboard.crowd_outputs import OVERRATED, UNDERRATED, area_of, comments, dots, examples
 from metal.billboard.ranking import ceiling, correlations, estimate, system_correlations
 from metal.billboard.settings import BoardSettings
 from metal.dataset import Dataset
@@ -27,10 +28,7 @@ from metal.stats.correlation import kendall
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.rater_comparison import correlates_better
 
-UNDERRATED, OVERRATED = "underrated", "overrated"  # upper left and lower right where people are drawn upwards
-GRID = 24  # steps of a picture's axis, where more scores than that occur
 ENOUGH = 100  # permutations a comparison of the family, at least
-_ROUNDING = 1e-9  # a mean of ratings this near to an area's edge lies on it
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "crowd_raters": ("language", "criterion", "rater", "kind", "group", "people", "outputs", "pearson"),
@@ -112,7 +110,7 @@ def crowd(
     # With fewer, Holm's smallest p of a large family would be above any level.
     permutations = max(settings.permutations, ENOUGH * largest_family(found))
     elsewhere = _raters_of_score(dataset)
-    said = _comments(dataset)
+    said = comments(dataset)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for done, cell in enumerate(found):
         if progress:
@@ -124,9 +122,11 @@ def crowd(
         better = correlates_better(only.human, only.scores, rng, resamples=permutations)
         rows["crowd_comparisons"] += compared(only, better)
         for rater, scores, on in zip(only.raters, only.scores, on_scale, strict=True):
-            rows["crowd_dots"] += _dots(only, rater, scores)
+            rows["crowd_dots"] += dots(only, rater, scores)
             if on:
-                rows["crowd_examples"] += _examples(dataset, only, rater, scores, people, said, choices, settings.seed)
+                rows["crowd_examples"] += examples(
+                    dataset, only, rater, scores, people, said, choices.area, choices.examples, settings.seed
+                )
     if progress:
         progress(len(found), len(found))
     _answers(rows, found, settings.reference)
@@ -224,118 +224,12 @@ def bias(cell: Cell, scores: Numbers, bootstrap: SourceBootstrap) -> Estimate:
     return Estimate(value, low, high, int(given.sum()), method="percentile bootstrap over sources")
 
 
-def area_of(people: Numbers, scores: Numbers, scale: Scale, share: float) -> dict[str, Codes]:
-    """Which outputs lie in Figure 2's areas: (items,) masks by the area's name; none where the scale has no ends.
-
-    The bottom of a scale from low to high is what is at most low + share * (high - low), its top what is at least
-    high - share * (high - low), both with their edge; so any scale's lowest level is bottom and its highest is top, and
-    with a third the levels of 0-2 are bottom, neither, top. `underrated`: people top, rater bottom; `overrated`: the
-    reverse. An output that lacks a score is in neither.
-    """
-    if scale.low is None or scale.high is None:
-        return {}
-    width = share * (scale.high - scale.low)
-    bottom, top = scale.low + width + _ROUNDING, scale.high - width - _ROUNDING
-    return {
-        UNDERRATED: np.asarray((people >= top) & (scores <= bottom)),
-        OVERRATED: np.asarray((people <= bottom) & (scores >= top)),
-    }
-
-
 def _areas(cell: Cell, scores: Numbers, share: float, both: int) -> dict[str, Estimate]:
     found = area_of(cell.human, scores, cell.scale, share)
     if not found:
         reason = "the people's scale has no ends; declare range = [LOW, HIGH] in dataset.toml"
         return dict.fromkeys((UNDERRATED, OVERRATED), Estimate.undefined(reason, both))
     return {name: Estimate(int(inside.sum()), n=both) for name, inside in found.items()}
-
-
-# ---------------------------------------------------------------- outputs behind the figures
-
-
-def _examples(
-    dataset: Dataset,
-    cell: Cell,
-    rater: BoardRater,
-    scores: Numbers,
-    people: Sequence[str],
-    said: Mapping[str, list[tuple[str, str, str]]],
-    choices: CrowdSettings,
-    seed: int,
-) -> list[dict[str, Any]]:
-    outputs = list(dataset.outputs.values())
-    rows = []
-    for area, inside in area_of(cell.human, scores, cell.scale, choices.area).items():
-        places = np.flatnonzero(inside)
-        rng = np.random.default_rng([seed, len(cell.human), len(places)])
-        for place in np.sort(rng.permutation(places)[: choices.examples]):
-            output = outputs[cell.outputs[place]]
-            heard = [
-                (who, f"{criterion}: {words}" if cell.criteria > 1 else words)
-                for who, criterion, words in said.get(output.output, ())
-                if cell.criteria > 1 or criterion == cell.criterion
-            ]
-            rows.append(
-                {
-                    "language": cell.language,
-                    "criterion": cell.criterion,
-                    "rater": rater.name,
-                    "area": area,
-                    "output": output.output,
-                    "people": float(cell.human[place]),
-                    "score": float(scores[place]),
-                    "generator": output.generator,
-                    "source": output.source,
-                    "source_text": dataset.sources[output.source].text,
-                    "output_text": output.text,
-                    "people_comments": _lines(heard, people),
-                    "rater_comments": _lines(heard, rater.people or (rater.name,)),
-                }
-            )
-    return rows
-
-
-def _lines(heard: Sequence[tuple[str, str]], who: Sequence[str]) -> str:
-    return "\n".join(f"{name}: {words}" for name, words in heard if name in who)
-
-
-def _comments(dataset: Dataset) -> dict[str, list[tuple[str, str, str]]]:
-    """(rater, criterion, comment) by output."""
-    table = dataset.ratings
-    given = table[(table["comment"].notna() & (table["comment"].astype(object) != "")).to_numpy()]
-    found: dict[str, list[tuple[str, str, str]]] = {}
-    columns = (given[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment"))
-    for output, rater, criterion, comment in zip(*columns, strict=True):
-        found.setdefault(output, []).append((rater, criterion, comment))
-    return found
-
-
-def _dots(cell: Cell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]:
-    given = ~np.isnan(scores)
-    if not given.any():
-        return []
-    ends = (cell.scale.low, cell.scale.high)
-    pairs = np.stack([gridded(scores[given], ends), gridded(cell.human[given], ends)], axis=1)
-    places, counts = np.unique(pairs, axis=0, return_counts=True)
-    here = {"language": cell.language, "criterion": cell.criterion, "rater": rater.name}
-    return [
-        here | {"score": float(x), "people": float(y), "outputs": int(count)}
-        for (x, y), count in zip(places, counts, strict=True)
-    ]
-
-
-def gridded(values: Numbers, ends: tuple[float | None, float | None] = (None, None)) -> Numbers:
-    """The values, moved to the nearest of GRID + 1 places where more than that occur.
-
-    ends: of the grid; where the values lie outside or it has none, their own.
-    """
-    if len(np.unique(values)) <= GRID + 1:
-        return values
-    low, high = float(values.min()), float(values.max())
-    if ends[0] is not None and ends[1] is not None and ends[0] <= low and high <= ends[1]:
-        low, high = ends[0], ends[1]
-    step = (high - low) / GRID
-    return np.asarray(low + np.round((values - low) / step) * step)
 
 
 # ---------------------------------------------------------------- who counts
@@ -408,4 +302,7 @@ def _table(name: str, records: list[dict[str, Any]], signature: str) -> pd.DataF
     if not records:
         return pd.DataFrame(columns=[*TABLES[name], "signature"])
     table = pd.DataFrame([record | {"signature": signature} for record in records])
+    for column in table.columns[table.isna().all()]:
+        if column not in ("crowd", "judge", "better"):  # names; the rest are figures, undefined everywhere
+            table[column] = np.nan
     return table[[*TABLES[name], *(column for column in table if column not in TABLES[name])]]

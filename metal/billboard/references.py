@@ -101,7 +101,8 @@ def reference_curve(
         rows += [_line(cell, one, cell_kind(cell, one), cell.of(one)) for one in choices.beside if _has(cell, one)]
     signature = _signature(dataset, metrics, settings, choices, most)
     table = pd.DataFrame([row | {"signature": signature} for row in rows])
-    table["references"] = table["references"].astype("Int64")
+    figures = dict.fromkeys(("pearson", "spread", "lowest", "highest"), "float64")
+    table = table.astype({"references": "Int64", **figures})
     return ReferenceCurve(
         main_criterion([cell.criterion for cell in found]),
         reference_name(settings.reference),

@@ -76,6 +76,7 @@ def crowd(
     from metal.billboard.settings import BoardSettings
     from metal.cli import show
     from metal.folders import check_new
+    from metal.report.text import plural
 
     if out:
         check_new(out, force=force, marks=("crowd_raters.csv",))
@@ -93,7 +94,7 @@ def crowd(
         return
     _print(found, examples)
     if figures:
-        show.say(f"{drawn} pictures in {figures}", wrap=False)
+        show.say(f"{plural(drawn, 'picture')} in {figures}", wrap=False)
     if out:
         show.say(f"Tables in {out}", wrap=False)
 

@@ -82,6 +82,7 @@ def references(
     from metal.billboard.settings import BoardSettings
     from metal.cli import show
     from metal.metrics import find_metric
+    from metal.report.text import plural
 
     if out:
         _check_out(out, force)
@@ -101,7 +102,7 @@ def references(
     _print(found)
     show.say(f"{seconds:.1f} seconds")
     if figures:
-        show.say(f"{drawn} pictures in {figures}", wrap=False)
+        show.say(f"{plural(drawn, 'picture')} in {figures}", wrap=False)
     if out:
         show.say(f"Figures: {out}", wrap=False)
     show.say(f"Signature: {found.signature}", dim=True, wrap=False)
@@ -128,8 +129,8 @@ def _metrics(rows: Any) -> Iterator[tuple[str, float, list[dict[Any, Any]]]]:
     """(name, level, steps) of each metric of a cell; a line has no steps."""
     line = rows["references"].isna()
     for name, mine in rows[~line].groupby("metric", sort=False):
-        yield str(name), float("nan"), mine.astype({"pearson": float, "spread": float}).to_dict("records")
-    for row in rows[line].astype({"pearson": float}).to_dict("records"):
+        yield str(name), float("nan"), mine.to_dict("records")
+    for row in rows[line].to_dict("records"):
         yield row["metric"], row["pearson"], []
 
 

@@ -13,20 +13,9 @@ from scipy.stats import kendalltau, pearsonr
 
 from metal import formats
 from metal.billboard.cells import Scale
-from metal.billboard.crowd import (
-    ENOUGH,
-    GRID,
-    OVERRATED,
-    TABLES,
-    UNDERRATED,
-    Crowd,
-    CrowdSettings,
-    area_of,
-    crowd,
-    equal_panels,
-    gridded,
-)
+from metal.billboard.crowd import ENOUGH, TABLES, Crowd, CrowdSettings, crowd, equal_panels
 from metal.billboard.crowd_answer import CEILING
+from metal.billboard.crowd_outputs import GRID, OVERRATED, UNDERRATED, area_of, gridded
 from metal.billboard.settings import BoardSettings
 from metal.dataset import Dataset
 from metal.errors import UsageError

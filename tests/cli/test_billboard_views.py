@@ -64,6 +64,15 @@ def test_crowd_in_a_terminal(folder: Path) -> None:
     assert not list(folder.glob("*.csv"))
 
 
+def test_metrics_alone_have_no_bias(folder: Path) -> None:
+    done = run(crowd, folder / "board", *FAST, "--raters", "m", "--languages", "en", "--figures", folder / "pictures")
+    row = next(line.split() for line in done.stdout.splitlines() if line.startswith("m "))
+    assert row[-3:] == ["-", "-", "-"]
+    assert "No crowd to compare with: m " in words(done.stdout)
+    assert "Error" not in done.stderr
+    ElementTree.fromstring((folder / "pictures/crowd_quality_en.svg").read_text(encoding="utf-8"))
+
+
 def test_crowd_as_json_and_files(folder: Path) -> None:
     files = ("--out", folder / "tables", "--figures", folder / "pictures")
     done = run(crowd, folder / "board", *FAST, *files, "--raters", "crowd,judge,m", "--languages", "en", "--json")
@@ -109,6 +118,14 @@ def test_references_in_a_terminal(folder: Path) -> None:
     assert "rouge-1: " in done.stdout
     assert "from 1 to 3 references; never above m." in words(done.stdout)
     assert " seconds" in done.stdout
+
+
+def test_one_draw_has_no_spread(folder: Path) -> None:
+    done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,copy-rate", "--draws", 1)
+    assert "±" not in done.stdout.partition("Mean over draws")[0]
+    assert "copy-rate" in done.stdout
+    line = run(references, folder / "board", "--reference", "expert", "-m", "compression", "-l", "en")
+    assert next(row.split()[0] for row in line.stdout.splitlines() if row.startswith("any"))
 
 
 def test_references_as_json_and_files(folder: Path) -> None:

@@ -27,8 +27,8 @@ def panel(dots: list[Dot], rater: str = "crowd <b>", under: float = 4, over: flo
 
 
 def circles(tree: ElementTree.Element) -> list[dict[str, float | str]]:
-    """Those of the panels, without the legend's two."""
-    found = [circle.attrib for circle in tree.iter(f"{SVG}circle")][2:]
+    """Those of the panels, which have words; the legend's have none."""
+    found = [circle.attrib for circle in tree.iter(f"{SVG}circle") if circle.find(f"{SVG}title") is not None]
     return [{"x": float(c["cx"]), "y": float(c["cy"]), "r": float(c["r"]), "class": c["class"]} for c in found]
 
 
@@ -57,6 +57,7 @@ def test_a_metric_has_an_axis_of_its_own_and_no_corners() -> None:
     metric = panel([Dot(-3.5, 1, 2), Dot(7, 3, 2)], "m", NAN, NAN)
     tree = drawn(disagreement("k", "quality", [metric], people="people", ends=Ends(1, 3), area=1 / 3))
     assert not [rect for rect in tree.iter(f"{SVG}rect") if rect.get("class") == "band"]
+    assert not [text for text in tree.iter(f"{SVG}text") if "corner" in (text.text or "")]
     assert {text.text for text in tree.iter(f"{SVG}text")} >= {"-3.5", "7", "1", "3"}
     assert {circle["class"] for circle in circles(tree)} == {"m0"}
 

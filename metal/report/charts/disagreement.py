@@ -19,6 +19,7 @@ ACROSS = 2  # panels in a row
 SIDE = 150.0  # of a panel's square
 LARGEST, SMALLEST = 8.0, 1.3  # radius of a dot
 TITLE_LENGTH = 24
+_NOTES = ("Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",)
 
 
 @dataclass(frozen=True)
@@ -71,16 +72,9 @@ def disagreement(
     drawn = [panel for panel in panels if panel.dots]
     if not drawn:
         return None
-    entries = [
-        (
-            svg.element("circle", cx=12, cy=0, r=4, class_="m0", fill_opacity="0.55"),
-            "outputs with these two scores; the larger, the more",
-        ),
-        (
-            svg.element("circle", cx=12, cy=0, r=4, class_="m1", fill_opacity="0.55"),
-            "in a marked corner: ↖ people high, rater low; ↘ the reverse",
-        ),
-    ]
+    entries = [(_circle("m0"), "outputs with these two scores; the larger, the more")]
+    if any(known(panel.underrated) for panel in drawn):
+        entries.append((_circle("m1"), "in a marked corner: ↖ people high, rater low; ↘ the reverse"))
     head, top = svg.legend(entries, 0)
     top += 4
     room = SIDE + 64
@@ -89,7 +83,12 @@ def disagreement(
         left = 30 + (place % ACROSS) * 200.0
         parts.append(_panel(panel, left, top + (place // ACROSS) * room + 22, people, ends, area))
     height = top + math.ceil(len(drawn) / ACROSS) * room
-    return Chart(key, label, _alt(label, drawn, people), svg.drawing(height, *parts), _numbers(key, label, panels))
+    numbers = _numbers(key, label, panels)
+    return Chart(key, label, _alt(label, drawn, people), svg.drawing(height, *parts), numbers, _NOTES)
+
+
+def _circle(class_: str) -> str:
+    return svg.element("circle", cx=12, cy=0, r=4, class_=class_, fill_opacity="0.55")
 
 
 def _panel(panel: Panel, left: float, top: float, people: str, scale: Ends | None, area: float) -> str:
