@@ -110,7 +110,7 @@ def _answer(
         return "neither", f"Neither can replace {who}: no agreement beyond chance, {found}."
     if len(there) == 1:
         missing = "crowd" if judges else "judge"
-        return "one side", f"No {missing} to compare with: {_shown(there[0])} agrees best with {who}."
+        return f"{_side(there[0])} only", f"No {missing} to compare with: {_shown(there[0])} agrees best with {who}."
     assert people is not None
     assert judges is not None
     weak = "".join(
@@ -120,11 +120,14 @@ def _answer(
     winner = next((row for row in there if pair and row["rater"] == pair["better"]), judges)
     loser = people if winner is judges else judges
     if p is not None and p < LEVEL and _agrees(winner):
-        side = _SIDE.get(winner["kind"], winner["kind"])
         words = f"{_shown(winner)} agrees better with {who} than {_shown(loser)}, {_p(p)}."
-        return side, f"{side.capitalize()}: {words}{weak}"
+        return _side(winner), f"{_side(winner).capitalize()}: {words}{weak}"
     doubt = "no test was possible" if p is None else f"the difference may be chance ({_p(p)})"
     return "undecided", f"Undecided between {_shown(judges)} and {_shown(people)}: {doubt}.{weak}"
+
+
+def _side(row: dict[str, Any]) -> str:
+    return str(_SIDE.get(row["kind"], row["kind"]))
 
 
 def _agrees(row: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from metal.report.view import Chart
 
 SHOWN = 2  # examples of an area in the terminal; all are in --json and --out
-EXCERPT = 220  # characters of a text there
+EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
 
 
 @click.command(short_help="Judge or crowd? Both against the experts.")
@@ -180,6 +180,7 @@ def _print(found: Crowd, examples: int) -> None:
         columns = ["", "r", "95%", "tau", "sys r", "bias", "under", "over"]
         show.table(title, columns, [_row(row) for row in rows.to_dict("records")])
         show.say(str(sentences[(language, criterion)]))
+    _print_overview(found)
     if examples:
         _print_examples(found)
     show.console().print()
@@ -221,6 +222,22 @@ def _bare(value: float) -> str:
     return number(value).replace("0.", ".", 1)
 
 
+def _print_overview(found: Crowd) -> None:
+    """Criterion by language, where there are several languages."""
+    from metal.audit.layouts import UNDEFINED
+    from metal.cli import show
+
+    wide = found.tables["crowd_answers"].pivot_table(
+        index="criterion", columns="language", values="answer", aggfunc="first", sort=False
+    )
+    if len(wide.columns) < 2:
+        return
+    rows = [
+        [str(criterion), *row] for criterion, row in zip(wide.index, wide.fillna(UNDEFINED).to_numpy(), strict=True)
+    ]
+    show.table("Judge or crowd?", ["", *(str(language) or "all" for language in wide.columns)], rows)
+
+
 def _print_examples(found: Crowd) -> None:
     """Of the main criterion: the best judge's and the best crowd's, in the first language (or all together)."""
     from metal.cli import show
@@ -239,13 +256,13 @@ def _print_examples(found: Crowd) -> None:
                 show.say(f"{row['output']}: people {row['people']:.3g}, {rater} {row['score']:.3g}")
                 show.say(f"  source: {_excerpt(row['source_text'])}")
                 show.say(f"  output: {_excerpt(row['output_text'])}")
-                for comments in (row["people_comments"], row["rater_comments"]):
-                    if comments:
-                        show.say(f"  {_excerpt(comments)}")
+                said = f"{row['people_comments']}\n{row['rater_comments']}".split("\n")
+                for comment in filter(str.strip, said):
+                    show.say(f"  {_excerpt(comment, COMMENT)}")
     if len(drawn):
         show.say("All examples of all raters: --json, or --out DIR.", dim=True)
 
 
-def _excerpt(text: str) -> str:
+def _excerpt(text: str, length: int = EXCERPT) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= EXCERPT else line[: EXCERPT - 1] + "…"
+    return line if len(line) <= length else line[: length - 1] + "…"

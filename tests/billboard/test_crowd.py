@@ -110,7 +110,7 @@ def test_metrics_only_when_named() -> None:
         crowd(board({"en": {"quality": {"E1": TRUTH}, "score": {"m": NEAR}}}), EXPERT)
     settings = replace(EXPERT, raters=("m",))
     found = crowd(board({"en": answers}), settings)
-    assert found.tables["crowd_answers"]["answer"].tolist() == ["one side"]
+    assert found.tables["crowd_answers"]["answer"].tolist() == ["metric only"]
     assert found.tables["crowd_examples"].empty
 
 
@@ -142,8 +142,10 @@ def test_neither_can_replace_the_experts() -> None:
 
 
 def test_one_side_and_no_side() -> None:
-    assert answer({"E1": TRUTH, "j": NEAR})[0] == "one side"
-    assert answer({"E1": TRUTH, "C1": NEAR})[1].startswith("No judge to compare with: crowd 0.")
+    assert answer({"E1": TRUTH, "j": NEAR})[0] == "judge only"
+    said, sentence = answer({"E1": TRUTH, "C1": NEAR})
+    assert said == "crowd only"
+    assert sentence.startswith("No judge to compare with: crowd 0.")
     assert answer({"E1": TRUTH, "j": [1] * 60, "C1": [2] * 60}) == (
         "unknown",
         "Unknown: no correlation is defined here.",

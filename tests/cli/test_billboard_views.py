@@ -59,6 +59,10 @@ def test_crowd_in_a_terminal(folder: Path) -> None:
     for language in ("all languages", "en", "sw"):
         assert f"{language} quality: against the people (expert), " in done.stdout
     assert "1 against the rest" in done.stdout
+    overview = done.stdout.partition("Judge or crowd?")[2].splitlines()
+    assert overview[1].split() == ["all", "en", "sw"]
+    assert overview[3].split()[0] == "quality"
+    assert len(overview[3].split()) == 4
     assert "No crowd" not in done.stdout
     assert "crowd low, people high (quality)" in done.stdout
     assert not list(folder.glob("*.csv"))
