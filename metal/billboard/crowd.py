@@ -88,7 +88,8 @@ def crowd(
       people, in points of the people's scale. underrated, overrated, and _share: outputs in the areas of `area_of`.
       undefined: reasons. people: how many people the rater is, None for others.
     crowd_answers: a row a cell: answer (judge, metric, baseline, crowd, undecided, neither, unknown; `judge only` where
-      there is no other side), its sentence, the best of either side with their _pearson, p_holm of their difference, ceiling.
+      there is no other side), its sentence, the best of either side with their _pearson, p_holm of their difference,
+      ceiling.
     crowd_comparisons: every rater that is people against every other; p two-sided by paired permutation (at least
       ENOUGH times as many as comparisons), p_holm over all comparisons of a criterion (those of all languages together
       are a family of their own).
