@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from metal.billboard.cells import ALL_LANGUAGES, Cell, cells, main_criterion
+from metal.billboard.crowd import crowd
 from metal.billboard.ensemble import GROUP as ENSEMBLES
 from metal.billboard.ensemble import (
     BoardEnsemble,
@@ -45,7 +46,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 class Board:
     """What a board shows.
 
-    tables: name -> rows, each with its signature; the columns listed in TABLES are there even without rows. main: the
+    tables: name -> rows, each with its signature; the columns listed in TABLES are there even without rows. With
+    other people or LLM judges on the board also those of metal.billboard.crowd. main: the
     criterion shown first. ensembles: by signature, everything needed to apply them. people: the reference.
     """
 
@@ -106,6 +108,8 @@ def billboard(
         rows["overrating"] += overrating_rows(rated, written)
         rows["self_preference"] += self_preference_rows(cell, of_family)
         rows["people"].append(_people(cell, dataset, settings))
+    tables = {name: _table(name, records, dataset, settings) for name, records in rows.items()}
+    tables |= _crowd(dataset, settings, found)
     if progress:
         progress(len(found), len(found))
     return Board(
@@ -114,7 +118,7 @@ def billboard(
         main,
         people_named(dataset, settings.reference),
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
-        {name: _table(name, records, dataset, settings) for name, records in rows.items()},
+        tables,
         ensembles,
         (
             *_mixed_groups(dataset, settings),
@@ -152,6 +156,14 @@ def _generators(
     ]
 
 
+def _crowd(dataset: Dataset, settings: BoardSettings, found: Sequence[Cell]) -> dict[str, pd.DataFrame]:
+    """The tables of `crowd`, for the people and judges on the board; none where there are neither."""
+    raters = {rater.name for cell in found for rater in cell.raters if rater.kind in ("human", "llm")}
+    if not raters:
+        return {}
+    return crowd(dataset, replace(settings, raters=tuple(sorted(raters)))).tables
+
+
 def _scored_all(cell: Cell, rater: str) -> bool:
     scores = cell.of(rater)
     return len(set(cell.generator[scores == scores].tolist())) == len(cell.generators)
@@ -165,6 +177,8 @@ def _people(cell: Cell, dataset: Dataset, settings: BoardSettings) -> dict[str, 
         "people": len(people_named(dataset, settings.reference)),
         "outputs": int(cell.rated.sum()),
         "criteria": cell.criteria,
+        "scale_low": cell.scale.low,
+        "scale_high": cell.scale.high,
         "one_against_others": found.value,
         "undefined": f"one_against_others: {found.reason}" if found.reason else "",
     }
@@ -213,6 +227,8 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
             n=record.get("outputs"),
         )
     table = pd.DataFrame(records)
+    empty = [str(column) for column in table if table[column].isna().all()]
+    table = table.astype(dict.fromkeys(empty, np.float64))  # undefined everywhere: still a column of numbers
     first = [column for column in TABLES[name] if column in table]
     return table[[*first, *(column for column in table if column not in first)]]
 

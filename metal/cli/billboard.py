@@ -10,6 +10,8 @@ import click
 
 from metal.cli import options
 from metal.cli.billboard_apply import apply
+from metal.cli.billboard_crowd import crowd
+from metal.cli.billboard_references import references
 from metal.cli.with_default import WithDefault
 
 
@@ -165,5 +167,5 @@ def history(dataset: Path, as_json: bool) -> None:
 
 
 billboard = WithDefault(default=board, short_help="Rank judges, people and metrics, and generators.")
-for verb in (apply, history):
+for verb in (crowd, references, apply, history):
     billboard.add_command(verb)

@@ -85,7 +85,7 @@ def crowd(
         reference, criteria, languages, raters, resamples=resamples, permutations=permutations, seed=seed
     )
     with show.progress("comparing") as advance:
-        found = run(options.load(dataset, ratings), settings, choices, progress=advance)
+        found = run(options.load_board(dataset, ratings), settings, choices, progress=advance)
     drawn = _write_figures(found, area, figures) if figures else 0
     if out:
         _write_tables(found, out, force)

@@ -87,7 +87,7 @@ def references(
     if out:
         _check_out(out, force)
     settings = BoardSettings(reference, criteria, languages, seed=seed)
-    loaded = options.load(dataset)
+    loaded = options.load_board(dataset)
     opened = list({metric.name: metric for metric in map(find_metric, metrics)}.values())
     start = time.monotonic()
     with show.progress("scoring") as advance:

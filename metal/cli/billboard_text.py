@@ -40,8 +40,8 @@ def _headline(found: Board, dataset: Dataset) -> str:
     groups = sorted({dataset.raters[name].group for name in found.people} - {""})
     people = _counted(len(found.people), "person", "people")
     return (
-        f"{dataset.card.name}, version {found.settings.version}: {_counted(len(found.raters), 'rater')} against {people}"
-        + (f" ({', '.join(groups)})" if groups else "")
+        f"{dataset.card.name}, version {found.settings.version}: "
+        f"{_counted(len(found.raters), 'rater')} against {people}" + (f" ({', '.join(groups)})" if groups else "")
     )
 
 

@@ -75,6 +75,13 @@ def load(folder: Path, runs: tuple[Path, ...] = ()) -> Dataset:
     return with_runs(load_dataset(folder), runs)
 
 
+def load_board(folder: Path, runs: tuple[Path, ...] = ()) -> Dataset:
+    """The same of a board, with what was submitted to it."""
+    from metal.cli.board_folder import open_board
+
+    return with_runs(open_board(folder).dataset, runs)
+
+
 def with_runs(dataset: Dataset, runs: tuple[Path, ...]) -> Dataset:
     """The dataset with the ratings of run folders added; of an audit's, those that it added."""
     from metal.dataset import read_toml, with_ratings
