@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 from metal.bundled import bundled
+from metal.dataset_lines import read_raters
 from metal.judges.journal import lock_run
 from tests.cli.forks import Metal, Started, environment
 from tests.cli.runs import KEY, records, snapshot, until
@@ -122,6 +123,10 @@ def test_a_judge_of_judges_toml(metal: Metal, llm_server: LlmServer, tmp_path: P
     assert (llm_server.bodies[-1]["temperature"], llm_server.bodies[-1]["seed"]) == (0.5, 3)
     assert llm_server.max_in_flight <= 2
     assert not [name for name, body in snapshot(tmp_path / "r").items() if b"canary" in body]
+    (rater,) = read_raters(tmp_path / "r")
+    tokens = [record["tokens"] for record in records(tmp_path / "r") if "text" in record]
+    dollars = sum(tokens_in * 1 + tokens_out * 2 for tokens_in, tokens_out in tokens) / 1e6
+    assert rater.about["dollars_per_thousand"] == pytest.approx(1000 * dollars / 16)
 
 
 # ---------------------------------------------------------------- kill -9
