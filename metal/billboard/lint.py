@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from metal.billboard.cells import Cell
+from metal.billboard.ensemble import GROUP
 from metal.dataset import Dataset
 from metal.errors import Undefined
 from metal.stats.correlation import pearson
@@ -27,7 +28,7 @@ def _shifted(cell: Cell) -> Iterator[str]:
     tables = {
         rater.name: cell.by_generator(scores)
         for rater, scores in zip(cell.raters, cell.scores, strict=True)
-        if rater.kind in ("metric", "llm")
+        if rater.kind in ("metric", "llm") and rater.group != GROUP
     }
     people = cell.by_generator(cell.human)
     straight = np.array([_within_generators(people, table) for table in tables.values()])

@@ -139,6 +139,8 @@ def correlations(scores: Numbers, human: Numbers, source: Codes, bootstrap: Sour
 
     All raters share the sources that are drawn. Source: Bidimensional Leaderboards, section 2.1.
     """
+    if not len(scores):
+        return []
     sums = np.stack([source_sums(mine, human, source) for mine in scores], axis=1)
     drawn = pearson_from_sums(bootstrap.totals(sums))
     return [_pearson(mine, human, drawn[:, place], len(sums)) for place, mine in enumerate(scores)]
@@ -153,6 +155,8 @@ def system_correlations(
     scores: Numbers, human: Numbers, source: Codes, system: Codes, bootstrap: SourceBootstrap
 ) -> list[Estimate]:
     """Pearson between the generators' means of people and of each rater, with its interval by source."""
+    if not len(scores):
+        return []
     sums = np.stack([system_sums(mine, human, source, system) for mine in scores], axis=1)
     drawn = system_pearson_from_sums(bootstrap.totals(sums))
     whole = [
