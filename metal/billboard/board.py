@@ -10,7 +10,7 @@ import pandas as pd
 
 from metal.billboard.cells import ALL_LANGUAGES, Cell, cells, main_criterion
 from metal.billboard.ensemble import (
-    NAME,
+    GROUP,
     BoardEnsemble,
     board_ensemble,
     ensemble_row,
@@ -117,7 +117,7 @@ def billboard(
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
         {name: _table(name, records, dataset, settings) for name, records in rows.items()},
         ensembles,
-        (*_mixed_groups(dataset, settings), *_absent(dataset, found), *lint(dataset, found), *notes),
+        (*_mixed_groups(dataset, settings), *_absent(dataset, found, settings), *lint(dataset, found), *notes),
         signature(dataset.identity, settings),
     )
 
@@ -132,7 +132,7 @@ def _generators(
 ) -> list[dict[str, Any]]:
     """Generators by people, by the best rater, by the best that scored every generator, and by the ensemble."""
     by = {"people": cell.human}
-    defined = [row for row in ranked.rows if row["rank"] and row["rater"] != NAME and row["kind"] in ("metric", "llm")]
+    defined = [row for row in ranked.rows if row["rank"] and row["group"] != GROUP and row["kind"] in ("metric", "llm")]
     everywhere = [row for row in defined if _scored_all(cell, row["rater"])]
     for row in [*defined[:1], *everywhere[:1]]:
         by[row["rater"]] = cell.of(row["rater"])
@@ -166,6 +166,7 @@ def _people(cell: Cell, dataset: Dataset, settings: BoardSettings) -> dict[str, 
 def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsemble) -> dict[str, Any]:
     """Everything needed to score other outputs with an ensemble, and to say where it comes from, as plain values."""
     place = {metric: index for index, metric in enumerate(found.candidates)}
+    about = {name: rater.about for name, rater in dataset.raters.items()}  # a group of people is not among them
     return {
         "long": signature(dataset.identity, settings, crit=found.criterion, lang=found.language or "all"),
         "board": dataset.card.name,
@@ -182,8 +183,8 @@ def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsem
                 "coefficient": float(found.ensemble.coefficients[place[metric]]),
                 "mean": float(found.ensemble.mean[place[metric]]),
                 "spread": float(found.ensemble.spread[place[metric]]),
-                "signature": str(dataset.raters[metric].about.get("signature", "")),
-                "negated": bool(dataset.raters[metric].about.get("negated", False)),
+                "signature": str(about.get(metric, {}).get("signature", "")),
+                "negated": bool(about.get(metric, {}).get("negated", False)),
             }
             for metric in found.members
         ],
@@ -222,10 +223,15 @@ def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:
     return [f"people of several groups ({named}) are the reference together; --reference group=NAME takes one"]
 
 
-def _absent(dataset: Dataset, found: list[Cell]) -> list[str]:
-    """Raters that are on no board: they scored nothing that the reference people rated."""
-    there = {name for cell in found for rater in cell.raters for name in (rater.people or (rater.name,))}
-    there |= {name for name, rater in dataset.raters.items() if "repeats" in rater.about}
-    people = {name for name, rater in dataset.raters.items() if rater.kind == "human"}
-    missing = sorted(set(dataset.raters) - there - people)
+def _absent(dataset: Dataset, found: list[Cell], settings: BoardSettings) -> list[str]:
+    """Raters that are on no board though they were to be: they scored nothing that the reference people rated."""
+    there = {rater.name for cell in found for rater in cell.raters}
+    missing = sorted(
+        name
+        for name, rater in dataset.raters.items()
+        if rater.kind != "human"
+        and name not in there
+        and "repeats" not in rater.about
+        and (not settings.raters or name in settings.raters)
+    )
     return [f"{name} scored no output and criterion that the people rated; it is not on the board" for name in missing]
