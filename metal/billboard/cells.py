@@ -56,9 +56,9 @@ class Cell:
     """One criterion x language. All scores are higher-is-better.
 
     human: (items,) mean of the reference people, NaN where nobody of them rated. scores: (raters, items), NaN where
-    there is none. outputs, source: (items,) places in the dataset; generator: (items,) codes into
-    `generators`. alone, others: (ratings,) each reference person's score and the mean of the others'. criteria: how
-    many were put together.
+    there is none. outputs, source: (items,) places in the dataset, in string order of the outputs; generator:
+    (items,) codes into `generators`. alone, others: (ratings,) each reference person's score and the mean of the
+    others'. criteria: how many were put together.
     """
 
     criterion: str
@@ -158,6 +158,7 @@ def _cells(dataset: Dataset, settings: BoardSettings) -> Iterator[Cell]:
     source = np.array([order[output.source] for output in outputs], dtype=np.int64)
     chosen = tuple(dict.fromkeys(settings.languages)) or dataset.languages
     slices = [ALL_LANGUAGES, *chosen] if len(chosen) > 1 else [*chosen]
+    by_name = np.array(sorted(range(len(outputs)), key=lambda place: outputs[place].output), dtype=np.int64)
     metric_scores = answers[everywhere].means if everywhere in answers else None
     for name in _shown(rated):
         if settings.criteria and name not in settings.criteria:
@@ -168,7 +169,8 @@ def _cells(dataset: Dataset, settings: BoardSettings) -> Iterator[Cell]:
             means[1:] = np.where(np.isnan(means[1:]), metric_scores[1:], means[1:])
         means = np.stack([_ties_restored(scores) for scores in means])
         for language in slices:
-            items = np.isin(languages, chosen) if language == ALL_LANGUAGES else languages == language
+            mine = np.isin(languages, chosen) if language == ALL_LANGUAGES else languages == language
+            items = by_name[mine[by_name]]  # tests by chance go through them: their order in the file shall not matter
             cell = _cell(name, language, scale, means, raters, items, generators, generator, source)
             if cell is not None:
                 cell = _common(cell) if settings.common else cell
@@ -189,7 +191,7 @@ def _cell(
     generator: Codes,
     source: Codes,
 ) -> Cell | None:
-    """The items of a language, with the raters who scored one that people rated; None where people rated none."""
+    """The items given (places), with the raters who scored one that people rated; None where people rated none."""
     human, scores = means[0, items], means[1:, items]
     rated = ~np.isnan(human)
     if not rated.any():
@@ -203,7 +205,7 @@ def _cell(
         human,
         scores[there],
         tuple(raters[int(place)] for place in np.flatnonzero(there)),
-        np.flatnonzero(items),
+        items,
         mine,
         source[items],
         tuple(str(generators[place]) for place in used),

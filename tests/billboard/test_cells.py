@@ -184,11 +184,12 @@ def test_on_common_outputs() -> None:
     assert same(cell.human, [NAN, 2, NAN, NAN])
     assert same(cell.of("first"), [1, 2, NAN, 4])  # generators are ranked on all they wrote
     assert same(cell.alone, [2, 2])  # people too are compared on these
+    nothing = {"A1": [1, 2, 3, 4], "first": [1, 2, 3, None], "second": [None, None, None, 4]}
+    dataset = made({"quality": nothing})
     with pytest.raises(
-        UsageError, match="--common: no output of quality was scored by all raters; the fewest by 'second'.*--raters"
+        UsageError, match=r"--common: no output of quality was scored by all raters; the fewest by 'second'.*--raters"
     ):
-        nothing = {"A1": [1, 2, 3, 4], "first": [1, 2, 3, None], "second": [None, None, None, 4]}
-        cells(made({"quality": nothing}), replace(QUICK, common=True))
+        cells(dataset, replace(QUICK, common=True))
 
 
 @pytest.mark.parametrize(
