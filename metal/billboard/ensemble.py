@@ -125,7 +125,7 @@ def board_ensemble(cell: Cell, settings: BoardSettings) -> BoardEnsemble:
         int(complete.sum()),
         len(moments.products),
         _r(scores[complete], target),
-        float(leave_one_out_correlation(moments, np.array([alpha]))[0]),
+        _r(unseen[complete], target),
         unseen,
         scores,
         tuple(without),
