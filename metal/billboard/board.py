@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from metal.billboard.cells import ALL_LANGUAGES, Cell, cells, main_criterion
+from metal.billboard.crowd import crowd
+from metal.billboard.ensemble import GROUP as ENSEMBLES
 from metal.billboard.ensemble import (
-    GROUP,
     BoardEnsemble,
     board_ensemble,
     ensemble_row,
@@ -44,7 +46,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 class Board:
     """What a board shows.
 
-    tables: name -> rows, each with its signature; the columns listed in TABLES are there even without rows. main: the
+    tables: name -> rows, each with its signature; the columns listed in TABLES are there even without rows. With
+    other people or LLM judges on the board also those of metal.billboard.crowd. main: the
     criterion shown first. ensembles: by signature, everything needed to apply them. people: the reference.
     """
 
@@ -72,7 +75,7 @@ def billboard(
     progress: called with cells done and cells in all. Raises UsageError where the people rated nothing, UnknownName
     for names that do not occur.
     """
-    found = list(cells(dataset, settings))
+    found = cells(dataset, settings)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     main = main_criterion([cell.criterion for cell in found])
     written, of_family = human_generators(dataset, settings), families(dataset, settings)
@@ -86,7 +89,7 @@ def billboard(
             ensemble = board_ensemble(cell, settings)
         except Undefined as error:
             ensemble = None
-            notes.append(f"{_where(cell)}: no ensemble ({error})")
+            notes.append((cell, f"no ensemble ({error})"))
         if ensemble:
             base = ensemble_base(dataset, ensemble, main=cell.criterion == main, languages=languages)
             record = ensemble_record(dataset, settings, ensemble)
@@ -94,9 +97,7 @@ def billboard(
             rows["ensembles"].append(ensemble_row(ensemble, mine, settings))
             rows["ensemble_members"] += member_rows(ensemble, mine)
             ensembles[mine] = {"ensemble": mine} | record
-            notes += [
-                f"{_where(cell)}: {dropped}, and is no candidate for the ensemble" for dropped in ensemble.dropped
-            ]
+            notes += [(cell, f"{dropped}, and is no candidate for the ensemble") for dropped in ensemble.dropped]
         shown = cell.with_rater(ensemble.rater, ensemble.unseen) if ensemble else cell
         ranked = ranking(shown, bootstrap, settings.permutations)
         rows["raters"] += ranked.rows
@@ -107,6 +108,8 @@ def billboard(
         rows["overrating"] += overrating_rows(rated, written)
         rows["self_preference"] += self_preference_rows(cell, of_family)
         rows["people"].append(_people(cell, dataset, settings))
+    tables = {name: _table(name, records, dataset, settings) for name, records in rows.items()}
+    tables |= _crowd(dataset, settings, found)
     if progress:
         progress(len(found), len(found))
     return Board(
@@ -115,9 +118,15 @@ def billboard(
         main,
         people_named(dataset, settings.reference),
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
-        {name: _table(name, records, dataset, settings) for name, records in rows.items()},
+        tables,
         ensembles,
-        (*_mixed_groups(dataset, settings), *_absent(dataset, found, settings), *lint(dataset, found), *notes),
+        (
+            *_mixed_groups(dataset, settings),
+            *_unlike(found),
+            *_absent(dataset, found, settings),
+            *lint(dataset, found),
+            *_noted(notes, found),
+        ),
         signature(dataset.identity, settings),
     )
 
@@ -132,17 +141,27 @@ def _generators(
 ) -> list[dict[str, Any]]:
     """Generators by people, by the best rater, by the best that scored every generator, and by the ensemble."""
     by = {"people": cell.human}
-    defined = [row for row in ranked.rows if row["rank"] and row["group"] != GROUP and row["kind"] in ("metric", "llm")]
+    defined = [
+        row for row in ranked.rows if row["rank"] and row["kind"] in ("metric", "llm") and row["group"] != ENSEMBLES
+    ]
     everywhere = [row for row in defined if _scored_all(cell, row["rater"])]
     for row in [*defined[:1], *everywhere[:1]]:
         by[row["rater"]] = cell.of(row["rater"])
     if ensemble:
-        by["ensemble"] = ensemble.scores
+        by[f"ensemble of {len(ensemble.members)}"] = ensemble.scores
     return [
         row
         for name, scores in by.items()
         for row in generator_rows(cell, name, scores, bootstrap, settings.permutations, written)
     ]
+
+
+def _crowd(dataset: Dataset, settings: BoardSettings, found: Sequence[Cell]) -> dict[str, pd.DataFrame]:
+    """The tables of `crowd`, for the people and judges on the board; none where there are neither."""
+    raters = {rater.name for cell in found for rater in cell.raters if rater.kind in ("human", "llm")}
+    if not raters:
+        return {}
+    return crowd(dataset, replace(settings, raters=tuple(sorted(raters)))).tables
 
 
 def _scored_all(cell: Cell, rater: str) -> bool:
@@ -158,6 +177,8 @@ def _people(cell: Cell, dataset: Dataset, settings: BoardSettings) -> dict[str, 
         "people": len(people_named(dataset, settings.reference)),
         "outputs": int(cell.rated.sum()),
         "criteria": cell.criteria,
+        "scale_low": cell.scale.low,
+        "scale_high": cell.scale.high,
         "one_against_others": found.value,
         "undefined": f"one_against_others: {found.reason}" if found.reason else "",
     }
@@ -207,12 +228,34 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
             n=record.get("outputs"),
         )
     table = pd.DataFrame(records)
+    empty = [str(column) for column in table if table[column].isna().all()]
+    table = table.astype(dict.fromkeys(empty, np.float64))  # undefined everywhere: still a column of numbers
     first = [column for column in TABLES[name] if column in table]
     return table[[*first, *(column for column in table if column not in first)]]
 
 
 def _where(cell: Cell) -> str:
     return cell.criterion if cell.language == ALL_LANGUAGES else f"{cell.language} {cell.criterion}"
+
+
+def _noted(notes: Sequence[tuple[Cell, str]], found: Sequence[Cell]) -> list[str]:
+    """Notes about cells, each said once with all the cells it is about."""
+    about: dict[str, list[Cell]] = {}
+    for cell, note in notes:
+        about.setdefault(note, []).append(cell)
+    return [
+        f"{'every criterion and language' if len(cells_) == len(found) > 1 else ', '.join(map(_where, cells_))}: {note}"
+        for note, cells_ in about.items()
+    ]
+
+
+def _unlike(found: Sequence[Cell]) -> list[str]:
+    """Criteria on which raters scored different outputs, so that their figures are about different ones."""
+    unlike = [cell for cell in found if len(np.unique(~np.isnan(cell.scores[:, cell.rated]), axis=0)) > 1]
+    if not unlike:
+        return []
+    where = "every criterion" if len(unlike) == len(found) else ", ".join(map(_where, unlike))
+    return [f"{where}: raters scored different outputs (see coverage); --common compares them on those all scored"]
 
 
 def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:

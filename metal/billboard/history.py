@@ -123,6 +123,8 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
         parts.append(one.facts.loc[there, list(FACTS)])
     facts = tidy_facts(concat_facts([part for part in parts if len(part)])) if any(map(len, parts)) else parts[0]
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
+    for name in ("output", "criterion", "rater"):  # what is not there any more is no category either
+        facts[name] = facts[name].cat.remove_unused_categories()
     criteria = {METRIC_SCORE.name: METRIC_SCORE} | dict(base.criteria)
     return assemble(
         base.card,

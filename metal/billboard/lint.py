@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -20,8 +21,43 @@ CLEAR = 4  # standard deviations of these
 
 def lint(dataset: Dataset, cells: Sequence[Cell]) -> Iterator[str]:
     """Problems of a board in words."""
+    yield from dict.fromkeys(problem for cell in cells for problem in _copied_raters(cell))
+    yield from dict.fromkeys(problem for cell in cells for problem in _copied_generators(cell))
     yield from dict.fromkeys(problem for cell in cells for problem in _shifted(cell))
     yield from _out_of_range(dataset)
+
+
+def _copied_raters(cell: Cell) -> Iterator[str]:
+    """Two metrics with the same score on every output that people rated: one file under two names."""
+    rated = cell.scores[:, cell.rated]
+    metrics = [place for place, rater in enumerate(cell.raters) if rater.kind == "metric"]
+    for first, second in combinations(metrics, 2):
+        if _copied(rated[first], rated[second]):
+            names = cell.raters[first].name, cell.raters[second].name
+            count = int((~np.isnan(rated[first]) & ~np.isnan(rated[second])).sum())
+            yield f"{names[0]} and {names[1]} give the same score on all {count:,} outputs that people rated"
+
+
+def _copied_generators(cell: Cell) -> Iterator[str]:
+    """A metric that scores two generators alike on every source: one generator's file under two names."""
+    for rater, scores in zip(cell.raters, cell.scores, strict=True):
+        if rater.kind != "metric":
+            continue
+        table = cell.by_generator(scores)
+        for first, second in combinations(range(len(table)), 2):
+            if _copied(table[first], table[second]):
+                names = cell.generators[first], cell.generators[second]
+                yield f"{rater.name} gives {names[0]} and {names[1]} the same score on every source"
+
+
+def _copied(one: Numbers, other: Numbers) -> bool:
+    """Whether two rows of scores are equal, where that can be no chance: LEAST_SOURCES of them, that vary."""
+    both = ~np.isnan(one) & ~np.isnan(other)
+    return bool(
+        both.sum() >= LEAST_SOURCES
+        and (one[both] == other[both]).all()
+        and len(np.unique(one[both])) > LEAST_SOURCES // 3
+    )
 
 
 def _shifted(cell: Cell) -> Iterator[str]:

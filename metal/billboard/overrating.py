@@ -11,6 +11,7 @@ from metal.billboard.cells import BoardRater, Cell
 from metal.billboard.settings import BoardSettings
 from metal.dataset import Dataset
 from metal.errors import Undefined, UnknownName
+from metal.judges.models import family
 from metal.stats.mixed_model import overrating
 from metal.stats.patterns import Codes, Numbers
 
@@ -48,7 +49,7 @@ def overrating_rows(cell: Cell, people: tuple[str, ...]) -> list[dict[str, Any]]
     if not (written & cell.rated).any():
         return []
     return [
-        _row(cell, rater, scores, ~written) | {"human_generators": " ".join(people)}
+        _row(cell, rater, scores, ~written, ("machine's", "human")) | {"human_generators": " ".join(people)}
         for rater, scores in zip(cell.raters, cell.scores, strict=True)
     ]
 
@@ -58,14 +59,23 @@ def self_preference_rows(cell: Cell, families: Mapping[str, str]) -> list[dict[s
     of_generator = np.array([families.get(name, "") for name in cell.generators])
     rows = []
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
-        family = str((rater.about or {}).get("family") or "")
-        own = (of_generator == family)[cell.generator]
-        if family and (own & cell.rated).any():
-            rows.append(_row(cell, rater, scores, own) | {"family": family})
+        mine = _family(rater)
+        own = (of_generator == mine)[cell.generator]
+        if mine and (own & cell.rated).any():
+            rows.append(_row(cell, rater, scores, own, ("own family's", "other")) | {"family": mine})
     return rows
 
 
-def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes) -> dict[str, Any]:
+def _family(rater: BoardRater) -> str:
+    """A judge's family as declared, else as its model's name tells it; empty where it has none."""
+    about = rater.about or {}
+    if about.get("family") or rater.kind != "llm":
+        return str(about.get("family") or "")
+    return family("openai", str(about.get("model") or rater.name))
+
+
+def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes, words: tuple[str, str]) -> dict[str, Any]:
+    """A rater's row; words: what outputs with and without the indicator are."""
     there = cell.rated & ~np.isnan(scores)
     row: dict[str, Any] = {
         "language": cell.language,
@@ -79,9 +89,9 @@ def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes) -> di
         "high": None,
         "undefined": "",
     }
-    for group, words in ((indicator, "of these"), (~indicator, "of the others")):
+    for group, what in zip((indicator, ~indicator), words, strict=True):
         if not (group & there).any():
-            return row | {"undefined": f"value: it scored no output {words} that people rated"}
+            return row | {"undefined": f"value: it scored no {what} output that people rated"}
     try:
         found = overrating(scores[there], cell.human[there], indicator[there], cell.source[there])
     except Undefined as error:

@@ -17,6 +17,7 @@ import click
 from metal import __version__
 from metal.cli.annotate import annotate
 from metal.cli.audit import audit
+from metal.cli.billboard import billboard
 from metal.cli.check import check
 from metal.cli.compare import compare
 from metal.cli.describe import describe
@@ -30,6 +31,7 @@ from metal.cli.prompt import prompt
 from metal.cli.report import report
 from metal.cli.sample import sample
 from metal.cli.score import score
+from metal.cli.submit import submit
 from metal.errors import MetalError
 
 
@@ -62,6 +64,8 @@ for verb in (
     score,
     metric,
     audit,
+    billboard,
+    submit,
     report,
     compare,
     export,
@@ -101,7 +105,9 @@ def _defect(error: Exception) -> NoReturn:
 
 
 def _stop(message: str, code: int) -> NoReturn:
-    one_line = " ".join(message.split())
+    from metal.cli.show import clean  # what a message quotes comes from files, and could rewrite the screen
+
+    one_line = " ".join(clean(message).split())
     if code == 130:  # one more Ctrl-C would only break into the interpreter's end
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     print(f"metal: {one_line}", file=sys.stderr)

@@ -4,6 +4,7 @@ board/history.jsonl          a line a version, only ever added to
 board/data/DIGEST/           the dataset as it was at a version
 board/submissions/0002/      outputs.jsonl, raters.jsonl, ratings.parquet of what joined with version 2, and its program
 board/ensembles.jsonl        every ensemble that was ever fitted, by its signature
+board/settings.json          what the board was last told (metal.billboard.settings); submissions are ranked by it
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from metal.billboard.history import Entry, Submission, board_at, entry_at, standing
+from metal.billboard.settings import BoardSettings
 from metal.dataset import Dataset, load_dataset
 from metal.dataset_lines import numbered_records, output_record, rater_record, read_output, read_raters
 from metal.errors import DataError
-from metal.folders import new_folder, one_writer, recover
-from metal.json_files import write_jsonl
+from metal.folders import new_file, new_folder, one_writer, recover
+from metal.json_files import read_json, write_jsonl
 from metal.ratings_files import find_ratings, read_facts, write_facts
 
 BOARD = "board"
@@ -187,3 +189,28 @@ def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
     except OSError:
         return False
     return True
+
+
+# ---------------------------------------------------------------- settings
+
+
+def keep_settings(folder: Path, settings: BoardSettings) -> None:
+    """Keep what the board was told, for submissions to be ranked by; nothing where the folder cannot be written."""
+    try:
+        with one_writer(folder), new_file(folder / BOARD / "settings.json") as partial:
+            partial.write_text(json.dumps(settings.to_dict() | {"version": 1}, indent=1) + "\n", encoding="utf-8")
+    except OSError:
+        return
+
+
+def kept_settings(folder: Path, version: int) -> BoardSettings:
+    """What the board was last told, for a version; the defaults where it was told nothing."""
+    path = folder / BOARD / "settings.json"
+    if not path.is_file():
+        return BoardSettings(version=version)
+    kept = read_json(path, "settings of a board")
+    try:
+        told: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in kept.items()}
+        return BoardSettings(**{**told, "version": version})
+    except (TypeError, AttributeError):
+        raise DataError(path, "not the settings of a board", "Remove it, and run `metal billboard` again") from None

@@ -165,4 +165,6 @@ def _report(dataset: Dataset, notes: list[str], folder: Path) -> None:
     for note in notes:
         show.say(f"  note: {note}")
     show.warn((finding.message for finding in lint(dataset)), more=f"metal check {folder}")
-    show.say(f"Next: metal audit {folder}", wrap=False)
+    # Scores of metrics have no classes to audit: they are for a board.
+    verb = "billboard" if kinds["human"] and kinds["metric"] and not kinds["llm"] else "audit"
+    show.say(f"Next: metal {verb} {folder}", wrap=False)

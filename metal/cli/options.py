@@ -70,9 +70,27 @@ more_ratings = click.argument("ratings", nargs=-1, type=click.Path(path_type=Pat
 
 def load(folder: Path, runs: tuple[Path, ...] = ()) -> Dataset:
     """The dataset with the ratings of the run folders added."""
-    from metal.dataset import load_dataset, with_ratings
+    from metal.dataset import load_dataset
 
-    loaded = load_dataset(folder)
+    return with_runs(load_dataset(folder), runs)
+
+
+def load_board(folder: Path, runs: tuple[Path, ...] = ()) -> Dataset:
+    """The same of a board, with what was submitted to it."""
+    from metal.cli.board_folder import open_board
+
+    return with_runs(open_board(folder).dataset, runs)
+
+
+def with_runs(dataset: Dataset, runs: tuple[Path, ...]) -> Dataset:
+    """The dataset with the ratings of run folders added; of an audit's, those that it added."""
+    from metal.dataset import read_toml, with_ratings
+
     for run in runs:
-        loaded = with_ratings(loaded, run)
-    return loaded
+        about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}
+        added = [run]
+        if about.get("command") in ("audit", "billboard") and isinstance(about.get("datasets"), list):
+            added = [Path(path) for path in about["datasets"][0].get("more", [])]
+        for one in added:
+            dataset = with_ratings(dataset, one)
+    return dataset

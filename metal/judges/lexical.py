@@ -13,11 +13,17 @@ linguistic_acceptability 0: empty, script < 0.5 or repetition > 0.5; 1: script <
 output_content_quality   as linguistic_acceptability, and 1 where the output is a copy (length > 0.9, overlap > 0.95)
 task_quality             0: empty or overlap < 0.2; 1: overlap < 0.5, length > 0.8 or length < 0.05; else 2
 hallucinations           1: a number that the source lacks, or overlap < 0.4; else 0
+fluency, coherence       as linguistic_acceptability, as output_content_quality
+relevance                as task_quality
+consistency              0: where hallucinations has 1; else 2
 anything else            no answer: nothing countable stands for it
+
+On an ordinal scale with other levels the lowest, middle and highest level stand for 0, 1 and 2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -56,9 +62,9 @@ def lexical_rating(output: Output, source: Source, criterion: Criterion) -> tupl
     if not source.text:
         return None, "source has no text"
     seen = measure(output.text, source.text, output.language)
-    score = float(rule(seen))
-    if score not in criterion.scale.values:
-        return None, f"rule gives {score:g}, which is not on this scale"
+    score = _on_scale(rule, rule.says(seen), criterion)
+    if score is None:
+        return None, f"rule gives {rule.says(seen)} of 0 to {rule.top}, which this scale has no level for"
     why = (
         f"overlap {seen.overlap:.2f}, length {seen.length:.2f}, repetition {seen.repetition:.2f}, "
         f"script {seen.script:.2f}" + (f", new numbers {' '.join(seen.new_numbers[:3])}" if seen.new_numbers else "")
@@ -125,9 +131,35 @@ def _hallucination(seen: Surface) -> int:
     return int(bool(seen.new_numbers) or seen.overlap < 0.4)
 
 
+def _consistent(seen: Surface) -> int:
+    return 2 - 2 * _hallucination(seen)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """says: a whole number from 0 to top."""
+
+    says: Callable[[Surface], int]
+    top: int = 2
+
+
 _RULES = {
-    "linguistic_acceptability": _wording,
-    "output_content_quality": _content,
-    "task_quality": _task,
-    "hallucinations": _hallucination,
+    "linguistic_acceptability": Rule(_wording),
+    "output_content_quality": Rule(_content),
+    "task_quality": Rule(_task),
+    "hallucinations": Rule(_hallucination, top=1),
+    "fluency": Rule(_wording),
+    "coherence": Rule(_content),
+    "relevance": Rule(_task),
+    "consistency": Rule(_consistent),
 }
+
+
+def _on_scale(rule: Rule, said: int, criterion: Criterion) -> float | None:
+    """The level that stands for what a rule says; None where the scale has none."""
+    values = criterion.scale.values
+    if len(values) == rule.top + 1 and said in values:
+        return float(said)
+    if criterion.scale.measure != "ordinal" or len(values) < rule.top + 1:
+        return None
+    return values[said * (len(values) - 1) // rule.top]

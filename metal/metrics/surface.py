@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -102,7 +103,11 @@ def _chrf(asked: Asked) -> Metric:
     settings: dict[str, Any] = dict(options)
     scorer = CHRF(word_order=words, **settings)
     summary = "F-score of rows of characters" + (" and of words" if words else "")
-    return _metric(name, summary, lambda items: [_score(scorer, item, composed) for item in items], _signature(scorer))
+    metric = _metric(
+        name, summary, lambda items: [_score(scorer, item, composed) for item in items], _signature(scorer)
+    )
+    # sacrebleu takes the reference with the highest F: asked one at a time, equal pairs of texts are scored once.
+    return replace(metric, multi_reference=False)
 
 
 def _ter(asked: Asked) -> Metric:

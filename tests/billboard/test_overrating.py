@@ -99,7 +99,7 @@ def test_human_writing_that_was_not_rated() -> None:
     board = billboard(made({"quality": {"A1": rated, "judge": unseen}}, GENERATORS, extra=MARKED), QUICK)
     found = only(board, "overrating")
     assert pd.isna(found["value"])
-    assert found["undefined"] == "value: it scored no output of the others that people rated"
+    assert found["undefined"] == "value: it scored no human output that people rated"
     assert found["outputs"] == 6
 
 

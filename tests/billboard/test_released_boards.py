@@ -92,7 +92,7 @@ def test_generators_rank_as_released(
     table = dataset.ratings[dataset.ratings["rater"] == "ensemble"]
     released: Any = table.groupby("generator", observed=True)["score"].mean().sort_values(ascending=False)
     mine = board.tables["generators"]
-    mine = mine[(mine["criterion"] == board.main) & (mine["by"] == "ensemble")]
+    mine = mine[(mine["criterion"] == board.main) & (mine["by"] == "ensemble of 3")]
     assert mine["generator"].tolist() == released.index.tolist()
     assert mine["score"].to_numpy() == pytest.approx(released.to_numpy(), abs=2e-3)
     machines = mine[~mine["generator"].str.startswith("Human")]
@@ -103,8 +103,8 @@ def test_generators_rank_as_released(
 def test_the_best_single_rater_ranks_generators_too(boards: dict[str, Board]) -> None:
     """The released ensemble has seen these generators: it is no such rater."""
     for name, by in (
-        ("wmt20-zh-en", {"people", "wmt20-comet-da", "ensemble"}),
-        ("cnndm", {"people", "gpt-4o", "wmt20-comet-da", "ensemble"}),
+        ("wmt20-zh-en", {"people", "wmt20-comet-da", "ensemble of 3"}),
+        ("cnndm", {"people", "gpt-4o", "wmt20-comet-da", "ensemble of 3"}),
     ):
         mine = boards[name].tables["generators"]
         assert set(mine.loc[mine["criterion"] == boards[name].main, "by"]) == by
@@ -120,7 +120,7 @@ def test_overrating_of_all_metrics(reference: Path, cnndm_board: Board) -> None:
         assert (mine["outputs"], mine["sources"]) == (1800, 100)
     judge = row(cnndm_board, "overrating", criterion="overall", rater="gpt-4o")  # it saw no human summary
     assert np.isnan(judge["value"])
-    assert "of the others" in judge["undefined"]
+    assert "no human output" in judge["undefined"]
 
 
 def test_crowd_against_experts(reference: Path, cnndm_board: Board) -> None:
@@ -238,15 +238,18 @@ def test_our_rule_takes_the_low_end(both: dict[str, tuple[Dataset, Any, str]], n
 
 def test_a_join_off_by_one_is_reported(zhen_apart: tuple[Dataset, Dataset], zhen: Dataset) -> None:
     shifted, _ = merge(*zhen_apart, counted_from=0)
-    (said,) = lint(shifted, cells(shifted, ZHEN))
+    (said,) = (problem for problem in lint(shifted, cells(shifted, ZHEN)) if "off by one" in problem)
     assert said.startswith("zh-en mqm: people's scores seem to be off by one source; moved ")
     assert "wmt20-comet-da" in said
-    assert list(lint(zhen, cells(zhen, ZHEN))) == []
+    assert not any("off by one" in problem for problem in lint(zhen, cells(zhen, ZHEN)))
 
 
-def test_the_right_board_has_nothing_to_report(zhen_board: Board, cnndm_board: Board) -> None:
-    assert zhen_board.warnings == ()
-    assert cnndm_board.warnings == ()
+def test_what_the_right_boards_report(zhen_board: Board, cnndm_board: Board) -> None:
+    assert zhen_board.warnings == ("chrF and chrFpp give the same score on all 16,000 outputs that people rated",)
+    assert cnndm_board.warnings == (
+        "every criterion: raters scored different outputs (see coverage); --common compares them on those all scored",
+        "wmt20-comet-da gives BanditSum and NEUSUM the same score on every source",
+    )
 
 
 def test_no_human_translation_was_scored(zhen: Dataset) -> None:

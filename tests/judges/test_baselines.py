@@ -10,7 +10,8 @@ import pytest
 from metal.dataset import Dataset
 from metal.errors import MetalError
 from metal.judges.baselines import run_baselines
-from metal.judges.lexical import measure, terms_of
+from metal.judges.lexical import lexical_rating, measure, terms_of
+from metal.records import Criterion, Level, Output, Scale, Source
 from tests.conftest import HALLUCINATIONS
 
 MakeDataset = Callable[..., Dataset]
@@ -92,6 +93,25 @@ def test_repetition_and_emptiness() -> None:
     assert measure("good good good good", "good news", "en").repetition > 0.5
     assert measure(" ... ", "good news", "en").empty
     assert terms_of("東京は Tokyo") == ["東京", "京は", "tokyo"]
+
+
+def test_lexical_uses_the_ends_and_the_middle_of_longer_scales() -> None:
+    five = Scale("ordinal", tuple(Level(float(value), str(value)) for value in range(1, 6)))
+    source = Source("s", "en", "The cat sat on the mat. " * 5)
+    said = {
+        text: [lexical_rating(Output("o", "s", "g", "en", text), source, Criterion(name, five))[0] for name in NEWS]
+        for text in ("The cat sat on the mat", "A dog ran past 3 trees", source.text)
+    }
+    assert said == {
+        "The cat sat on the mat": [5, 5, 5, 5],
+        "A dog ran past 3 trees": [5, 5, 1, 1],
+        source.text: [1, 1, 3, 5],
+    }
+    odd = Criterion("fluency", Scale("nominal", (Level(0, "a"), Level(1, "b"), Level(7, "c"))))
+    assert lexical_rating(Output("o", "s", "g", "en", "The cat"), source, odd)[0] is None
+
+
+NEWS = ("fluency", "coherence", "relevance", "consistency")
 
 
 def test_lexical_says_when_it_has_no_rule(make_dataset: MakeDataset) -> None:

@@ -65,7 +65,7 @@ def test_what_a_function_gives_beside_numbers_is_a_reason(path: Path) -> None:
         "the metric raised ValueError: no such text",
         "the metric gave none",
         "too odd",
-        "the metric gave list, no number",
+        "the metric gave list, no finite number",
         "",
     ]
     assert found[-1].score == 5

@@ -1,0 +1,83 @@
+"""What may join a board: a generator's outputs, one for each source; a metric's name. Pure checks, no files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from metal.dataset import Dataset
+from metal.errors import DataError, UsageError, nearest
+from metal.records import Output
+
+SHOWN = 3
+NAME_LENGTH = 80
+SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summary")  # columns, the first that is there
+
+
+def check_name(name: str, taken: Iterable[str], what: str) -> str:
+    """The name of something new on the board. Raises UsageError for one that is taken, empty, long or not printable."""
+    plain = name.strip()
+    if not plain or len(plain) > NAME_LENGTH or not plain.isprintable():
+        raise UsageError(f"--name {name!r}: a name is 1 to {NAME_LENGTH} printable characters on one line")
+    if plain in set(taken):
+        raise UsageError(f"{what} {plain!r} is on the board; give another --name, or withdraw it if it is a submission")
+    return plain
+
+
+def read_rows(columns: Mapping[str, Sequence[object]], where: Path) -> list[tuple[str, str]]:
+    """(source, text) of each row of a table. Raises DataError where a column is missing or a cell is no text."""
+    names = {str(name).strip().lower(): name for name in columns}
+    found = [next((names[one] for one in choices if one in names), None) for choices in (SOURCE, TEXT)]
+    if None in found:
+        listed = ", ".join(map(str, columns)) or "none"
+        raise DataError(where, f"no sources and texts (columns found: {listed})", "Each row has source and text")
+    sources, texts = (columns[str(name)] for name in found)
+    rows = []
+    for row, (source, text) in enumerate(zip(sources, texts, strict=True), 1):
+        if not isinstance(source, str | int) or not isinstance(text, str):
+            raise DataError(f"{where} row {row}", f"source {source!r}, text {text!r}", "Both are texts")
+        rows.append((str(source), text))
+    return rows
+
+
+def generator_outputs(
+    rows: Sequence[tuple[str, str]], name: str, dataset: Dataset, where: Path, *, allow_missing: bool = False
+) -> tuple[Output, ...]:
+    """The outputs of a new generator: one for each source that the board has outputs of, in the languages of the rows.
+
+    Raises DataError with all that is wrong at once: sources the board does not have, sources twice, sources without a
+    row (unless allowed), empty texts.
+    """
+    board = {output.source: output.language for output in dataset.outputs.values()}
+    board |= {name: source.language for name, source in dataset.sources.items() if name not in board}
+    counts = Counter(source for source, _ in rows)
+    extra = [source for source in counts if source not in board]
+    again = [source for source, count in counts.items() if count > 1]
+    languages = {board[source] for source in counts if source in board}
+    missing = [source for source, language in board.items() if language in languages and source not in counts]
+    empty = [source for source, text in rows if not text.strip()]
+    problems = []
+    if not rows:
+        problems.append("no outputs in it")
+    if extra:
+        near = nearest(extra[0], list(board), SHOWN).rstrip("?")
+        problems.append(f"{_counted(extra, 'extra source')} the board does not have, {near}")
+    if again:
+        problems.append(f"{_counted(again, 'duplicate source')}")
+    if missing and not allow_missing:
+        problems.append(f"{_counted(missing, 'missing source')} of {len(missing) + len(set(counts) - set(extra)):,}")
+    if empty:
+        problems.append(f"{_counted(empty, 'empty text')}")
+    if problems:
+        raise DataError(where, "; ".join(problems), "Nothing was taken in; put the file right")
+    taken = set(dataset.outputs)
+    outputs = tuple(Output(f"{source}/{name}", source, name, board[source], text) for source, text in rows)
+    if clash := [output.output for output in outputs if output.output in taken]:
+        raise UsageError(f"output {clash[0]!r} is on the board already; give another --name")
+    return outputs
+
+
+def _counted(names: Sequence[str], what: str) -> str:
+    listed = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    return f"{len(names):,} {what}{'s' if len(names) > 1 else ''} ({listed})"

@@ -1,0 +1,133 @@
+"""`metal billboard apply`: an ensemble of a board scores other outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+
+@click.command("apply", short_help="Score outputs with an ensemble of a board.")
+@click.argument("signature")
+@click.argument("outputs", type=click.Path(path_type=Path))
+@click.option(
+    "--board",
+    type=click.Path(path_type=Path),
+    help="Dataset or run folder that has the ensemble. [default: all in datasets/ and runs/]",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="CSV file to write. [default: standard output]")
+@click.option("--force", is_flag=True, help="Replace the file given with --out.")
+def apply(signature: str, outputs: Path, board: Path | None, out: Path | None, force: bool) -> None:
+    """Score OUTPUTS with the ensemble SIGNATURE, such as ensemble.cnndm+refs.AB+version.1, also an old one.
+
+    OUTPUTS is one of
+      a table (CSV, TSV, JSONL, Parquet, XLSX) with the columns output and one for each member of the ensemble, whose
+      scores are as on the board, higher is better;
+      a folder with ratings by the members: a dataset, or a run of `metal score`;
+      a table with the columns source and text, for sources of the board: the members are run, where they can be.
+
+    Prints a CSV: output, score, and the reason where there is none.
+
+    \b
+    Examples:
+      metal billboard apply ensemble.cnndm+refs.AB+version.1 runs/news-scores
+      metal billboard apply ensemble.cnndm+refs.AB+version.1 new.jsonl --board datasets/cnndm
+    """
+    from metal.billboard.apply import apply_ensemble, find_ensemble, members
+    from metal.cli import show
+    from metal.csv_cells import csv_text
+    from metal.folders import check_new_file, new_file
+
+    if out:
+        check_new_file(out, force=force)
+    record = find_ensemble(signature, _ensembles(board))
+    scores = _of_folder(outputs, members(record)) if outputs.is_dir() else _of_table(outputs, record, board)
+    found = apply_ensemble(record, scores)
+    text = csv_text(found)
+    if not out:
+        click.echo(text, nl=False)
+        return
+    with new_file(out) as partial:
+        partial.write_text(text, encoding="utf-8", newline="")
+    without = int(found["score"].isna().sum())
+    said = f"{len(found):,} outputs, mean {found['score'].mean():.4g}" + (f"; {without:,} no score" if without else "")
+    show.say(f"{record['ensemble']}: {said}; written to {out}")
+
+
+def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
+    """The ensembles of a dataset or run folder, or of all that are near."""
+    from metal.cli.board_folder import stored_ensembles
+    from metal.errors import UsageError
+    from metal.json_files import read_json
+
+    folders = [board] if board else [*sorted(Path("datasets").glob("*")), *sorted(Path("runs").glob("*"))]
+    found: list[Mapping[str, Any]] = []
+    for folder in folders:
+        found += stored_ensembles(folder)
+        if (folder / "ensembles.json").is_file():
+            found += read_json(folder / "ensembles.json", "a list of ensembles")
+    if not found:
+        where = str(board) if board else "datasets/ and runs/"
+        raise UsageError(
+            f"{where}: no ensembles there; `metal billboard DATASET` makes them, --board says where they are"
+        )
+    return found
+
+
+def _of_folder(folder: Path, names: list[str]) -> pd.DataFrame:
+    """The members' scores in a folder with ratings."""
+    from metal.ratings_files import find_ratings, read_facts
+    from metal.records import METRIC_SCORE
+
+    facts = read_facts(find_ratings(folder))
+    mine = facts[facts["rater"].isin(names) & (facts["criterion"] == METRIC_SCORE.name)]
+    wide = mine.astype({"output": object, "rater": object}).pivot(index="output", columns="rater", values="score")
+    return wide.reset_index()
+
+
+def _of_table(path: Path, record: Mapping[str, Any], board: Path | None) -> pd.DataFrame:
+    """The members' scores in a table, or computed from its texts."""
+    from metal.billboard.apply import members
+    from metal.billboard.submission import SOURCE, TEXT
+    from metal.cli.submission import member_scores
+    from metal.errors import DataError, UsageError
+    from metal.formats.table import read_frame
+
+    frame = read_frame(path, as_text=True)
+    columns = {str(name).strip() for name in frame.columns}
+    if "output" in columns and columns & set(members(record)):
+        return _as_numbers(frame, members(record), path)
+    if columns & set(SOURCE) and columns & set(TEXT):
+        if board is None or not (board / "dataset.toml").is_file():
+            raise UsageError(f"{path} has texts; to score them the board's sources are needed: --board DATASET")
+        return member_scores(board, frame, path, members(record))
+    raise DataError(
+        path,
+        f"neither scores nor texts (columns found: {', '.join(sorted(columns))})",
+        f"It has output and {', '.join(members(record))}; or source and text",
+    )
+
+
+def _as_numbers(frame: pd.DataFrame, names: list[str], path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    from metal.errors import DataError
+
+    numbers = {"output": frame["output"]}
+    for name in names:
+        if name not in frame:
+            continue
+        column: pd.Series = pd.to_numeric(frame[name], errors="coerce")
+        text = frame[name].astype(object)
+        wrong = column.isna() & text.notna() & ~text.astype(str).str.strip().str.lower().isin(["", "nan"])
+        if wrong.any():
+            at = int(wrong.to_numpy().argmax())
+            raise DataError(f"{path} row {at + 2}", f"{name} is {text.iloc[at]!r}", "Scores are numbers, or empty")
+        numbers[name] = column
+    return pd.DataFrame(numbers)

@@ -1,0 +1,276 @@
+"""How a submission is made: read, scored outside of the board's lock, and written when nobody else was faster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.billboard.history import ANONYMOUS, Entry, Submission, board_at, find_standing
+from metal.billboard.submission import check_name, generator_outputs, read_rows
+from metal.cli import show
+from metal.cli.board_folder import OpenBoard, add_entry, open_board, submission_folder
+from metal.dataset import Dataset, concat_facts
+from metal.errors import MetalError, UsageError
+from metal.folders import check_outside
+from metal.formats.table import read_frame
+from metal.isolation import Limits, isolated_metric, protections
+from metal.metrics import METRICS, Metric, find_metric
+from metal.metrics.dataset_scores import Scores, outputs_to_score, rater, score_outputs, with_metric_score
+from metal.metrics.names import read_name
+from metal.metrics.outside_scores import Table, outside_scores
+from metal.ratings import FACTS, tidy_facts
+from metal.records import Direction, Output, Rater
+
+TRIES = 20  # how often a submission is prepared anew because others joined meanwhile
+PROGRAM = "metric.py"
+NO_FACTS = pd.DataFrame(columns=list(FACTS))
+
+After = tuple[OpenBoard, list[str]]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is to join a board. make: is given the entry's place and gives the entry, or what joins with it."""
+
+    make: Callable[[Entry], Entry | Submission]
+    lines: list[str]
+    files: Mapping[str, bytes]
+
+
+def joined(folder: Path, prepare: Callable[[OpenBoard], Prepared]) -> After:
+    """Prepare a submission for the board as it is, and write it; again where others joined in between."""
+    check_outside(folder)
+    for _ in range(TRIES):
+        seen = open_board(folder)
+        if not seen.recorded:
+            raise UsageError(f"{folder} cannot be written; a submission needs that")
+        prepared = prepare(seen)
+        after = add_entry(folder, seen, prepared.make, prepared.files)
+        if after:
+            return after, prepared.lines
+    raise UsageError(f"{folder}: others keep joining; nothing was written. Run this again")
+
+
+# ---------------------------------------------------------------- a generator
+
+
+def submit_generator(
+    folder: Path, path: Path, name: str, by: str, human: bool, family: str, allow_missing: bool
+) -> After:
+    """A generator's outputs join, scored by every metric of the board that can be run here."""
+    frame = read_frame(path, as_text=True)
+    rows = read_rows({str(column): frame[column].tolist() for column in frame.columns}, path)
+    known: dict[tuple[str, str], Scores] = {}
+
+    def prepare(seen: OpenBoard) -> Prepared:
+        now = seen.dataset
+        plain = check_name(name, {output.generator for output in now.outputs.values()}, "generator")
+        outputs = generator_outputs(rows, plain, now, path, allow_missing=allow_missing)
+        said: dict[str, Any] = ({"kind": "human"} if human else {}) | ({"family": family} if family else {})
+        about = {"outputs": len(outputs)} | ({"generator": said} if said else {})
+        alone = Submission(Entry(0, "", "generator", "", plain, by or ANONYMOUS, about), outputs, (), NO_FACTS)
+        scores, lines = _scored(seen, board_at(now, [alone]), outputs, known)
+        facts = [one.facts for one in scores]
+        kept = replace(
+            alone,
+            raters=tuple(one.rater for one in scores),
+            facts=tidy_facts(concat_facts(facts)) if facts else tidy_facts(NO_FACTS),
+        )
+        return Prepared(_maker(kept), [f"{len(outputs):,} outputs", *lines], {})
+
+    return joined(folder, prepare)
+
+
+def _maker(kept: Submission) -> Callable[[Entry], Submission]:
+    """The submission with its place in the history."""
+
+    def make(place: Entry) -> Submission:
+        mine = kept.entry
+        return replace(kept, entry=replace(mine, version=place.version, at=place.at, digest=place.digest))
+
+    return make
+
+
+def _scored(
+    seen: OpenBoard, board: Dataset, outputs: Sequence[Output], known: dict[tuple[str, str], Scores]
+) -> tuple[list[Scores], list[str]]:
+    """The scores of all metrics that can be run, and in words what each came to.
+
+    known: scores by name and signature, which a second try takes from the first.
+    """
+    there = [one for one in board.raters.values() if one.kind == "metric"]
+    found: list[Scores] = []
+    lines: list[str] = []
+    silent: dict[str, list[str]] = {}
+    for place, one in enumerate(there, 1):
+        key = one.rater, str(one.about.get("signature", ""))
+        try:
+            if key not in known:
+                metric = _runnable(seen, one)
+                with show.progress(f"scoring, metric {place} of {len(there)}") as advance:
+                    known[key] = score_outputs(metric, board, outputs, name=one.rater, progress=advance)
+        except MetalError as error:
+            silent.setdefault(str(error), []).append(one.rater)
+            continue
+        found.append(known[key])
+        lines.append(f"{one.rater}: {_came_to(known[key])}")
+    lines += [f"not scored by {', '.join(names)}: {reason}" for reason, names in silent.items()]
+    return found, lines
+
+
+def _came_to(scores: Scores) -> str:
+    facts = scores.facts
+    silent = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
+    said = "".join(f"; {count:,} without score, {reason}" for reason, count in silent.most_common(3))
+    return f"{int(facts['score'].notna().sum()):,} scored, mean {facts['score'].mean():.4g}{said}"
+
+
+def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
+    """The metric behind a rater. Raises UsageError where it cannot be run here, or would give other scores."""
+    program = _program(seen, wanted.rater)
+    if program:
+        metric = isolated_metric(program[0], str(program[1].get("function", "score")), limits=_limits(program[1]))
+        return _directed(metric, wanted)
+    if not wanted.about.get("signature"):
+        raise UsageError("it is not known how it was computed")
+    if read_name(wanted.rater).name.lower() not in METRICS:
+        raise UsageError("its program is not on the board")
+    metric = find_metric(wanted.rater)
+    if metric.signature != wanted.about["signature"]:
+        raise UsageError(f"it would be computed otherwise here ({metric.signature})")
+    return metric
+
+
+def _directed(metric: Metric, wanted: Rater) -> Metric:
+    """The metric in the direction it joined with."""
+    direction: Direction = "lower" if wanted.about.get("direction") == "lower" else "higher"
+    return metric if metric.direction == direction else replace(metric, direction=direction)
+
+
+def _program(seen: OpenBoard, name: str) -> tuple[Path, Mapping[str, Any]] | None:
+    """The program of a submitted metric and what is known of it."""
+    try:
+        entry = find_standing(seen.entries, name)
+    except MetalError:
+        return None
+    path = submission_folder(seen.folder, entry.version) / PROGRAM
+    return (path, entry.about or {}) if entry.what == "metric" and path.is_file() else None
+
+
+def _limits(about: Mapping[str, Any]) -> Limits:
+    return Limits(seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096)))
+
+
+def member_scores(folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]) -> pd.DataFrame:
+    """Scores by some of the board's metrics of texts for its sources: a row an output, a column a metric.
+
+    frame: columns source and text. Raises UsageError for a metric that cannot be run here.
+    """
+    seen = open_board(folder)
+    rows = read_rows({str(column): frame[column].tolist() for column in frame.columns}, where)
+    outputs = generator_outputs(rows, where.stem, seen.dataset, where, allow_missing=True)
+    alone = Submission(Entry(0, "", "generator", "", where.stem), outputs, (), NO_FACTS)
+    board = board_at(seen.dataset, [alone])
+    table = {"output": [output.output for output in outputs]}
+    for name in names:
+        try:
+            metric = _runnable(seen, board.raters[name]) if name in board.raters else None
+        except MetalError as error:
+            raise UsageError(f"{name} cannot be run here ({error}); give its scores in a table") from None
+        if metric is None:
+            raise UsageError(f"{name} is not on the board {folder}; give its scores in a table")
+        table[name] = score_outputs(metric, board, outputs, name=name).facts["score"].tolist()
+    return pd.DataFrame(table)
+
+
+# ---------------------------------------------------------------- a metric
+
+
+def submit_metric(
+    folder: Path,
+    path: Path,
+    *,
+    name: str,
+    by: str,
+    direction: Direction | None,
+    function: str,
+    signature: str,
+    reads: tuple[Path, ...],
+    seconds: float,
+    memory: int,
+) -> After:
+    """A metric joins: its program is run on every output of the board, or its scores are read."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file; give a program (metric.py) or a table of scores")
+    limits = Limits(seconds=seconds, memory_mb=memory)
+    is_program = path.suffix == ".py"
+    if is_program and signature:
+        raise UsageError("--signature goes with a table of scores; a program's is made from its file")
+    if not is_program and (reads or function != "score"):
+        raise UsageError("--reads and --function go with a program")
+    metric = isolated_metric(path, function, readable=reads, limits=limits) if is_program else None
+    content = path.read_bytes()
+    if metric:
+        show.say("Run apart: " + "; ".join(protections(limits)))
+
+    def prepare(seen: OpenBoard) -> Prepared:
+        now = with_metric_score(seen.dataset)
+        plain = check_name(name, now.raters, "rater")
+        about: dict[str, Any] = {"file": path.name}
+        if metric:
+            hashed = metric.signature.partition("|")[2]  # without the path, which is the submitter's
+            mine = replace(metric, direction=direction or metric.direction, signature=f"{plain}|{hashed}")
+            scores, lines = _by_program(mine, now, plain)
+            about |= {"function": function, "seconds": seconds, "memory": memory}
+        else:
+            scores, lines = _by_table(path, content, now, plain, direction or "higher", signature)
+        about |= {"signature": scores.rater.about["signature"], "direction": scores.rater.about["direction"]}
+        entry = Entry(0, "", "metric", "", plain, by or ANONYMOUS, about)
+        kept = Submission(entry, (), (scores.rater,), scores.facts)
+        return Prepared(_maker(kept), [_came_to(scores), *lines], {PROGRAM: content} if metric else {})
+
+    return joined(folder, prepare)
+
+
+def _by_program(metric: Metric, dataset: Dataset, name: str) -> tuple[Scores, list[str]]:
+    outputs = outputs_to_score(dataset, [metric])
+    with show.progress("scoring") as advance:
+        scores = score_outputs(metric, dataset, outputs, name=name, progress=advance)
+    left = len(dataset.outputs) - len(outputs)
+    return scores, [f"{left:,} outputs have no text, or are not to be rated"] if left else []
+
+
+def _by_table(
+    path: Path, content: bytes, dataset: Dataset, name: str, direction: Any, signature: str
+) -> tuple[Scores, list[str]]:
+    from hashlib import blake2b
+
+    table = Table(path, read_frame(path, as_text=True), 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2)
+    digest = blake2b(content, digest_size=8).hexdigest()
+    said = f"{signature or name}|from:{path.name}|blake2b:{digest}"
+    one = rater(name, said, direction, negated=direction == "lower")
+    scores, lacking = outside_scores(table, dataset, one, list(dataset.outputs.values()))
+    return scores, [f"{len(lacking):,} outputs of the board have no score in {path.name}"] if lacking else []
+
+
+# ---------------------------------------------------------------- withdrawn
+
+
+def withdraw(folder: Path, name: str, by: str) -> After:
+    """A submission leaves the board; it stays in the history."""
+
+    def prepare(seen: OpenBoard) -> Prepared:
+        gone = find_standing(seen.entries, name)
+        about = {"was": gone.what, "version": gone.version}
+
+        def make(place: Entry) -> Entry:
+            return replace(place, what="withdrawn", name=gone.name, by=by or ANONYMOUS, about=about)
+
+        return Prepared(make, [f"it was {gone.what} {gone.name} of version {gone.version}, by {gone.by}"], {})
+
+    return joined(folder, prepare)

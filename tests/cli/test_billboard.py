@@ -1,0 +1,128 @@
+"""`metal billboard` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from metal.dataset import Card, assemble, save_dataset
+from metal.ratings import facts_from
+from metal.records import METRIC_SCORE, Output, Rater, Rating, Source
+from tests.cli.test_commands import metal, words
+from tests.conftest import TASK_QUALITY
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small dataset in two languages: three people, a metric that follows them, one that does not, a judge."""
+    made = tmp_path_factory.mktemp("billboard")
+    sources = [Source(f"{code}{at}", code) for code in ("hi", "sw") for at in range(12)]
+    outputs = [Output(f"{s.source}/{g}", s.source, g, s.language) for s in sources for g in ("a", "b", "c")]
+    ratings = []
+    for at, output in enumerate(outputs):
+        quality = (at * 7 + at // 5) % 3
+        ratings += [Rating(output.output, "task_quality", f"A{k}", (quality + (at + k == 9)) % 3) for k in range(3)]
+        ratings += [Rating(output.output, "task_quality", "gpt-x", quality if at % 4 else 2 - quality)]
+        ratings += [
+            Rating(output.output, "score", "follows", quality + math.sin(at) / 3),
+            Rating(output.output, "score", "wanders", math.sin(5 * at)),
+            Rating(output.output, "score", "constant", 1.0),
+        ]
+    raters = [Rater(f"A{k}", "human", "native") for k in range(3)] + [Rater("gpt-x", "llm", "gpt")]
+    raters += [Rater(name, "metric", "metric") for name in ("follows", "wanders", "constant")]
+    dataset = assemble(Card("small"), [TASK_QUALITY, METRIC_SCORE], sources, outputs, raters, facts_from(ratings))
+    save_dataset(dataset, made / "small")
+    return made
+
+
+def board(folder: Path, *arguments: str) -> str:
+    return metal("billboard", "small", "--bootstrap", "200", "--permutations", "200", *arguments, cwd=folder).stdout
+
+
+def test_raters_are_ranked_and_what_is_undefined_is_said(folder: Path) -> None:
+    said = board(folder, "--out", "ranked")
+    lines = said.splitlines()
+    assert all(len(line) <= 80 for line in lines if not line.startswith(("Signature", "Written", "Report")))
+    places = [next(at for at, line in enumerate(lines) if name in line) for name in ("follows", "gpt-x", "wanders")]
+    assert places == sorted(places)
+    assert "constant: pearson: constant scores" in words(said)
+    assert "One of these people against the others: r 0.9" in words(said)
+    table = pd.read_csv(folder / "ranked" / "tables" / "raters.csv", keep_default_na=False)
+    assert set(table["language"]) == {"", "hi", "sw"}
+    assert set(table.loc[table["rater"] == "constant", "pearson"]) == {""}
+    assert "r by language, task_quality" in said  # more than one language: shown without being asked
+
+
+def test_the_same_board_twice_gives_the_same_tables(folder: Path) -> None:
+    board(folder, "--out", "one")
+    board(folder, "--out", "two")
+    for file in (folder / "one" / "tables").iterdir():
+        assert file.read_bytes() == (folder / "two" / "tables" / file.name).read_bytes(), file.name
+    assert len((folder / "small" / "board" / "history.jsonl").read_text().splitlines()) == 1
+
+
+def test_an_audits_run_folder_is_taken_for_the_runs_it_added(folder: Path) -> None:
+    metal("judge", "small", "--judge", "random,majority", "--out", "baselines", cwd=folder)
+    metal("audit", "small", "baselines", "--out", "audited", "--bootstrap", "100", cwd=folder)
+    said = json.loads(board(folder, "audited", "--out", "with-audit", "--json"))
+    raters = {row["rater"]: row for row in said["raters"] if row["language"] == ""}
+    assert {"random", "majority", "gpt-x", "follows"} <= set(raters)
+    # with two languages, `majority` says in each what is most frequent in the other
+    assert raters["random"]["kind"] == "baseline"
+    alone = metal("audit", "small", "--out", "alone", "--bootstrap", "100", cwd=folder)
+    assert alone.returncode == 0
+    assert "random" not in board(folder, "alone", "--out", "with-none")
+
+
+def test_slices_can_be_asked_for(folder: Path) -> None:
+    said = board(folder, "--by", "generator", "--by", "criterion", "--out", "sliced", "-l", "hi")
+    assert "r within generators, task_quality" in said
+    assert "r by criterion" in said
+    assert "r by language" not in said  # one language
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--reference", "group=nobody"], "group of people 'nobody' is not known; did you mean"),
+        (["--raters", "follow"], "rater 'follow' is not known; did you mean 'follows'"),
+        (["-c", "fluency"], "criterion that the people rated 'fluency' is not known"),
+        (["--human", "z"], "generator 'z' is not known"),
+        (["--family", "a"], "--family 'a': write NAME=VALUE"),
+        (["--members", "robot"], "members 'robot': one of human, llm, metric, baseline"),
+        (["--at", "7"], "version 7: the board has versions 1 to 1"),
+        (["--alpha", "-1"], "alpha -1.0: use a number above 0"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], message: str) -> None:
+    done = metal("billboard", "small", "--out", "never", *arguments, cwd=folder, expect=2)
+    assert message.partition(" did you")[0] in words(done.stderr)
+    assert not (folder / "never").exists()
+
+
+@pytest.mark.reference
+def test_the_cnndm_board_of_the_readme(reference: Path, tmp_path: Path) -> None:
+    """Experts, crowd, six judges, sixteen metrics, three baselines on one board; figures as published."""
+    released = reference / "billboard" / "results" / "cnndm"
+    metal("import", "billboard", str(released), "--out", "cnndm", cwd=tmp_path)
+    metal("import", "thumb", str(reference / "thumb"), "--into", "cnndm", cwd=tmp_path)
+    systems = str(reference / "oracle" / "summeval_system_map.json")
+    summeval = str(reference / "alttest" / "summeval")
+    joined = ("--only", "llm", "--into", "cnndm", "--map-generators", systems)
+    metal("import", "alttest", summeval, *joined, cwd=tmp_path)
+    metal("judge", "cnndm", "-j", "majority,random,lexical", "--out", "baselines", cwd=tmp_path)
+    done = metal("billboard", "cnndm", "baselines", "--reference", "group=expert", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    rows = {row["rater"]: row for row in found["raters"] if row["criterion"] == "overall"}
+    kinds = [row["kind"] for row in rows.values()]
+    assert {kind: kinds.count(kind) for kind in set(kinds)} == {"llm": 6, "metric": 17, "human": 1, "baseline": 3}
+    assert rows["wmt20-comet-da"]["pearson"] == pytest.approx(0.4069, abs=1e-4)
+    assert rows["gpt-4o"]["pearson"] == pytest.approx(0.709134, abs=1e-6)
+    assert rows["crowd"]["pearson"] == pytest.approx(0.067574, abs=1e-6)
+    assert rows["majority"]["pearson"] is None
+    assert rows["gpt-4o"]["rank"] == rows["gpt-4o"]["cluster"] == 1
+    assert any("BanditSum and NEUSUM" in warning for warning in found["warnings"])
