@@ -18,13 +18,15 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
         what, value = "group", reference
     if what not in ("group", "rater"):
         raise UsageError(f"--reference {reference}: write group=NAME or rater=NAME,NAME")
+    named = [name.strip() for name in value.split(",") if name.strip()]
+    if equals and not named:
+        raise UsageError(f"--reference {reference}: nobody is named; write {what}=NAME, or leave it out for all people")
     if value and what == "group":
         groups = sorted({rater.group for rater in humans.values() if rater.group})
         if value not in groups:
             raise UnknownName("group of people", value, groups)
         return tuple(sorted(name for name, rater in humans.items() if rater.group == value))
     if value:
-        named = [name.strip() for name in value.split(",") if name.strip()]
         for name in named:
             if name not in humans:
                 raise UnknownName("person", name, sorted(humans))

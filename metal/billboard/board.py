@@ -75,7 +75,7 @@ def billboard(
     progress: called with cells done and cells in all. Raises UsageError where the people rated nothing, UnknownName
     for names that do not occur.
     """
-    found = list(cells(dataset, settings))
+    found = cells(dataset, settings)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     main = main_criterion([cell.criterion for cell in found])
     written, of_family = human_generators(dataset, settings), families(dataset, settings)
@@ -123,7 +123,7 @@ def billboard(
         (
             *_mixed_groups(dataset, settings),
             *_unlike(found),
-            *_absent(dataset, found),
+            *_absent(dataset, found, settings),
             *lint(dataset, found),
             *_noted(notes, found),
         ),
@@ -187,6 +187,7 @@ def _people(cell: Cell, dataset: Dataset, settings: BoardSettings) -> dict[str, 
 def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsemble) -> dict[str, Any]:
     """Everything needed to score other outputs with an ensemble, and to say where it comes from, as plain values."""
     place = {metric: index for index, metric in enumerate(found.candidates)}
+    about = {name: rater.about for name, rater in dataset.raters.items()}  # a group of people is not among them
     return {
         "long": signature(dataset.identity, settings, crit=found.criterion, lang=found.language or "all"),
         "board": dataset.card.name,
@@ -203,8 +204,8 @@ def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsem
                 "coefficient": float(found.ensemble.coefficients[place[metric]]),
                 "mean": float(found.ensemble.mean[place[metric]]),
                 "spread": float(found.ensemble.spread[place[metric]]),
-                "signature": str(dataset.raters[metric].about.get("signature", "")),
-                "negated": bool(dataset.raters[metric].about.get("negated", False)),
+                "signature": str(about.get(metric, {}).get("signature", "")),
+                "negated": bool(about.get(metric, {}).get("negated", False)),
             }
             for metric in found.members
         ],
@@ -265,10 +266,15 @@ def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:
     return [f"people of several groups ({named}) are the reference together; --reference group=NAME takes one"]
 
 
-def _absent(dataset: Dataset, found: list[Cell]) -> list[str]:
-    """Raters that are on no board: they scored nothing that the reference people rated."""
-    there = {name for cell in found for rater in cell.raters for name in (rater.people or (rater.name,))}
-    there |= {name for name, rater in dataset.raters.items() if "repeats" in rater.about}
-    people = {name for name, rater in dataset.raters.items() if rater.kind == "human"}
-    missing = sorted(set(dataset.raters) - there - people)
+def _absent(dataset: Dataset, found: list[Cell], settings: BoardSettings) -> list[str]:
+    """Raters that are on no board though they were to be: they scored nothing that the reference people rated."""
+    there = {rater.name for cell in found for rater in cell.raters}
+    missing = sorted(
+        name
+        for name, rater in dataset.raters.items()
+        if rater.kind != "human"
+        and name not in there
+        and "repeats" not in rater.about
+        and (not settings.raters or name in settings.raters)
+    )
     return [f"{name} scored no output and criterion that the people rated; it is not on the board" for name in missing]

@@ -5,6 +5,7 @@ People outside the reference count as one rater a group, whose score is the mean
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,8 +23,8 @@ from metal.stats.patterns import Codes, Numbers, ratio
 OVERALL = "overall"
 ALL_LANGUAGES = ""
 
-# Means of the same ratings in another order differ by less than this; equal ones have to be equal.
-_DECIMALS = 10
+# Equal scores that were computed in another order differ beyond this many digits of a rater's largest.
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class Cell:
     """One criterion x language. All scores are higher-is-better.
 
     human: (items,) mean of the reference people, NaN where nobody of them rated. scores: (raters, items), NaN where
-    there is none. outputs, source: (items,) places in the dataset; generator: (items,) codes into
-    `generators`. alone, others: (ratings,) each reference person's score and the mean of the others'. criteria: how
-    many were put together.
+    there is none. outputs, source: (items,) places in the dataset, in string order of the outputs; generator:
+    (items,) codes into `generators`. alone, others: (ratings,) each reference person's score and the mean of the
+    others'. criteria: how many were put together.
     """
 
     criterion: str
@@ -126,39 +127,57 @@ class _Answers:
         return np.asarray(ratio(self.sums, self.counts))
 
 
-def cells(dataset: Dataset, settings: BoardSettings) -> Iterator[Cell]:
+def cells(dataset: Dataset, settings: BoardSettings) -> list[Cell]:
     """The cells of a dataset: criteria in their declared order, then `overall`; all languages together, then each.
 
     `overall` is the mean of the criteria that the reference people rated, if there are several: of the scores where
     these have one scale, else of the shares of their ranges. Metrics give one score for all criteria. Raises
     UnknownName for a rater, criterion or language that does not occur, UsageError where the people rated nothing.
     """
+    found = list(_cells(dataset, settings))
+    if not found:
+        raise UsageError(
+            f"dataset {dataset.card.name}: the people to compare with rated nothing"
+            + (f" in {', '.join(settings.languages)}" if settings.languages else "")
+            + (f" on {', '.join(settings.criteria)}" if settings.criteria else "")
+        )
+    return found
+
+
+def _cells(dataset: Dataset, settings: BoardSettings) -> Iterator[Cell]:
     people = people_named(dataset, settings.reference)
     raters, row_of = _rows(dataset, settings, people)
     answers = _answers(dataset, row_of, len(raters) + 1, settings)
     everywhere = METRIC_SCORE.name
-    rated = [name for name, one in answers.items() if name != everywhere and one.counts[0].any()]
+    rated = [name for name, one in answers.items() if one.counts[0].any()]
     _check_criteria(dataset, settings, rated)
     outputs = list(dataset.outputs.values())
     languages = np.array([output.language for output in outputs])
     generators, generator = np.unique([output.generator for output in outputs], return_inverse=True)
     order = {name: place for place, name in enumerate(dataset.sources)}
     source = np.array([order[output.source] for output in outputs], dtype=np.int64)
-    chosen = settings.languages or dataset.languages
+    chosen = tuple(dict.fromkeys(settings.languages)) or dataset.languages
     slices = [ALL_LANGUAGES, *chosen] if len(chosen) > 1 else [*chosen]
+    by_name = np.array(sorted(range(len(outputs)), key=lambda place: outputs[place].output), dtype=np.int64)
     metric_scores = answers[everywhere].means if everywhere in answers else None
-    for name in _wanted(rated, settings):
-        parts = [answers[name]] if name in answers else [answers[part] for part in rated]
+    for name in _shown(rated):
+        if settings.criteria and name not in settings.criteria:
+            continue
+        parts = [answers[name]] if name in rated else [answers[part] for part in rated]
         means, scale, people_alone = _scores(parts)
         if metric_scores is not None:
             means[1:] = np.where(np.isnan(means[1:]), metric_scores[1:], means[1:])
+        means = np.stack([_ties_restored(scores) for scores in means])
         for language in slices:
-            items = np.isin(languages, chosen) if language == ALL_LANGUAGES else languages == language
+            mine = np.isin(languages, chosen) if language == ALL_LANGUAGES else languages == language
+            items = by_name[mine[by_name]]  # tests by chance go through them: their order in the file shall not matter
             cell = _cell(name, language, scale, means, raters, items, generators, generator, source)
             if cell is not None:
-                alone, others = people_alone(items)
-                cell = replace(cell, alone=alone, others=others, criteria=len(parts))
-                yield _common(cell) if settings.common else cell
+                cell = _common(cell) if settings.common else cell
+                compared = np.zeros(len(outputs), dtype=bool)
+                compared[cell.outputs[cell.rated]] = True
+                alone, others = people_alone(compared)
+                yield replace(cell, alone=alone, others=others, criteria=len(parts))
 
 
 def _cell(
@@ -172,7 +191,7 @@ def _cell(
     generator: Codes,
     source: Codes,
 ) -> Cell | None:
-    """The items of a language, with the raters who scored one that people rated; None where people rated none."""
+    """The items given (places), with the raters who scored one that people rated; None where people rated none."""
     human, scores = means[0, items], means[1:, items]
     rated = ~np.isnan(human)
     if not rated.any():
@@ -186,7 +205,7 @@ def _cell(
         human,
         scores[there],
         tuple(raters[int(place)] for place in np.flatnonzero(there)),
-        np.flatnonzero(items),
+        items,
         mine,
         source[items],
         tuple(str(generators[place]) for place in used),
@@ -281,9 +300,6 @@ def _scores(parts: Sequence[_Answers]) -> tuple[Numbers, Scale, Callable[[Codes]
     ends = [_ends(part.criterion) if len(scales) > 1 else (0.0, 1.0) for part in parts]
     scale = scales.pop() if len(scales) == 1 else Scale(0.0, 1.0)
     means = sum((part.means - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True))
-    several = (parts[0].counts > 1).any(axis=1) | (len(parts) > 1)
-    scores = np.asarray(means / len(parts))
-    scores[several] = np.round(scores[several], _DECIMALS)
 
     def alone(items: Codes) -> tuple[Numbers, Numbers]:
         width = 1 + max((int(part.person.max(initial=0)) for part in parts), default=0)
@@ -298,7 +314,15 @@ def _scores(parts: Sequence[_Answers]) -> tuple[Numbers, Scale, Callable[[Codes]
         total = np.bincount(output, own, minlength=len(items))[output]
         return own, np.asarray(ratio(total - own, people - 1))
 
-    return scores, scale, alone
+    return np.asarray(means / len(parts)), scale, alone
+
+
+def _ties_restored(scores: Numbers) -> Numbers:
+    """(items,) one rater's scores without what rounding left in their last digits, so that equal ones are equal."""
+    largest = float(np.nanmax(np.abs(scores), initial=0.0))
+    if largest < 1e-200:
+        return scores
+    return np.asarray(np.round(scores, _DIGITS - math.ceil(math.log10(largest))))
 
 
 def _ends(criterion: Criterion) -> tuple[float, float]:
@@ -321,9 +345,9 @@ def _scale(criterion: Criterion) -> Scale:
     return Scale(-high, -low) if criterion.direction == "lower" else Scale(low, high)
 
 
-def _wanted(rated: Sequence[str], settings: BoardSettings) -> list[str]:
-    names = [*rated, OVERALL] if len(rated) > 1 and OVERALL not in rated else [*rated]
-    return [name for name in names if not settings.criteria or name in settings.criteria]
+def _shown(rated: Sequence[str]) -> list[str]:
+    """The criteria that have a board."""
+    return [*rated, OVERALL] if len(rated) > 1 and OVERALL not in rated else [*rated]
 
 
 def main_criterion(criteria: Sequence[str]) -> str:
@@ -339,8 +363,8 @@ def _check_criteria(dataset: Dataset, settings: BoardSettings, rated: Sequence[s
             + " rated nothing"
         )
     for name in settings.criteria:
-        if name not in (*rated, OVERALL):
-            raise UnknownName("criterion that the people rated", name, [*rated, OVERALL])
+        if name not in _shown(rated):
+            raise UnknownName("criterion that the people rated", name, _shown(rated))
     for name in settings.languages:
         if name not in dataset.languages:
             raise UnknownName("language", name, dataset.languages)

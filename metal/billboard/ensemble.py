@@ -90,7 +90,7 @@ def people_target(scale: Scale) -> tuple[float, float]:
     if scale.high <= low:
         return 0.0, 1.0
     slope = 100 / (scale.high - low)
-    return -slope * low, slope
+    return 0.0 - slope * low, slope
 
 
 def board_ensemble(cell: Cell, settings: BoardSettings) -> BoardEnsemble:
@@ -108,6 +108,8 @@ def board_ensemble(cell: Cell, settings: BoardSettings) -> BoardEnsemble:
     moments = generator_moments(metrics, target, generator)
     alpha, intervals = _alpha(moments, settings)
     ensemble = fit_ensemble(moments, alpha)
+    if not ensemble.coefficients.any():
+        raise Undefined(f"alpha {alpha:g} leaves no metric a coefficient")
     unseen = np.full(len(cell.human), np.nan)
     unseen[complete] = leave_one_out_predictions(moments, metrics, generator, alpha)
     scores = ensemble.score(table)
@@ -123,7 +125,7 @@ def board_ensemble(cell: Cell, settings: BoardSettings) -> BoardEnsemble:
         int(complete.sum()),
         len(moments.products),
         _r(scores[complete], target),
-        float(leave_one_out_correlation(moments, np.array([alpha]))[0]),
+        _r(unseen[complete], target),
         unseen,
         scores,
         tuple(without),

@@ -8,13 +8,15 @@ from itertools import combinations
 import numpy as np
 
 from metal.billboard.cells import Cell
+from metal.billboard.ensemble import GROUP
 from metal.dataset import Dataset
-from metal.errors import Undefined
-from metal.stats.correlation import pearson
-from metal.stats.patterns import Numbers
+from metal.stats.correlation import pearson_from_sums
+from metal.stats.patterns import Codes, Numbers, mean_of_defined, ratio
 
 LEAST_SOURCES = 30  # per generator, for a shift to be more than chance
-GAIN = 0.1  # by how much every correlation must rise when people's scores are moved by one source
+GAIN = 0.1  # by how much correlations must rise in the mean when people's scores are moved by one source
+FAR = 10  # moves by 2 to this many sources show what chance gives
+CLEAR = 4  # standard deviations of these
 
 
 def lint(dataset: Dataset, cells: Sequence[Cell]) -> Iterator[str]:
@@ -59,37 +61,58 @@ def _copied(one: Numbers, other: Numbers) -> bool:
 
 
 def _shifted(cell: Cell) -> Iterator[str]:
-    """People's scores that belong to the next or the last source: ids counted from 0 here and from 1 there."""
-    tables = {
-        rater.name: cell.by_generator(scores)
-        for rater, scores in zip(cell.raters, cell.scores, strict=True)
-        if rater.kind in ("metric", "llm")
-    }
+    """People's scores that belong to the next or the last source: ids counted from 0 here and from 1 there.
+
+    Moved by one, every rater must agree better, and the raters' mean stand out from what moves by more give by chance.
+    """
+    names = [rater.name for rater in cell.raters if rater.kind in ("metric", "llm") and rater.group != GROUP]
     people = cell.by_generator(cell.human)
-    straight = np.array([_within_generators(people, table) for table in tables.values()])
-    for words, mine, theirs in (("back", np.s_[:, 1:], np.s_[:, :-1]), ("forward", np.s_[:, :-1], np.s_[:, 1:])):
-        moved = np.array([_within_generators(people[mine], table[theirs]) for table in tables.values()])
-        gain = (moved - straight)[~np.isnan(moved - straight)]
-        if len(gain) and gain.min() > 0 and gain.mean() > GAIN:
-            best = int(np.nanargmax(moved))
+    if not names or people.shape[1] < LEAST_SOURCES + FAR:
+        return
+    tables = np.stack([cell.by_generator(cell.of(name)) for name in names])
+    far = [_moved(people, tables, way * by) for by in range(2, FAR + 1) for way in (1, -1)]
+    straight = _moved(people, tables, 0)
+    for by, words in ((1, "back"), (-1, "forward")):
+        moved = _moved(people, tables, by)
+        told = ~np.isnan(np.stack([straight, moved, *far])).any(axis=0)
+        if not told.any():
+            continue
+        gain = (moved - straight)[told]
+        chance = np.array([agreement[told].mean() for agreement in far])
+        clear = moved[told].mean() > chance.mean() + CLEAR * chance.std()
+        if gain.min() > 0 and gain.mean() > GAIN and clear:
+            best = int(np.argmax(np.where(told, moved, -np.inf)))
             yield (
                 f"{cell.language or 'all languages'} {cell.criterion}: people's scores seem to be off by one source; "
-                f"moved {words} by one, every rater agrees better (within generators, {list(tables)[best]} has "
+                f"moved {words} by one, every rater agrees better (within generators, {names[best]} has "
                 f"{straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0 here and from 1 there?"
             )
 
 
-def _within_generators(people: Numbers, rater: Numbers) -> float:
-    """Mean over generators of Pearson's r over their sources; NaN where none has enough."""
-    found = []
-    for mine, theirs in zip(people, rater, strict=True):
-        if (~np.isnan(mine) & ~np.isnan(theirs)).sum() < LEAST_SOURCES:
-            continue
-        try:
-            found.append(pearson(mine, theirs))
-        except Undefined:
-            continue
-    return float(np.mean(found)) if found else float("nan")
+def _moved(people: Numbers, tables: Numbers, by: int) -> Numbers:
+    """`_within_generators` with people's scores moved back by some sources (forward where negative)."""
+    mine, theirs = max(by, 0), max(-by, 0)
+    end = people.shape[1]
+    return _within_generators(people[:, mine : end - theirs], tables[:, :, theirs : end - mine])
+
+
+def _within_generators(people: Numbers, tables: Numbers) -> Numbers:
+    """(raters,) mean over generators of Pearson's r over their sources; NaN where none has enough.
+
+    people: (generators, sources), tables: (raters, generators, sources).
+    """
+    there = ~np.isnan(people) & ~np.isnan(tables)
+    count = there.sum(axis=-1)
+    x, y = (_centred(np.where(there, values, 0.0), there) for values in (people, tables))
+    sums = [count, *(part.sum(axis=-1) for part in (x, y, x * x, y * y, x * y))]
+    found = np.where(count < LEAST_SOURCES, np.nan, pearson_from_sums(np.stack(sums, axis=-1)))
+    return mean_of_defined(list(found.T))
+
+
+def _centred(values: Numbers, there: Codes) -> Numbers:
+    """Less their mean along the last axis; 0 where there is none."""
+    mean = ratio(values.sum(axis=-1, keepdims=True), there.sum(axis=-1, keepdims=True))
+    return np.where(there, values - mean, 0.0)
 
 
 def _out_of_range(dataset: Dataset) -> Iterator[str]:

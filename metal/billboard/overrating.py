@@ -38,8 +38,9 @@ def families(dataset: Dataset, settings: BoardSettings) -> dict[str, str]:
 
 def _known(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
     """What dataset.toml says of generators."""
-    table = dataset.extra.get("generators", {})
-    return {name: about for name, about in table.items() if isinstance(about, Mapping)}
+    table = dataset.extra.get("generators")
+    named = table.items() if isinstance(table, Mapping) else ()
+    return {name: about for name, about in named if isinstance(about, Mapping)}
 
 
 def overrating_rows(cell: Cell, people: tuple[str, ...]) -> list[dict[str, Any]]:

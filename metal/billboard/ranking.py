@@ -139,20 +139,24 @@ def correlations(scores: Numbers, human: Numbers, source: Codes, bootstrap: Sour
 
     All raters share the sources that are drawn. Source: Bidimensional Leaderboards, section 2.1.
     """
+    if not len(scores):
+        return []
     sums = np.stack([source_sums(mine, human, source) for mine in scores], axis=1)
     drawn = pearson_from_sums(bootstrap.totals(sums))
-    return [_pearson(mine, human, drawn[:, place], len(sums)) for place, mine in enumerate(scores)]
-
-
-def _pearson(scores: Numbers, human: Numbers, drawn: Numbers, sources: int) -> Estimate:
-    found = estimate(lambda: pearson(scores, human), int((~np.isnan(scores) & ~np.isnan(human)).sum()))
-    return _with_interval(found, drawn, sources)
+    whole = sums.sum(axis=0)
+    found = [
+        Estimate(float(r), n=int(pairs)) if r == r else estimate(lambda mine=mine: pearson(mine, human), int(pairs))  # type: ignore[misc]
+        for mine, r, pairs in zip(scores, pearson_from_sums(whole), whole[:, 0], strict=True)
+    ]
+    return [_with_interval(one, drawn[:, place], len(sums)) for place, one in enumerate(found)]
 
 
 def system_correlations(
     scores: Numbers, human: Numbers, source: Codes, system: Codes, bootstrap: SourceBootstrap
 ) -> list[Estimate]:
     """Pearson between the generators' means of people and of each rater, with its interval by source."""
+    if not len(scores):
+        return []
     sums = np.stack([system_sums(mine, human, source, system) for mine in scores], axis=1)
     drawn = system_pearson_from_sums(bootstrap.totals(sums))
     whole = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from math import inf
+from typing import Any, get_args
 
 from metal.errors import UsageError
 from metal.records import KINDS
@@ -45,8 +46,12 @@ class BoardSettings:
             raise UsageError(f"{self.permutations} permutations: a test needs at least 100")
         if self.nonzero < 1:
             raise UsageError(f"an ensemble of {self.nonzero}: use 1 or more")
-        if self.alpha is not None and not self.alpha > 0:
+        if self.alpha is not None and not 0 < self.alpha < inf:
             raise UsageError(f"alpha {self.alpha}: use a number above 0")
+        if self.rule not in get_args(Rule):
+            raise UsageError(f"rule {self.rule!r}: one of {', '.join(get_args(Rule))}")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed}: use 0 or a positive whole number")
         for kind in self.members:
             if kind not in KINDS:
                 raise UsageError(f"members {kind!r}: one of {', '.join(KINDS)}")

@@ -20,6 +20,7 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
     parts |= {
         "ref": settings.reference or "all-people",
         "raters": "+".join(settings.raters),
+        "langs": "+".join(settings.languages) if about.get("lang") == "all" else "",
         "common": "yes" if settings.common else "",
         "members": "+".join(settings.members),
         "nonzero": settings.nonzero,

@@ -1,0 +1,1 @@
+"""The board: raters and generators on it, from small made worlds and the released boards."""

@@ -1,0 +1,183 @@
+"""The board's ensemble on made data: what it may take, when there is none, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metal.billboard.board import billboard
+from metal.billboard.cells import Scale
+from metal.billboard.ensemble import board_ensemble, people_target
+from metal.errors import Undefined
+from metal.records import Rater
+from tests.billboard.conftest import QUICK, made, one_cell, row, world
+
+TWO = replace(QUICK, nonzero=2)
+
+
+@pytest.mark.parametrize(
+    ("ends", "target"),
+    [
+        ((1, 5), (0, 20)),
+        ((-25, 0), (100, 4)),
+        ((0, 1), (0, 100)),
+        ((-1, 0), (100, 100)),
+        ((-5, -1), (125, 25)),
+        ((-10, 10), (50, 5)),
+        ((None, None), (0, 1)),
+    ],
+)
+def test_peoples_scores_go_from_0_to_100(ends: tuple[float | None, float | None], target: tuple[float, float]) -> None:
+    found = people_target(Scale(*ends))
+    assert found == target
+    assert not np.signbit(found[0])  # shown as 0, not as -0
+    if ends[1] is not None:
+        assert found[0] + found[1] * ends[1] == 100
+
+
+def test_the_best_metrics_are_its_members() -> None:
+    dataset = made(world(), ("g0", "g1", "g2", "g3"))
+    cell = one_cell(dataset)
+    found = board_ensemble(cell, TWO)
+    assert found.members == ("near", "middling")
+    assert set(found.candidates) == {"near", "middling", "far", "noise"}
+    assert (found.rows, found.generators) == (160, 4)
+    ((low, high), *_) = found.intervals
+    assert low < found.alpha < high
+    assert 0.8 < found.left_out < found.in_sample < 1
+    # A score is what the published formula says, for all outputs.
+    place = [found.candidates.index(name) for name in found.members]
+    scores = found.ensemble.intercept + sum(
+        found.ensemble.coefficients[at]
+        * (cell.of(found.candidates[at]) - found.ensemble.mean[at])
+        / found.ensemble.spread[at]
+        for at in place
+    )
+    assert found.scores == pytest.approx(scores)
+    assert [one.member for one in found.ablation] == ["near", "middling"]
+    for one in found.ablation:
+        assert one.member not in one.members
+        assert len(one.members) == 2
+        assert one.correlation < found.left_out
+
+
+def test_predictions_of_unseen_generators_have_not_seen_them() -> None:
+    """A generator whose people's scores change does not change its own predictions."""
+    scores = world()
+    before = board_ensemble(one_cell(made(scores, ("g0", "g1", "g2", "g3"))), replace(TWO, alpha=1.0))
+    people: Any = scores["quality"]
+    changed = {person: [0 if at % 4 == 2 else one for at, one in enumerate(row)] for person, row in people.items()}
+    cell = one_cell(made({**scores, "quality": changed}, ("g0", "g1", "g2", "g3")))
+    after = board_ensemble(cell, replace(TWO, alpha=1.0))
+    mine = cell.generator == 2
+    assert after.unseen[mine] == pytest.approx(before.unseen[mine], abs=1e-9)
+    assert np.abs(after.unseen[~mine] - before.unseen[~mine]).min() > 1e-3
+
+
+def test_fewer_metrics_than_wanted() -> None:
+    scores = world()
+    scores["score"] = {name: scores["score"][name] for name in ("near", "far")}
+    board = billboard(made(scores, ("g0", "g1", "g2", "g3")), QUICK)
+    assert board.warnings == ("en quality: no ensemble (2 metrics to choose 3 from; --nonzero takes fewer)",)
+    assert board.tables["ensembles"].empty
+    assert list(board.tables["ensemble_members"].columns[:3]) == ["language", "criterion", "ensemble"]
+    assert board.ensembles == {}
+
+
+def test_no_metric_at_all() -> None:
+    board = billboard(made({"quality": {"A1": [10, 20, 30, 50], "judge": [1, 3, 2, 4]}}), QUICK)
+    assert any("no ensemble (0 metrics to choose 3 from" in said for said in board.warnings)
+    assert board.tables["raters"]["rater"].tolist() == ["judge"]
+
+
+def test_one_generator() -> None:
+    scores = {"quality": {"A1": [1.0, 2, 3, 4, 6]}, "score": {"m": [1.0, 3, 2, 4, 5], "n": [2.0, 1, 4, 3, 5]}}
+    with pytest.raises(Undefined, match="fewer than two generators rated by people and by every metric"):
+        board_ensemble(one_cell(made(scores, ("g0",))), TWO)
+
+
+def test_a_constant_metric_is_never_chosen() -> None:
+    scores = world()
+    scores["score"]["constant"] = [0.1] * 160
+    found = board_ensemble(one_cell(made(scores, ("g0", "g1", "g2", "g3"))), replace(QUICK, nonzero=4))
+    assert "constant" in found.candidates
+    assert "constant" not in found.members
+    assert len(found.members) == 4
+
+
+def test_a_metric_that_scored_little_is_no_candidate() -> None:
+    scores = world()
+    scores["score"]["sparse"] = [one if at % 2 else None for at, one in enumerate(scores["score"]["near"])]
+    scores["score"]["nearly"] = [None if at < 8 else one for at, one in enumerate(scores["score"]["far"])]
+    board = billboard(made(scores, ("g0", "g1", "g2", "g3")), TWO)
+    said = "en quality: sparse scored 50% of the outputs that people rated, and is no candidate for the ensemble"
+    assert said in board.warnings
+    assert not any("nearly scored" in one for one in board.warnings)
+    found = row(board, "ensembles")
+    assert (found["candidates"], found["outputs"]) == (5, 152)  # rows that all five scored
+    assert row(board, "raters", rater="ensemble (unseen)")["outputs"] == 152
+
+
+def test_a_released_ensemble_is_no_member() -> None:
+    scores = world()
+    scores["score"]["old"] = scores["quality"]["A1"]
+    dataset = made(scores, ("g0", "g1", "g2", "g3"), raters={"old": Rater("old", "metric", "ensemble")})
+    assert "old" not in board_ensemble(one_cell(dataset), TWO).candidates
+
+
+def test_other_kinds_of_members() -> None:
+    scores = world()
+    scores["quality"]["judge"] = [float(round(one)) for one in scores["quality"]["A1"]]  # type: ignore[arg-type]
+    scores["quality"]["A3"] = scores["quality"]["A2"]
+    dataset = made(scores, ("g0", "g1", "g2", "g3"), raters={"A3": Rater("A3", "human", "crowd")})
+    settings = replace(TWO, reference="expert", members=("metric", "llm", "human"))
+    board = billboard(dataset, settings)
+    (record,) = board.ensembles.values()
+    assert {member["rater"] for member in record["members"]} == {"judge", "crowd"}
+    assert {member["signature"] for member in record["members"]} == {""}
+
+
+def test_an_alpha_that_leaves_no_member() -> None:
+    board = billboard(made(world(), ("g0", "g1", "g2", "g3")), replace(TWO, alpha=1e6))
+    assert board.warnings == ("en quality: no ensemble (alpha 1e+06 leaves no metric a coefficient)",)
+
+
+def test_alpha_by_rule_or_as_given() -> None:
+    cell = one_cell(made(world(), ("g0", "g1", "g2", "g3")))
+    low, high = board_ensemble(cell, TWO).intervals[0]
+    assert board_ensemble(cell, replace(TWO, rule="middle")).alpha == pytest.approx(np.sqrt(low * high))
+    given = board_ensemble(cell, replace(TWO, alpha=low / 2))
+    assert given.alpha == low / 2
+    assert given.intervals[0] == (low, high)
+    assert len(given.members) > 2
+
+
+def test_an_affine_change_of_a_metric_changes_no_prediction() -> None:
+    scores = world()
+    changed = {**scores, "score": {**scores["score"], "near": [5 + 300 * one for one in scores["score"]["near"]]}}  # type: ignore[operator]
+    one, other = (board_ensemble(one_cell(made(s, ("g0", "g1", "g2", "g3"))), TWO) for s in (scores, changed))
+    assert other.members == one.members
+    assert other.alpha == pytest.approx(one.alpha, rel=1e-9)
+    assert other.scores == pytest.approx(one.scores, abs=1e-8)
+    assert other.unseen == pytest.approx(one.unseen, abs=1e-8)
+
+
+def test_what_is_stored_scores_other_outputs() -> None:
+    about = {"signature": "chrF|nrefs:1", "negated": True}
+    dataset = made(world(), ("g0", "g1", "g2", "g3"), raters={"near": Rater("near", "metric", "", about)})
+    board = billboard(dataset, TWO)
+    ((name, record),) = board.ensembles.items()
+    assert name == record["ensemble"] == "ensemble.made+refs.none+version.1"
+    assert [(member["rater"], member["signature"], member["negated"]) for member in record["members"]] == [
+        ("near", "chrF|nrefs:1", True),
+        ("middling", "", False),
+    ]
+    cell = one_cell(dataset)
+    scores = record["intercept"] + sum(
+        member["coefficient"] * (cell.of(member["rater"]) - member["mean"]) / member["spread"]
+        for member in record["members"]
+    )
+    assert scores == pytest.approx(board_ensemble(cell, TWO).scores)

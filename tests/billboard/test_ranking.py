@@ -1,0 +1,262 @@
+"""Raters' agreement with people: figures worked by hand, undefined ones with their reasons, ranks and clusters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metal.billboard.board import billboard
+from metal.billboard.cells import BoardRater
+from metal.billboard.ranking import ceiling, correlations, ranking
+from metal.billboard.settings import BoardSettings
+from metal.dataset import Dataset, assemble
+from metal.ratings import tidy_facts
+from metal.records import Criterion, Rater, Scale
+from metal.stats.bootstrap import SourceBootstrap
+from tests.billboard.conftest import QUALITY, QUICK, made, one_cell, row, world
+
+FOUR = ("g0", "g1", "g2", "g3")
+FIGURES = ["pearson", "spearman", "kendall", "system_pearson", "pairwise_accuracy", "tie_epsilon", "coverage"]
+ALL_FIGURES = [*FIGURES, "pearson_low", "pearson_high", "system_pearson_low", "soft_pairwise_accuracy"]
+
+
+def ranked(dataset: Dataset, chosen: BoardSettings = QUICK) -> pd.DataFrame:
+    """A rater a row, without the ensemble."""
+    table = billboard(dataset, chosen).tables["raters"]
+    return table[table["group"] != "ensemble"].set_index("rater")
+
+
+def test_figures_by_hand() -> None:
+    people = [1, 2, 3, 4, 5, 9]
+    dataset = made({"quality": {"A1": people, "judge": [2, 2, 1, 4, 5, None], "best": people}}, ("g0", "g1", "g2"))
+    table = ranked(dataset)
+    judge = table.loc["judge"]
+    assert judge["pearson"] == pytest.approx(np.corrcoef([1, 2, 3, 4, 5], [2, 2, 1, 4, 5])[0, 1])
+    assert judge["spearman"] == pytest.approx(np.corrcoef([1, 2, 3, 4, 5], [2.5, 2.5, 1, 4, 5])[0, 1])
+    assert judge["kendall"] == pytest.approx((7 - 2) / np.sqrt(9 * 10))
+    # Means of g0: (1 + 4) / 2 by people, (2 + 4) / 2 by the judge; g2 counts where the judge scored it.
+    assert judge["system_pearson"] == pytest.approx(np.corrcoef([2.5, 3.5, 3], [3, 3.5, 1])[0, 1])
+    # Pairs on s0: (g0, g1) people 1 < 2, judge a tie; (g0, g2) and (g1, g2) wrong; on s1 (g0, g1) right.
+    assert judge["pairwise_accuracy_without_ties"] == pytest.approx((0 + 1) / 2)
+    assert judge["pairs"] == 4
+    assert (judge["outputs"], judge["asked"], judge["sources"], judge["generators"]) == (5, 6, 2, 3)
+    assert judge["coverage"] == pytest.approx(5 / 6)
+    best = table.loc["best"]
+    assert best[["pearson", "spearman", "kendall", "pairwise_accuracy"]].tolist() == pytest.approx([1, 1, 1, 1])
+    assert [best["rank"], judge["rank"]] == [1, 2]
+
+
+def test_a_constant_rater_is_undefined_never_zero() -> None:
+    dataset = made({"quality": {"A1": [1, 2, 3, 5], "judge": [1, 2, 4, 3], "flat": [3, 3, 3, 3]}})
+    flat = ranked(dataset).loc["flat"]
+    for figure in ("pearson", "spearman", "kendall", "system_pearson"):
+        assert pd.isna(flat[figure])
+        assert f"{figure}: " in flat["undefined"]
+    assert "pearson: constant scores" in flat["undefined"]
+    assert pd.isna(flat["pearson_low"])
+    assert pd.isna(flat["rank"])
+    assert pd.isna(flat["cluster"])
+    assert flat["outputs"] == 4
+    everybody = ranked(made({"quality": {"A1": [1, 2, 3, 5], "flat": [3, 3, 3, 3]}}))
+    assert pd.isna(everybody.loc["flat", "cluster"])
+
+
+def test_one_source_has_no_interval_and_one_generator_no_systems() -> None:
+    one_source = ranked(made({"quality": {"A1": [1, 2, 3, 5], "judge": [1, 2, 4, 3]}}, FOUR)).loc["judge"]
+    assert one_source["pearson"] == pytest.approx(np.corrcoef([1, 2, 3, 5], [1, 2, 4, 3])[0, 1])
+    assert pd.isna(one_source["pearson_low"])
+    assert one_source["system_pearson"] == pytest.approx(one_source["pearson"])
+    one_generator = ranked(made({"quality": {"A1": [1, 2, 3, 5], "judge": [1, 2, 4, 3]}}, ("g0",))).loc["judge"]
+    assert one_generator["pearson"] == pytest.approx(one_source["pearson"])
+    assert one_generator["pearson_low"] < one_generator["pearson"]
+    for figure in ("system_pearson", "soft_pairwise_accuracy", "pairwise_accuracy"):
+        assert pd.isna(one_generator[figure])
+        assert f"{figure}: " in one_generator["undefined"]
+
+
+def test_two_answers_and_one() -> None:
+    scores = {"A1": [1, 2, 3, 4], "two": [1, 2, None, None], "one": [1, None, None, None], "judge": [2, 1, 3, 4]}
+    table = ranked(made({"quality": scores}))
+    assert table.loc["two", "pearson"] == 1
+    assert "pearson: fewer than two pairs" in table.loc["one", "undefined"]
+    assert table.loc["one", "coverage"] == 0.25
+
+
+def test_what_a_thousand_outputs_cost() -> None:
+    other = replace(QUALITY, name="other")
+    paid = {"judge": Rater("judge", "llm", about={"dollars_per_thousand": 1.5})}
+    scores = {"A1": [1.0, 2, 3, 4], "judge": [1.0, 2, 4, 3], "free": [2.0, 1, 4, 3]}
+    board = billboard(made({"quality": scores, "other": scores}, criteria=[QUALITY, other], raters=paid), QUICK)
+    costs = board.tables["raters"].set_index(["criterion", "rater"])["cost_per_thousand"]
+    assert costs["quality", "judge"] == 1.5
+    assert costs["overall", "judge"] == 3
+    assert pd.isna(costs["overall", "free"])
+
+
+def test_equal_scores_share_a_cluster_and_clusters_follow_ranks() -> None:
+    scores = world()
+    near: Any = scores["score"]["near"]
+    scores["score"] |= {"copy": near, "stretched": [3 * one + 1 for one in near]}
+    # Holm needs small p. Without an ensemble: with one, it may be alone in the first cluster.
+    table = ranked(made(scores, FOUR), replace(QUICK, permutations=1000, nonzero=9))
+    clusters = table["cluster"].tolist()
+    assert clusters == sorted(clusters)
+    assert clusters[0] == 1
+    assert set(table.loc[["near", "copy", "stretched"], "cluster"]) == {1}
+    assert table.loc["near", "cluster"] < table.loc["far", "cluster"] <= table.loc["noise", "cluster"]
+    copies = table.loc[["copy", "near"], ALL_FIGURES]
+    assert copies.iloc[0].tolist() == copies.iloc[1].tolist()
+
+
+def test_every_pair_is_compared_once() -> None:
+    board = billboard(made(world(), FOUR), QUICK)
+    pairs = board.tables["comparisons"]
+    raters = board.tables["raters"]["rater"].tolist()
+    assert list(zip(pairs["first"], pairs["second"], strict=True)) == [
+        (first, second) for at, first in enumerate(raters) for second in raters[at + 1 :]
+    ]
+    p = pairs.set_index(["first", "second"])["p"]
+    assert p["near", "far"] == pytest.approx(1 / 101)
+    assert p.between(0, 1).all()
+
+
+def test_within_a_generator() -> None:
+    scores = {"A1": [1, 9, 2, 8, 3, 7], "judge": [1, 1, 2, 2, 3, 3]}
+    board = billboard(made({"quality": scores}), QUICK)
+    assert row(board, "within_generators", generator="g0", rater="judge")["pearson"] == pytest.approx(1)
+    assert row(board, "within_generators", generator="g1", rater="judge")["pearson"] == pytest.approx(-1)
+    assert row(board, "within_generators", generator="g1", rater="judge")["outputs"] == 3
+    half = made({"quality": {"A1": [1, 9, 2, 8], "judge": [1, None, 2, None], "other": [1, 2, 2, 1]}})
+    found = row(billboard(half, QUICK), "within_generators", generator="g1", rater="judge")
+    assert pd.isna(found["pearson"])
+    assert found["undefined"] == "pearson: fewer than two pairs"
+
+
+def test_what_a_person_reaches() -> None:
+    two = made({"quality": {"A1": [1, 2, 3, 4], "A2": [1, 2, 4, 3], "judge": [1, 2, 3, 4]}})
+    alone, others = [1, 1, 2, 2, 3, 4, 4, 3], [1, 1, 2, 2, 4, 3, 3, 4]
+    assert ceiling(one_cell(two)).value == pytest.approx(np.corrcoef(alone, others)[0, 1])
+    single = billboard(made({"quality": {"A1": [1, 2, 3, 4], "judge": [1, 2, 3, 4]}}), QUICK)
+    found = row(single, "people")
+    assert pd.isna(found["one_against_others"])
+    assert found["undefined"] == "one_against_others: fewer than two pairs"
+
+
+# ---------------------------------------------------------------- properties
+
+
+def shuffled(dataset: Dataset, seed: int, renamed: dict[str, str] | None = None) -> Dataset:
+    """The same dataset with its ratings and outputs in another order, and raters renamed."""
+    rng = np.random.default_rng(seed)
+    names = renamed or {}
+    facts = dataset.ratings[["output", "criterion", "rater", "score", "reason", "comment"]].astype(object)
+    facts = facts.iloc[rng.permutation(len(facts))].reset_index(drop=True)
+    facts["rater"] = facts["rater"].map(lambda name: names.get(name, name))
+    outputs = list(dataset.outputs.values())
+    raters = [replace(rater, rater=names.get(rater.rater, rater.rater)) for rater in dataset.raters.values()]
+    return assemble(
+        dataset.card,
+        dataset.criteria.values(),
+        dataset.sources.values(),
+        [outputs[at] for at in rng.permutation(len(outputs))],
+        [raters[at] for at in rng.permutation(len(raters))],
+        tidy_facts(facts),
+    )
+
+
+def assert_same(one: pd.DataFrame, other: pd.DataFrame, columns: list[str]) -> None:
+    left, right = one[columns].astype(float), other.loc[one.index, columns].astype(float)
+    pd.testing.assert_frame_equal(left, right, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 10_000))
+def test_the_order_of_files_does_not_matter(seed: int) -> None:
+    dataset = made(world(20, 3, seed % 7), ("g0", "g1", "g2"))
+    assert_same(ranked(dataset), ranked(shuffled(dataset, seed)), [*ALL_FIGURES, "rank", "cluster"])
+
+
+@settings(max_examples=3)
+@given(seed=st.integers(0, 10_000))
+def test_names_of_raters_do_not_matter(seed: int) -> None:
+    dataset = made(world(20, 3, seed % 7), ("g0", "g1", "g2"))
+    names = {"near": "zz", "middling": "aa", "A1": "Zoe"}
+    other = ranked(shuffled(dataset, seed, names)).rename(index={new: old for old, new in names.items()})
+    assert_same(ranked(dataset), other, [*ALL_FIGURES, "rank", "cluster"])
+
+
+@settings(max_examples=4)
+@given(kept=st.sets(st.sampled_from(["near", "middling", "far", "noise"]), min_size=1))
+def test_a_raters_figures_do_not_depend_on_the_others(kept: set[str]) -> None:
+    dataset = made(world(20, 3), ("g0", "g1", "g2"))
+    some = billboard(dataset, replace(QUICK, raters=tuple(sorted(kept)))).tables["raters"].set_index("rater")
+    assert_same(some[some["group"] != "ensemble"], ranked(dataset), ALL_FIGURES)
+
+
+@settings(max_examples=5)
+@given(scale=st.floats(1e-3, 1e3), shift=st.floats(-100, 100), seed=st.integers(0, 50))
+def test_an_affine_change_changes_no_correlation(scale: float, shift: float, seed: int) -> None:
+    scores = world(15, 3, seed)
+    near: Any = scores["score"]["near"]
+    scores["score"]["changed"] = [scale * one + shift for one in near]
+    table = ranked(made(scores, ("g0", "g1", "g2")))
+    columns = ["pearson", "spearman", "kendall", "system_pearson", "pearson_low", "pearson_high"]
+    assert table.loc["changed", columns].tolist() == pytest.approx(table.loc["near", columns].tolist(), abs=1e-7)
+
+
+def test_the_direction_of_a_criterion_mirrors() -> None:
+    scores = world(20, 3)
+    scores["quality"]["judge"] = [round(one) for one in scores["quality"]["A1"]]  # type: ignore[arg-type]
+    down = replace(QUALITY, direction="lower")
+    upward, downward = (ranked(made(scores, ("g0", "g1", "g2"), criteria=[one])) for one in (QUALITY, down))
+    columns = ["pearson", "spearman", "kendall", "system_pearson"]
+    # People and judge are turned round together; a metric stays as it is.
+    assert downward.loc["judge", columns].tolist() == pytest.approx(upward.loc["judge", columns].tolist())
+    assert downward.loc["near", columns].tolist() == pytest.approx((-upward.loc["near", columns]).tolist())
+    assert downward.loc["near", "pearson_low"] == pytest.approx(-upward.loc["near", "pearson_high"])
+    turned = Criterion("quality", Scale("interval", (), -100, 0), direction="lower")
+    negated = {name: [-one for one in row] for name, row in scores["quality"].items()}  # type: ignore[operator]
+    mirrored = ranked(made({**scores, "quality": negated}, ("g0", "g1", "g2"), criteria=[turned]))
+    assert_same(upward, mirrored, [*ALL_FIGURES, "rank", "cluster"])
+
+
+def test_intervals_cover() -> None:
+    """Outputs of a source are alike; whole sources are drawn, so that the interval knows."""
+    rng = np.random.default_rng(8)
+    bootstrap = SourceBootstrap(400)
+    sources, generators, r = 30, 4, 0.5
+    source = np.repeat(np.arange(sources), generators)
+    covered = 0
+    for _ in range(200):
+        people, rater = (
+            np.repeat(rng.normal(size=sources), generators) + rng.normal(size=len(source)) for _ in range(2)
+        )
+        (found,) = correlations((r * people + np.sqrt(1 - r**2) * rater)[None], people, source, bootstrap)
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= r <= found.high
+    assert 0.88 <= covered / 200 <= 0.99
+
+
+def test_no_rater_on_a_cell() -> None:
+    """People rated Hindi, the judge Swahili only."""
+    dataset = made({"quality": {"A1": [1, 2, 3, 4], "judge": [None, None, 2, 1]}}, language=["hi", "hi", "sw", "sw"])
+    board = billboard(dataset, QUICK)
+    assert set(board.tables["raters"]["language"]) == {"", "sw"}
+    generators = board.tables["generators"]
+    assert set(generators.loc[generators["language"] == "hi", "by"]) == {"people"}
+    assert set(board.tables["people"]["language"]) == {"", "hi", "sw"}
+
+
+def test_a_rater_that_was_added_by_hand() -> None:
+    cell = one_cell(made({"quality": {"A1": [1, 2, 3, 4], "judge": [1, 2, 3, 4]}}))
+    more = cell.with_rater(BoardRater("mine", "metric", ""), np.array([4.0, 3, 2, 1]))
+    found = ranking(more, SourceBootstrap(100), 100)
+    assert [one["rater"] for one in found.rows] == ["judge", "mine"]
+    assert found.rows[1]["pearson"] == pytest.approx(-1)
