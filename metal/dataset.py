@@ -10,6 +10,7 @@ ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jso
 from __future__ import annotations
 
 import hashlib
+import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -67,11 +68,17 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Twelve hex digits that change when a rating or an output changes, whatever the order of the rows."""
+        """Twelve hex digits that change with ratings, outputs, criteria, sources and what is known of generators.
+
+        Texts have no part in them, nor has the order of ratings and outputs.
+        """
         facts = pd.util.hash_pandas_object(self.ratings.loc[:, list(ratings.FACTS)], index=False).to_numpy()
         outputs = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])
         known = pd.util.hash_pandas_object(outputs, index=False).to_numpy() if len(outputs) else np.array([])
         whole = hashlib.sha256(np.sort(facts).tobytes() + np.sort(known).tobytes())
+        criteria = {name: criterion_record(criterion) for name, criterion in self.criteria.items()}
+        declared = [list(self.sources), criteria, self.extra.get("generators", {})]
+        whole.update(json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
         return whole.hexdigest()[:12]
 
     @property

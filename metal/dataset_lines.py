@@ -93,6 +93,8 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
         if not isinstance(record.get(name), str) or not record[name]:
             raise DataError(where, f"no {name!r}", "Each line has rater, kind and usually group")
     about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
+    if not isinstance(about.get("repeats", ""), str):
+        raise DataError(where, f"repeats is {about['repeats']!r}", "It is the name of the rater that was asked again")
     try:
         return Rater(record["rater"], record["kind"], str(record.get("group") or ""), about)
     except DataError as error:

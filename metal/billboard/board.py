@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.billboard.cells import ALL_LANGUAGES, Cell, cells, main_criterion
+from metal.billboard.cells import ALL_LANGUAGES, OVERALL, Cell, cells, main_criterion
 from metal.billboard.crowd import crowd
 from metal.billboard.ensemble import GROUP as ENSEMBLES
 from metal.billboard.ensemble import (
@@ -104,7 +104,7 @@ def billboard(
         rows["comparisons"] += comparisons(cell, ranked)
         rows["within_generators"] += within_generators(shown, bootstrap)
         rows["generators"] += _generators(cell, ranked, ensemble, bootstrap, settings, written)
-        rated = cell.with_rater(ensemble.rater, ensemble.scores) if ensemble else cell
+        rated = cell.with_rater(replace(ensemble.rater, name=_named(ensemble)), ensemble.scores) if ensemble else cell
         rows["overrating"] += overrating_rows(rated, written)
         rows["self_preference"] += self_preference_rows(cell, of_family)
         rows["people"].append(_people(cell, dataset, settings))
@@ -123,6 +123,7 @@ def billboard(
         (
             *_mixed_groups(dataset, settings),
             *_unlike(found),
+            *_without_overall(dataset, found, settings),
             *_absent(dataset, found, settings),
             *lint(dataset, found),
             *_noted(notes, found),
@@ -148,7 +149,7 @@ def _generators(
     for row in [*defined[:1], *everywhere[:1]]:
         by[row["rater"]] = cell.of(row["rater"])
     if ensemble:
-        by[f"ensemble of {len(ensemble.members)}"] = ensemble.scores
+        by[_named(ensemble)] = ensemble.scores
     return [
         row
         for name, scores in by.items()
@@ -167,6 +168,11 @@ def _crowd(dataset: Dataset, settings: BoardSettings, found: Sequence[Cell]) -> 
 def _scored_all(cell: Cell, rater: str) -> bool:
     scores = cell.of(rater)
     return len(set(cell.generator[scores == scores].tolist())) == len(cell.generators)
+
+
+def _named(ensemble: BoardEnsemble) -> str:
+    """The ensemble fitted to all generators, beside the one on the board, which has not seen those it scores."""
+    return f"ensemble of {len(ensemble.members)}"
 
 
 def _people(cell: Cell, dataset: Dataset, settings: BoardSettings) -> dict[str, Any]:
@@ -256,6 +262,17 @@ def _unlike(found: Sequence[Cell]) -> list[str]:
         return []
     where = "every criterion" if len(unlike) == len(found) else ", ".join(map(_where, unlike))
     return [f"{where}: raters scored different outputs (see coverage); --common compares them on those all scored"]
+
+
+def _without_overall(dataset: Dataset, found: Sequence[Cell], settings: BoardSettings) -> list[str]:
+    """Why there is no overall where there are several criteria."""
+    names = list(dict.fromkeys(cell.criterion for cell in found))
+    if settings.criteria or len(names) < 2 or OVERALL in names:
+        return []
+    return [
+        f"no {OVERALL}: the criteria have different scales, and not all have a range; declare range = [LOW, HIGH] in "
+        "dataset.toml"
+    ]
 
 
 def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:

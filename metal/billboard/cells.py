@@ -131,8 +131,8 @@ def cells(dataset: Dataset, settings: BoardSettings) -> list[Cell]:
     """The cells of a dataset: criteria in their declared order, then `overall`; all languages together, then each.
 
     `overall` is the mean of the criteria that the reference people rated, if there are several: of the scores where
-    these have one scale, else of the shares of their ranges. Metrics give one score for all criteria. Raises
-    UnknownName for a rater, criterion or language that does not occur, UsageError where the people rated nothing.
+    these have one scale, else of the shares of their ranges (without ranges it is left out). Metrics give one score
+    for all criteria. Raises UnknownName for a rater, criterion or language that does not occur, UsageError where the people rated nothing.
     """
     found = list(_cells(dataset, settings))
     if not found:
@@ -164,6 +164,8 @@ def _cells(dataset: Dataset, settings: BoardSettings) -> Iterator[Cell]:
         if settings.criteria and name not in settings.criteria:
             continue
         parts = [answers[name]] if name in rated else [answers[part] for part in rated]
+        if not (settings.criteria or _go_together(parts)):
+            continue
         means, scale, people_alone = _scores(parts)
         if metric_scores is not None:
             means[1:] = np.where(np.isnan(means[1:]), metric_scores[1:], means[1:])
@@ -323,6 +325,12 @@ def _ties_restored(scores: Numbers) -> Numbers:
     if largest < 1e-200:
         return scores
     return np.asarray(np.round(scores, _DIGITS - math.ceil(math.log10(largest))))
+
+
+def _go_together(parts: Sequence[_Answers]) -> bool:
+    """Whether criteria can be put together: one scale, or ranges to take shares of."""
+    scales = {_scale(part.criterion) for part in parts}
+    return len(scales) == 1 or all(scale.low is not None for scale in scales)
 
 
 def _ends(criterion: Criterion) -> tuple[float, float]:

@@ -188,7 +188,7 @@ def ensemble_row(found: BoardEnsemble, signature: str, settings: BoardSettings) 
         "language": found.language,
         "criterion": found.criterion,
         "ensemble": signature,
-        "members": " ".join(found.members),
+        "members": ", ".join(found.members),
         "intercept": found.ensemble.intercept,
         "alpha": found.alpha,
         "alpha_low": low,
@@ -220,7 +220,7 @@ def member_rows(found: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
             "spread": float(found.ensemble.spread[place[name]]),
             "pearson_unseen": found.left_out,
             "pearson_without": ablation[name].correlation,
-            "members_without": " ".join(ablation[name].members),
+            "members_without": ", ".join(ablation[name].members),
         }
         for name in found.members
     ]

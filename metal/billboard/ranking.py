@@ -28,6 +28,7 @@ from metal.stats.patterns import Codes, Numbers
 from metal.stats.rater_comparison import correlates_better, significance_clusters
 
 WITH_INTERVAL = ("pearson", "system_pearson")
+FOR_EACH = 40  # permutations, at least, for each rater that another is compared with
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked
     ]
     values = np.array([row["pearson"] for row in rows], dtype=np.float64)
     rng = np.random.default_rng([bootstrap.seed, len(human)])
-    better = correlates_better(human, scores, rng, resamples=permutations)
+    enough = max(permutations, FOR_EACH * len(rows))  # with fewer, Holm's least p of so many would be above any level
+    better = correlates_better(human, scores, rng, resamples=enough)
     try:
         clusters = significance_clusters(values, better)
     except Undefined:
@@ -95,7 +97,8 @@ def _row(
     pairs = _of_pairs(mine, own, seed, permutations)
     if rater.name == NAME:
         unlike = Estimate.undefined("each generator's scores come from another fit", outputs)
-        found["system_pearson"] = pairs["soft_pairwise_accuracy"] = unlike
+        found["system_pearson"] = pairs["soft_pairwise_accuracy"] = pairs["pairwise_accuracy"] = unlike
+        pairs |= {"tie_epsilon": None, "pairwise_accuracy_without_ties": None}
     row |= {key: value for key, value in pairs.items() if not isinstance(value, Estimate)}
     found |= {key: value for key, value in pairs.items() if isinstance(value, Estimate)}
     for name, figure in found.items():

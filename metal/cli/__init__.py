@@ -75,6 +75,8 @@ for verb in (
 
 def main() -> None:
     """Run `metal`. Exit code 0: done; 2: something the user can put right; 1: a defect; 130: interrupted."""
+    for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")  # our matrices are small: threads only wait for each other
     try:
         metal.main(prog_name="metal", standalone_mode=False)
     except click.exceptions.Abort:

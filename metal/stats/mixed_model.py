@@ -178,6 +178,8 @@ def _best_ratio(sums: _Sums) -> float:
     low, high = float(_RATIOS[max(best - 1, 0)]), float(_RATIOS[best + 1])
     if _slope(sums, low) >= 0:
         return low
+    if _slope(sums, high) <= 0:  # still falling where the list says it rises: the likelihood is flat to rounding
+        raise Undefined("nothing varies within sources")
     return float(brentq(lambda ratio: _slope(sums, ratio), low, high, xtol=1e-15, rtol=1e-13))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metal.billboard.board import billboard
 from metal.billboard.cells import OVERALL, cells, main_criterion
 from metal.billboard.settings import BoardSettings
 from metal.errors import UnknownName, UsageError
@@ -69,7 +70,9 @@ def test_overall_of_one_scale_is_the_mean_of_the_scores() -> None:
 def test_overall_needs_ranges_where_scales_differ() -> None:
     dataset = made({"five": {"A1": [5, 1], "j": [1, 2]}, "free": {"A1": [9, 2], "j": [1, 2]}}, criteria=[FIVE, FREE])
     with pytest.raises(UsageError, match="overall: free has no range, and the criteria have different scales"):
-        cells(dataset, QUICK)
+        cells(dataset, replace(QUICK, criteria=(OVERALL,)))
+    assert [cell.criterion for cell in cells(dataset, QUICK)] == ["five", "free"]  # not asked for: left out, and said
+    assert any(warning.startswith("no overall:") for warning in billboard(dataset, QUICK).warnings)
     found = cells(dataset, replace(QUICK, criteria=("free", "five")))
     assert [cell.criterion for cell in found] == ["five", "free"]
 

@@ -66,7 +66,7 @@ def test_the_ensemble_at_the_published_alpha(reference: Path, boards: dict[str, 
     members = board.tables["ensemble_members"]
     members = members[members["criterion"] == board.main].set_index("member")["coefficient"]
     assert members.to_dict() == pytest.approx(figures["coef"], abs=1e-3)
-    assert found["members"].split() == list(figures["coef"])  # the heaviest first
+    assert found["members"].split(", ") == list(figures["coef"])  # the heaviest first
     on_board = row(board, "raters", criterion=board.main, rater="ensemble (unseen)")
     assert on_board["pearson"] == pytest.approx(found["pearson_unseen"], abs=1e-12)
     assert np.isnan(on_board["system_pearson"])
