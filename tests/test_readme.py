@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -10,9 +11,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from metal.dataset import Card, assemble, load_dataset, save_dataset
+from metal.dataset import Card, Dataset, assemble, load_dataset, save_dataset
 from metal.ratings import facts_from
 from metal.records import Criterion, Output, Scale, Source
 from tests.llm_server import LlmServer
@@ -116,9 +118,51 @@ def test_commands_that_build_a_dataset(reference: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.reference
-def test_the_numbers_of_why_f1_alone_misleads(reference: Path, tmp_path: Path) -> None:
-    import pandas as pd
+def test_one_board_for_judges_people_and_metrics(reference: Path, tmp_path: Path) -> None:
+    """Experts, crowd, six judges, sixteen metrics, three baselines: the board as shown, its figures as published."""
+    for name in ("billboard", "thumb", "alttest"):
+        (tmp_path / name).symlink_to(reference / name)
+    (tmp_path / "systems.json").symlink_to(reference / "oracle" / "summeval_system_map.json")
+    *_, said = run_all("bash cnndm", tmp_path)
+    (shown,) = blocks("text board")
+    assert shown in said
+    assert "BanditSum and NEUSUM the same score" in " ".join(said.split())
+    raters = pd.read_csv(tmp_path / "runs" / "cnndm-board" / "tables" / "raters.csv").query("criterion == 'overall'")
+    raters = raters.set_index("rater")
+    assert raters["kind"].value_counts().to_dict() == {"metric": 17, "llm": 6, "baseline": 3, "human": 1}
+    assert raters.loc["wmt20-comet-da", "pearson"] == pytest.approx(0.4069, abs=1e-4)
+    assert raters.loc["gpt-4o", "pearson"] == pytest.approx(0.709134, abs=1e-6)
+    assert raters.loc["crowd", "pearson"] == pytest.approx(0.067574, abs=1e-6)
+    assert raters.loc["majority", ["pearson", "rank"]].isna().all()
+    assert "Judge: gpt-4o 0.71" in run_all("bash questions", tmp_path)[0]
+    _make_submissions(tmp_path, load_dataset(tmp_path / "datasets" / "cnndm"))
+    generator, metric, history, then = run_all("bash submit", tmp_path)
+    assert "100 outputs" in generator
+    assert "overall: r " in metric
+    assert [line.split()[1] for line in history.splitlines() if line[:1].isdigit()] == ["data", "generator", "metric"]
+    assert "version 1:" in then
+    assert "my-metric" not in then
 
+
+def _make_submissions(folder: Path, dataset: Dataset) -> None:
+    rows = [{"source": name, "text": source.text[:200]} for name, source in dataset.sources.items()]
+    (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "metric.py").write_text("def score(output, *, source):\n    return len(set(output) & set(source))\n")
+
+
+@pytest.mark.reference
+def test_the_board_of_translations(reference: Path, tmp_path: Path) -> None:
+    for name in ("billboard", "mqm"):
+        (tmp_path / name).symlink_to(reference / name)
+    run_all("bash zh-en", tmp_path)
+    tables = tmp_path / "runs" / "wmt20-zh-en-board" / "tables"
+    raters = pd.read_csv(tables / "raters.csv").set_index("rater")
+    assert raters.loc["wmt20-comet-da", ["pearson", "outputs"]].tolist() == pytest.approx([0.5513, 16000], abs=1e-4)
+    assert pd.read_csv(tables / "ensembles.csv")["pearson_unseen"].tolist() == pytest.approx([0.605], abs=1e-3)
+
+
+@pytest.mark.reference
+def test_the_numbers_of_why_f1_alone_misleads(reference: Path, tmp_path: Path) -> None:
     (tmp_path / "pariksha").symlink_to(reference / "pariksha")
     run_all("bash pariksha", tmp_path)
     tables = tmp_path / "runs" / "pariksha" / "tables"

@@ -132,7 +132,8 @@ def cells(dataset: Dataset, settings: BoardSettings) -> list[Cell]:
 
     `overall` is the mean of the criteria that the reference people rated, if there are several: of the scores where
     these have one scale, else of the shares of their ranges (without ranges it is left out). Metrics give one score
-    for all criteria. Raises UnknownName for a rater, criterion or language that does not occur, UsageError where the people rated nothing.
+    for all criteria. Raises UnknownName for a rater, criterion or language that does not occur, UsageError where the
+    people rated nothing.
     """
     found = list(_cells(dataset, settings))
     if not found:

@@ -102,27 +102,3 @@ def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], mes
     done = metal("billboard", "small", "--out", "never", *arguments, cwd=folder, expect=2)
     assert message.partition(" did you")[0] in words(done.stderr)
     assert not (folder / "never").exists()
-
-
-@pytest.mark.reference
-def test_the_cnndm_board_of_the_readme(reference: Path, tmp_path: Path) -> None:
-    """Experts, crowd, six judges, sixteen metrics, three baselines on one board; figures as published."""
-    released = reference / "billboard" / "results" / "cnndm"
-    metal("import", "billboard", str(released), "--out", "cnndm", cwd=tmp_path)
-    metal("import", "thumb", str(reference / "thumb"), "--into", "cnndm", cwd=tmp_path)
-    systems = str(reference / "oracle" / "summeval_system_map.json")
-    summeval = str(reference / "alttest" / "summeval")
-    joined = ("--only", "llm", "--into", "cnndm", "--map-generators", systems)
-    metal("import", "alttest", summeval, *joined, cwd=tmp_path)
-    metal("judge", "cnndm", "-j", "majority,random,lexical", "--out", "baselines", cwd=tmp_path)
-    done = metal("billboard", "cnndm", "baselines", "--reference", "group=expert", "--json", cwd=tmp_path)
-    found = json.loads(done.stdout)
-    rows = {row["rater"]: row for row in found["raters"] if row["criterion"] == "overall"}
-    kinds = [row["kind"] for row in rows.values()]
-    assert {kind: kinds.count(kind) for kind in set(kinds)} == {"llm": 6, "metric": 17, "human": 1, "baseline": 3}
-    assert rows["wmt20-comet-da"]["pearson"] == pytest.approx(0.4069, abs=1e-4)
-    assert rows["gpt-4o"]["pearson"] == pytest.approx(0.709134, abs=1e-6)
-    assert rows["crowd"]["pearson"] == pytest.approx(0.067574, abs=1e-6)
-    assert rows["majority"]["pearson"] is None
-    assert rows["gpt-4o"]["rank"] == rows["gpt-4o"]["cluster"] == 1
-    assert any("BanditSum and NEUSUM" in warning for warning in found["warnings"])
