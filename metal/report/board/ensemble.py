@@ -12,15 +12,15 @@ from metal.report.charts.intervals import Mark, Row, interval_dots
 from metal.report.text import MINUS, figure, known, listed, name, within
 from metal.report.view import Cell, Chart, TableView
 
-LOOKS = {"without": (0, "a new ensemble of the other metrics")}
+LOOKS = {"without": (0, "without this member: a new ensemble of the rest")}
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The main ensemble in words. command: how to apply it to outputs in a file."""
+    """The main ensemble in words. formula: its terms; command: how to apply it to outputs in a file."""
 
     signature: str
-    formula: str
+    formula: tuple[str, ...]
     target: str
     alpha: str
     worth: str
@@ -47,23 +47,23 @@ def _members(run: BoardRun) -> list[dict[str, Any]]:
     return run.records("ensemble_members", criterion=run.main, language=run.language)
 
 
-def _formula(row: dict[str, Any], members: list[dict[str, Any]]) -> str:
-    words = score(row["intercept"])
+def _formula(row: dict[str, Any], members: list[dict[str, Any]]) -> tuple[str, ...]:
+    terms = [score(row["intercept"])]
     for one in members:
         sign = MINUS if one["coefficient"] < 0 else "+"
         centre = f"{MINUS if one['mean'] >= 0 else '+'} {score(abs(one['mean']))}"
-        words += (
-            f" {sign} {score(abs(one['coefficient']))} × ({within(one['member'])} {centre}) / {score(one['spread'])}"
+        terms.append(
+            f"{sign} {score(abs(one['coefficient']))} × ({within(one['member'])} {centre}) / {score(one['spread'])}"
         )
-    return words
+    return tuple(terms)
 
 
 def _target(row: dict[str, Any]) -> str:
     offset, slope = row["target_offset"], row["target_slope"]
     if not known(slope) or (slope == 1 and not offset):
-        return "It predicts the mean score of the people as it is."
+        return "The mean score of the people as it is."
     start = f"{score(offset)} + " if offset else ""
-    return f"It predicts the mean score of the people on 0 to 100 ({start}{score(slope)} × score)."
+    return f"The mean score of the people on 0 to 100 ({start}{score(slope)} × their score)."
 
 
 def _alpha(row: dict[str, Any]) -> str:
@@ -113,10 +113,18 @@ def member_table(run: BoardRun) -> TableView | None:
         "ensemble_members",
         run.signature("ensemble_members"),
         notes=(
+            *_negated(run, str(members[0]["ensemble"])),
             "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on unseen generators "
             "of a new ensemble of the remaining metrics; above the ensemble's own r, the member did harm there.",
         ),
     )
+
+
+def _negated(run: BoardRun, signature: str) -> list[str]:
+    """Members of which lower is better."""
+    record = next((one for one in run.ensembles if one["ensemble"] == signature), {})
+    turned = [within(one.get("rater")) for one in record.get("members", []) if one.get("negated")]
+    return [f"Lower is better by {listed(turned)}: in the formula stand negated scores."] if turned else []
 
 
 def ablation_chart(run: BoardRun) -> Chart | None:
@@ -125,16 +133,16 @@ def ablation_chart(run: BoardRun) -> Chart | None:
     if not members:
         return None
     whole = members[0]["pearson_unseen"]
-    rows = [Row(f"without {one['member']}", _number(one["pearson_without"]), look="without") for one in members]
+    rows = [Row(one["member"], _number(one["pearson_without"]), look="without") for one in members]
     marks = [Mark(_number(whole), "with all members")]
     title = f"The ensemble without each member: {run.where(run.main, run.language)}"
-    told = "; ".join(f"{within(row.label)} {figure(row.value)}" for row in rows)
+    told = "; ".join(f"without {within(row.label)} {figure(row.value)}" for row in rows)
     numbers = TableView(
         "ablation_numbers",
         title,
-        ("", "r on unseen generators"),
+        ("without", "r on unseen generators"),
         (
-            (Cell("with all members"), Cell(figure(whole))),
+            (Cell("none"), Cell(figure(whole))),
             *((Cell(name(row.label)), Cell(figure(row.value))) for row in rows),
         ),
         "ensemble_members",

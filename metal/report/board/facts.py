@@ -13,7 +13,6 @@ from metal.report.board.run import KINDS, BoardRun, spoken
 from metal.report.summary import Line
 from metal.report.text import figure, interval, known, listed, p_value, plural, within
 
-MOST_NAMED = 4
 FEW_SOURCES = 30
 
 
@@ -33,7 +32,7 @@ def facts(run: BoardRun) -> list[Line]:
 
 def _ranked(run: BoardRun) -> str:
     kinds = Counter(run.kinds.values())
-    named = {"human": ("group of other people", "groups of other people"), "llm": ("LLM judge", "LLM judges")}
+    named = {"human": ("other group of people", "other groups of people"), "llm": ("LLM judge", "LLM judges")}
     raters = listed([plural(kinds[kind], *named.get(kind, (words,))) for kind, words in KINDS.items() if kinds[kind]])
     groups = sorted({run.raters[name].group for name in run.people if name in run.raters} - {""})
     by = f" ({listed([within(group) for group in groups])})" if groups else ""
@@ -58,24 +57,19 @@ def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     if not rows:
         return "Nobody: no rater's correlation with people is defined here; the reasons stand under the table."
     best = rows[0]
-    words = f"{within(best['rater'])} ({run.kind(best['rater'])}): {_told(best)} over {int(best['outputs']):,} outputs"
+    kind = "" if run.kinds[best["rater"]] == "ensemble" else f" ({run.kind(best['rater'])})"
+    words = f"{within(best['rater'])}{kind}: {_told(best)} over {int(best['outputs']):,} outputs"
     if len(rows) == 1:
         return f"{words}. There is no other rater to compare it with."
     second = rows[1]
     versus = f"{within(second['rater'])} ({figure(second['pearson'])})"
-    alike = [row for row in rows[1:] if row["cluster"] == best["cluster"]]
-    if not alike:
+    if second["cluster"] != best["cluster"]:
         words += f", significantly better than the next, {versus}, and all that follow."
     else:
-        p = _p(run, best["rater"], second["rater"])
-        others = listed([within(row["rater"]) for row in alike[:MOST_NAMED]])
-        more = f" and {len(alike) - MOST_NAMED} more" if len(alike) > MOST_NAMED else ""
+        alike = sum(row["cluster"] == best["cluster"] for row in rows)
         words += (
-            f". It is not shown to be better than the next, {versus}{f', p {p_value(p)} before correction' if p else ''}"
-            f": they are of one cluster, with {others}{more}."
-            if len(alike) > 1
-            else f". It is not shown to be better than the next, {versus}"
-            f"{f', p {p_value(p)} before correction' if p else ''}: the two are one cluster."
+            f". It is not shown to be better than the next, {versus}{_tested(run, best, second)}: "
+            f"{'the two are' if alike == 2 else f'the first {alike} are'} one cluster."
         )
     return words + _best_single(run, rows)
 
@@ -88,10 +82,12 @@ def _best_single(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     return f" The best that is no ensemble is {within(single['rater'])}, {_told(single)}." if single else ""
 
 
-def _p(run: BoardRun, first: str, second: str) -> float | None:
-    for row in run.records("comparisons", criterion=run.main, language=run.language, first=first, second=second):
-        return float(row["p"]) if known(row["p"]) else None
-    return None
+def _tested(run: BoardRun, first: dict[str, Any], second: dict[str, Any]) -> str:
+    """The p-value of two raters of the main ranking, the better one first."""
+    pair = {"first": first["rater"], "second": second["rater"]}
+    for row in run.records("comparisons", criterion=run.main, language=run.language, **pair):
+        return f", p {p_value(row['p'])} before correction" if known(row["p"]) else ""
+    return ""
 
 
 def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
@@ -102,6 +98,7 @@ def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
             for row in run.records("people", criterion=run.main, language=run.language)
             for _, reason in parts(row["undefined"])
         ]
+        why = ["there is one person only"] if len(run.people) == 1 else why
         because = f" ({why[0]})" if why else ""
         return f"What one person reaches against the others cannot be said{because}: how good r can get is not known."
     words = f"One of the people against the mean of the others reaches r {figure(ceiling)}"
@@ -133,8 +130,7 @@ def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     apart = first["cluster"] != second["cluster"]
     verdict = ("better" if ahead else "worse") if apart else "not shown to differ"
     than = "than" if apart else "from"
-    p = _p(run, first["rater"], second["rater"])
-    tested = f", p {p_value(p)} before correction" if p is not None else ""
+    tested = _tested(run, first, second)
     return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({_told(metric)}{tested})."
 
 

@@ -34,7 +34,7 @@ def history_table(run: BoardRun) -> TableView:
     left = len(newest) - MOST_ROWS
     notes = (f"{left} older versions are in history.jsonl.",) if left > 0 else ()
     columns = ("version", "when", "what", "which", "by", "about")
-    return TableView("history", "Versions of the board", columns, tuple(rows), heads=6, notes=notes)
+    return TableView("history", "Versions of the board", columns, tuple(rows), notes=notes)
 
 
 def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:

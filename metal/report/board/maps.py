@@ -68,7 +68,7 @@ def _map(
         )
         for rater in raters[:MOST_RATERS]
     )
-    notes = [*reasons(row | {"rater": f"{row['rater']}, {called(row[column])}"} for row in rows if not _has(row))]
+    notes = [*reasons(row | {"rater": f"{row['rater']} on {called(row[column])}"} for row in rows if not _has(row))]
     if any((rater, one) not in values for rater in raters for one in columns):
         notes.append("A blank: the rater scored nothing there that people rated.")
     if len(columns) > MOST_COLUMNS or len(raters) > MOST_RATERS:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from metal.billboard.ensemble import LEAST_COVERAGE
 from metal.report.board.reasons import FIGURES, parts
 from metal.report.board.run import BoardRun
@@ -11,6 +14,7 @@ from metal.report.text import count, within
 from metal.report.view import Cell, TableView
 
 MOST_ROWS = 60
+UNSET = ("", [], {}, False)
 
 
 def definitions(run: BoardRun) -> list[Definition]:
@@ -22,7 +26,6 @@ def definitions(run: BoardRun) -> list[Definition]:
             "People",
             "An output's score is the mean of what the reference people gave. Everybody else is a rater; people outside "
             "the reference are one rater a group, with the mean of theirs.",
-            "METAL, DESIGN 5",
         ),
         Definition(
             "r",
@@ -84,6 +87,17 @@ def definitions(run: BoardRun) -> list[Definition]:
     ]
 
 
+def settings_in_words(run: BoardRun) -> str:
+    """The settings as they were given, without what was left alone."""
+    return ", ".join(f"{key} {_plain(value)}" for key, value in run.manifest["settings"].items() if value not in UNSET)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{one}={other}" for one, other in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def undefined_table(run: BoardRun) -> TableView | None:
     """Every figure that has no value, by reason; None where all have one."""
     found: dict[tuple[str, str, str], list[str]] = {}
@@ -93,9 +107,9 @@ def undefined_table(run: BoardRun) -> TableView | None:
         rows = run.tables[table]
         for row in rows[rows["undefined"].fillna("") != ""].to_dict("records"):
             where = run.where(row["criterion"], row["language"])
-            who = [within(row[key]) for key in ("rater", "generator") if key in row]
+            who = " on ".join(within(row[key]) for key in ("rater", "generator") if key in row)
             for figure, reason in parts(row["undefined"]):
-                found.setdefault((table, figure, reason), []).append(", ".join([*who, where]))
+                found.setdefault((table, figure, reason), []).append(f"{who} ({where})" if who else where)
     if not found:
         return None
     rows_shown = tuple(
@@ -104,5 +118,5 @@ def undefined_table(run: BoardRun) -> TableView | None:
         for (table, figure, reason), where in list(found.items())[:MOST_ROWS]
     )
     notes = (f"The first {MOST_ROWS} of {len(found)} reasons; the CSV files have all.",) if len(found) > MOST_ROWS else ()
-    columns = ("table", "figure", "why it has no value", "times", "where")
+    columns = ("table", "figure", "why it has no value", "times", "for")
     return TableView("undefined", "Figures without a value", columns, rows_shown, heads=3, notes=notes)

@@ -12,7 +12,7 @@ from metal.report.board.facts import facts
 from metal.report.board.generators import further_generators, generator_charts, generator_table
 from metal.report.board.history import history_table
 from metal.report.board.maps import criterion_map, generator_map, language_maps
-from metal.report.board.methods import definitions, undefined_table
+from metal.report.board.methods import definitions, settings_in_words, undefined_table
 from metal.report.board.overrating import overrating_charts, overrating_tables
 from metal.report.board.ranking import further_rankings, ranking_charts, ranking_table
 from metal.report.board.run import BoardRun
@@ -84,12 +84,13 @@ def _content(run: BoardRun) -> dict[str, Any]:
         "members": member_table(run),
         "ablation": ablation_chart(run),
         "ensembles": ensembles_table(run),
-        "overrating_charts": overrating_charts(run),
+        "overrating": {chart.name: chart for chart in overrating_charts(run)},
         "overrating_tables": overrating_tables(run),
         "crowd": crowd_sections(run),
         "history": history_table(run),
         "undefined": undefined_table(run),
         "definitions": definitions(run),
+        "settings": settings_in_words(run),
     }
 
 

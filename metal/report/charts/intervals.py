@@ -11,7 +11,7 @@ from metal.report.text import figure, interval, known, name, within
 
 LABEL = 21  # characters of a name that fit left of the drawing
 MOST_ROWS = 60  # more cannot be read in one drawing
-LEFT, RIGHT, STEP = 132.0, svg.WIDTH - 16.0, 16
+LEFT, STEP = 132.0, 16
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,10 @@ def interval_dots(
     values = [value for row in drawn for value in (row.value, row.low, row.high) if known(value)]
     ticks = _ticks([*values, *(mark.value for mark in marks), *([0.0] if sides else [])])
 
+    right = svg.WIDTH - (52.0 if group else 16.0)
+
     def x(value: float) -> float:
-        return LEFT + (RIGHT - LEFT) * (value - ticks[0]) / (ticks[-1] - ticks[0])
+        return LEFT + (right - LEFT) * (value - ticks[0]) / (ticks[-1] - ticks[0])
 
     used = [look for look in looks if any(row.look == look for row in rows)]
     entries = [(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used if looks[look][1]]

@@ -56,12 +56,12 @@ def rank_lines(shown: Ranks) -> str:
     entries = [
         (svg.line(1, 0, 23, 0, f"way s{UP}") + svg.marker(12, 0, UP), f"{MOVED} or more ranks higher than by {name(first)}"),
         (svg.line(1, 0, 23, 0, f"way s{DOWN}") + svg.marker(12, 0, DOWN), f"{MOVED} or more ranks lower"),
-        (svg.line(1, 0, 23, 0, "grid") + svg.marker(12, 0, SAME), "about the same"),
+        (svg.line(1, 0, 23, 0, "grid") + _small(12, 0), "about the same"),
     ]
     if shown.people:
-        entries.append((svg.marker(12, 0, SAME, hollow=True), "human writing (hollow)"))
+        entries.append((_small(12, 0, hollow=True), "hollow: human writing"))
     head, top = svg.legend(entries, 0)
-    top += 20
+    top += 34
     left, right, step = 150.0, svg.WIDTH - 40.0, 16
     columns = len(shown.by)
 
@@ -73,18 +73,22 @@ def rank_lines(shown: Ranks) -> str:
 
     parts = [head]
     for column, by in enumerate(shown.by):
-        room = 12 if columns > 3 else 16
         anchor = "middle" if 0 < column < columns - 1 else "start" if column == 0 else "end"
-        at = x(column) + (-12 if column == 0 else 40 if column == columns - 1 else 0)
-        parts.append(svg.text(at, top - 8, svg.short(name(by), room), class_="soft", anchor=anchor, hover=name(by)))
+        at = x(column) + (-8 if column == 0 else 40 if column == columns - 1 else 0)
+        height = top - 8 - 14 * (column % 2)  # by turns, so that long names do not meet
+        parts.append(svg.text(at, height, svg.short(name(by), 22), class_="soft", anchor=anchor, hover=name(by)))
     calm = [one for one in generators if abs(shown.moved(one)) < MOVED]
     for one in [*calm, *(one for one in generators if one not in calm)]:  # coloured lines above grey ones
         ranks = [mine[one] for mine in shown.by.values()]
         moved = shown.moved(one)
         series = SAME if one in calm else UP if moved < 0 else DOWN
         path = "M" + "L".join(f"{x(column):.1f} {y(rank):.1f}" for column, rank in enumerate(ranks))
+        hollow = one in shown.people
         dots = "".join(
-            svg.marker(x(column), y(rank), series, hollow=one in shown.people) for column, rank in enumerate(ranks)
+            _small(x(column), y(rank), hollow=hollow)
+            if one in calm
+            else svg.marker(x(column), y(rank), series, hollow=hollow)
+            for column, rank in enumerate(ranks)
         )
         words = f"{within(one)}: " + ", ".join(
             f"{rank} by {within(by)}" for by, rank in zip(shown.by, ranks, strict=True)
@@ -94,3 +98,8 @@ def rank_lines(shown: Ranks) -> str:
         parts.append(svg.text(2, y(ranks[0]) + 4, svg.short(name(one), LABEL), hover=name(one)))
         parts.append(svg.text(svg.WIDTH, y(ranks[-1]) + 4, f"{ranks[-1]}", class_="soft", anchor="end"))
     return svg.drawing(top + step * len(shown.generators) + 8, *parts)
+
+
+def _small(x: float, y: float, *, hollow: bool = False) -> str:
+    """The dot of what need not be looked at."""
+    return svg.element("circle", cx=float(x), cy=float(y), r=2.6, class_=f"dot {'h' if hollow else 'm'}{SAME}")
