@@ -38,9 +38,7 @@ def tables(run: Run) -> list[TableView]:
 
 def page(run: Run) -> str:
     """The whole report. Two runs with equal tables give equal pages."""
-    write = document(
-        "report.html", _content(run), styles=("report.css",), scripts=("common.js", "disagreements.js")
-    )
+    write = document("report.html", _content(run), styles=("report.css",), scripts=("common.js", "disagreements.js"))
     empty = Packed("", 0, run.disagreements.num_rows, frozenset(run.tables))
     room = max(PAGE_BYTES - len(write(empty).encode()), LEAST_ROOM)
     csv = {key: csv_text(table) for key, table in run.tables.items()}

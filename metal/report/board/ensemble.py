@@ -12,6 +12,7 @@ from metal.report.charts.intervals import Mark, Row, interval_dots
 from metal.report.text import MINUS, figure, known, listed, name, within
 from metal.report.view import Cell, Chart, TableView
 
+MOST_ROWS = 60
 LOOKS = {"without": (0, "without this member: a new ensemble of the rest")}
 
 
@@ -114,8 +115,8 @@ def member_table(run: BoardRun) -> TableView | None:
         run.signature("ensemble_members"),
         notes=(
             *_negated(run, str(members[0]["ensemble"])),
-            "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on unseen generators "
-            "of a new ensemble of the remaining metrics; above the ensemble's own r, the member did harm there.",
+            "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on unseen "
+            "generators of a new ensemble of the other metrics; above the ensemble's own r, the member did harm there.",
         ),
     )
 
@@ -158,7 +159,7 @@ def ensembles_table(run: BoardRun) -> TableView | None:
         return None
     order = {cell: place for place, cell in enumerate(run.cells)}
     rows.sort(key=lambda row: order.get((row["criterion"], row["language"]), len(order)))
-    by = {(row["criterion"], row["language"]): [] for row in rows}
+    by: dict[tuple[str, str], list[str]] = {(row["criterion"], row["language"]): [] for row in rows}
     for one in run.records("ensemble_members"):
         by.setdefault((one["criterion"], one["language"]), []).append(within(one["member"]))
     shown = tuple(
@@ -174,12 +175,7 @@ def ensembles_table(run: BoardRun) -> TableView | None:
     )
     notes = (f"The first {MOST_ROWS} of {len(rows)}; the CSV has all.",) if len(rows) > MOST_ROWS else ()
     columns = ("", "r, unseen", "r, fitted", "alpha", "members", "signature")
-    return TableView(
-        "ensembles", "All ensembles", columns, shown, "ensembles", run.signature("ensembles"), notes=notes
-    )
-
-
-MOST_ROWS = 60
+    return TableView("ensembles", "All ensembles", columns, shown, "ensembles", run.signature("ensembles"), notes=notes)
 
 
 def _number(value: Any) -> float:

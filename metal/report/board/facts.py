@@ -109,8 +109,8 @@ def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     if gap > 0:
         return f"{words}; {best} stays {figure(gap)} below. The line is dashed in the chart."
     return (
-        f"{words}; {best} goes {figure(-gap)} beyond, which is no more than that it is nearer to the mean of all people "
-        "than one person is to the others."
+        f"{words}; {best} goes {figure(-gap)} beyond, which is no more than that it is nearer to the mean of all "
+        "people than one person is to the others."
     )
 
 
@@ -172,7 +172,7 @@ def _limits(run: BoardRun) -> str:
     rows = run.rows("raters", criterion=run.main, language=run.language)
     least = float(rows["coverage"].min())
     if least < 1 and rows["coverage"].max() - least > 0.001:
-        sentences.append("Raters scored different outputs (see coverage), so their figures are not about the same ones.")
+        sentences.append("Raters scored different outputs (see coverage), so their figures are not of the same ones.")
     generators = run.rows("generators", criterion=run.main, language=run.language)
     if len(generators) and int(generators["sources"].min()) < FEW_SOURCES:
         few = int(generators["sources"].min())

@@ -78,15 +78,14 @@ def _lines(run: BoardRun, found: dict[str, dict[str, dict[str, Any]]]) -> Chart 
     missing = [one for one in dict.fromkeys(key for ranked in found.values() for key in ranked) if one not in shared]
     notes = []
     if missing:
-        named = listed([within(one) for one in missing[:4]]) + (f" and {len(missing) - 4} more" if len(missing) > 4 else "")
+        named = listed([within(one) for one in missing[:4]])
+        named += f" and {len(missing) - 4} more" if len(missing) > 4 else ""
         notes.append(f"Ranks among the {len(shared)} generators that all of these ranked; without {named}.")
     return Chart("generators_ranks", title, shown.words(), rank_lines(shown), _numbers(shown, title), tuple(notes))
 
 
 def _numbers(shown: Ranks, title: str) -> TableView:
-    rows = tuple(
-        (Cell(name(one)), *(Cell(str(ranks[one])) for ranks in shown.by.values())) for one in shown.generators
-    )
+    rows = tuple((Cell(name(one)), *(Cell(str(ranks[one])) for ranks in shown.by.values())) for one in shown.generators)
     return TableView(
         "generators_ranks_numbers", title, ("generator", *(f"by {name(by)}" for by in shown.by)), rows, "generators"
     )

@@ -14,7 +14,7 @@ from metal.report.text import count, within
 from metal.report.view import Cell, TableView
 
 MOST_ROWS = 60
-UNSET = ("", [], {}, False)
+UNSET: tuple[object, ...] = ("", [], {}, False)
 
 
 def definitions(run: BoardRun) -> list[Definition]:
@@ -24,8 +24,8 @@ def definitions(run: BoardRun) -> list[Definition]:
     return [
         Definition(
             "People",
-            "An output's score is the mean of what the reference people gave. Everybody else is a rater; people outside "
-            "the reference are one rater a group, with the mean of theirs.",
+            "An output's score is the mean of what the reference people gave. Everybody else is a rater; people "
+            "outside the reference are one rater a group, with the mean of theirs.",
         ),
         Definition(
             "r",
@@ -51,25 +51,23 @@ def definitions(run: BoardRun) -> list[Definition]:
         ),
         Definition(
             "Pairwise accuracy",
-            "The share of pairs of outputs of one source that a rater orders as people do, ties included; scores nearer "
-            "than a threshold count as tied, and the threshold is the one that fits best.",
+            "The share of pairs of outputs of one source that a rater orders as people do, ties included; scores "
+            "nearer than a threshold count as tied, and the threshold is the one that fits best.",
             "Deutsch et al. 2023",
         ),
-        Definition(
-            "Intervals", f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources."
-        ),
+        Definition("Intervals", f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources."),
         Definition(
             "Clusters",
             "Paired permutation tests of every two raters (or generators), "
-            f"{count(permutations)} permutations, corrected by Holm. Whoever is significantly worse than the first of a "
-            "cluster begins the next. Alike is not equal.",
+            f"{count(permutations)} permutations, corrected by Holm. Whoever is significantly worse than the first of "
+            "a cluster begins the next. Alike is not equal.",
             "Freitag et al. 2023; Holm 1979",
         ),
         Definition(
             "Ensemble",
             f"A linear model of {settings.get('nonzero', 3)} metrics, chosen by the lasso among those that scored at "
-            f"least {LEAST_COVERAGE:.0%} of the outputs. On unseen generators: each generator is scored by a model that "
-            "was fitted without it.",
+            f"least {LEAST_COVERAGE:.0%} of the outputs. On unseen generators: each generator is scored by a model "
+            "that was fitted without it.",
             "Bidimensional Leaderboards 2.2",
         ),
         Definition(
@@ -113,10 +111,22 @@ def undefined_table(run: BoardRun) -> TableView | None:
     if not found:
         return None
     rows_shown = tuple(
-        (Cell(table.replace("_", " ")), Cell(FIGURES.get(figure, figure)), Cell(reason), Cell(count(len(where))),
-         Cell(places(where)))
+        (
+            Cell(table.replace("_", " ")),
+            Cell(FIGURES.get(figure, figure)),
+            Cell(reason),
+            Cell(count(len(where))),
+            Cell(places(where)),
+        )
         for (table, figure, reason), where in list(found.items())[:MOST_ROWS]
     )
-    notes = (f"The first {MOST_ROWS} of {len(found)} reasons; the CSV files have all.",) if len(found) > MOST_ROWS else ()
+    cut = f"The first {MOST_ROWS} of {len(found)} reasons; the CSV files have all."
     columns = ("table", "figure", "why it has no value", "times", "for")
-    return TableView("undefined", "Figures without a value", columns, rows_shown, heads=3, notes=notes)
+    return TableView(
+        "undefined",
+        "Figures without a value",
+        columns,
+        rows_shown,
+        heads=3,
+        notes=(cut,) if len(found) > MOST_ROWS else (),
+    )

@@ -53,9 +53,7 @@ def tables(run: BoardRun) -> list[TableView]:
 
 def page(run: BoardRun) -> str:
     """The whole page. Two runs with equal tables and histories give equal pages."""
-    write = document(
-        "board.html", _content(run), styles=("report.css", "board.css"), scripts=("common.js", "board.js")
-    )
+    write = document("board.html", _content(run), styles=("report.css", "board.css"), scripts=("common.js", "board.js"))
     room = PAGE_BYTES - len(write(Packed("", 0, 0, frozenset(run.tables))).encode())
     csv = fitting({key: csv_text(table) for key, table in run.tables.items()}, room)
     return write(Packed(blob({"csv": csv}), 0, 0, frozenset(csv)))

@@ -67,9 +67,7 @@ def ranking_charts(run: BoardRun) -> list[Chart]:
     return [over, *([between] if between.svg else [])]
 
 
-def _chart(
-    run: BoardRun, rows: Sequence[dict[str, Any]], figure_: str, what: str, ceiling: float | None
-) -> Chart:
+def _chart(run: BoardRun, rows: Sequence[dict[str, Any]], figure_: str, what: str, ceiling: float | None) -> Chart:
     drawn = [
         Row(
             row["rater"],

@@ -74,7 +74,7 @@ class BoardRun(Tables):
     @cached_property
     def language(self) -> str:
         """The language of the main ranking: all together, or the only one."""
-        return next(iter(self.rows("raters", criterion=self.main)["language"]))
+        return str(next(iter(self.rows("raters", criterion=self.main)["language"])))
 
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:

@@ -84,9 +84,7 @@ def interval_dots(
         parts.append(svg.line(x(0), top, x(0), bottom, "floor"))
     for mark in marks:
         line = {"x1": x(mark.value), "x2": x(mark.value), "y1": float(top), "y2": float(bottom)}
-        parts.append(
-            svg.element("line", svg.title(f"{mark.words}: {form(mark.value)}"), class_=mark.class_, **line)
-        )
+        parts.append(svg.element("line", svg.title(f"{mark.words}: {form(mark.value)}"), class_=mark.class_, **line))
     for place, row in enumerate(rows):
         parts.append(_row(row, top + STEP * (place + 0.5), x, looks, form))
     return svg.drawing(bottom + 18, *parts)

@@ -43,8 +43,8 @@ class Ranks:
             if self.moved(one)
         ]
         return (
-            f"Lines from the rank that {within(first)} give to each of {len(self.generators)} generators to the rank by "
-            f"{', '.join(within(by) for by in rest)}. "
+            f"Lines from the rank that {within(first)} give to each of {len(self.generators)} generators to the rank "
+            f"by {', '.join(within(by) for by in rest)}. "
             + (f"Furthest apart: {'; '.join(told)}." if told else "All rankings are the same.")
         )
 
@@ -54,8 +54,11 @@ def rank_lines(shown: Ranks) -> str:
     generators = shown.generators[:MOST_ROWS]
     first = next(iter(shown.by))
     entries = [
-        (svg.line(1, 0, 23, 0, f"way s{UP}") + svg.marker(12, 0, UP), f"{MOVED} or more ranks higher than by {name(first)}"),
-        (svg.line(1, 0, 23, 0, f"way s{DOWN}") + svg.marker(12, 0, DOWN), f"{MOVED} or more ranks lower"),
+        (
+            svg.line(1, 0, 23, 0, f"way s{UP}") + svg.marker(12, 0, UP),
+            f"{MOVED} or more ranks above where {name(first)} have it",
+        ),
+        (svg.line(1, 0, 23, 0, f"way s{DOWN}") + svg.marker(12, 0, DOWN), f"{MOVED} or more ranks below it"),
         (svg.line(1, 0, 23, 0, "grid") + _small(12, 0), "about the same"),
     ]
     if shown.people:

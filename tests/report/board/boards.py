@@ -31,6 +31,7 @@ def dataset(
     judges: tuple[str, ...] = ("judge",),
     generators: tuple[str, ...] = ("g0", "g1", "g2", "g3"),
     human: str = "",
+    family: str = "own",
     people: tuple[str, ...] = ("A1", "A2"),
     sources: int = 12,
     title: str = "Made",
@@ -56,7 +57,7 @@ def dataset(
                 for step, metric in enumerate(metrics):
                     ratings.append(Rating(output, "score", metric, good + (step + 1) * rng.normal()))
     declared = [Criterion(one, Scale("interval", (), -10, 10)) for one in criteria]
-    known = {name: {"family": "own"} for name in generators[:1]} | ({human: {"kind": "human"}} if human else {})
+    known = {name: {"family": family} for name in generators[:1]} | ({human: {"kind": "human"}} if human else {})
     return assemble(
         Card("made", title),
         [METRIC_SCORE, *declared],
