@@ -28,7 +28,7 @@ def here(processes: Metal, tmp_path: Path, board: Path) -> Metal:
 
 def test_the_page_is_made_again(here: Metal, board: Path, tmp_path: Path) -> None:
     (tmp_path / "run" / "report.html").write_text("something else")
-    assert here("report", "run").stdout == "Report: run/report.html\n"
+    assert here("report", "run").out == "Report: run/report.html\n"
     assert (tmp_path / "run" / "report.html").read_bytes() == (board / "report.html").read_bytes()
 
 
@@ -38,7 +38,7 @@ def test_figures_and_tables_for_papers(here: Metal, tmp_path: Path) -> None:
     names = {file.stem for file in (tmp_path / "figures").iterdir()}
     charts = ("raters_pearson", "raters_system_pearson", "generators_ranks", "generators_people")
     assert names == {*charts, "ensemble_ablation", "overrating", "self_preference"}
-    assert "7 charts in figures" in words(done.stdout)
+    assert "7 charts in figures" in words(done.out)
     latex = {file.name for file in (tmp_path / "tables").iterdir()}
     assert latex >= {"raters.tex", "generators.tex", "members.tex", "map_within.tex", "overrating.tex", "history.tex"}
 
@@ -66,7 +66,7 @@ def reword(path: Path, old: str, new: str) -> None:
         (lambda run: (run / "tables" / "people.parquet").write_text("x"), "not readable as Parquet"),
         (
             lambda run: shutil.copy(run / "tables" / "people.parquet", run / "tables" / "raters.parquet"),
-            "no column 'cluster'. Run `metal billboard` again",
+            "no column 'asked'. Run `metal billboard` again",
         ),
         (
             lambda run: reword(run / "run.toml", 'main = "fluency"', 'main = "x"'),
@@ -81,13 +81,13 @@ def test_a_spoiled_run_is_told_in_one_line(
 ) -> None:
     before = (tmp_path / "run" / "report.html").read_bytes()
     spoil(tmp_path / "run")
-    assert message in words(here("report", "run", expect=2).stderr)
+    assert message in words(here("report", "run", expect=2).err)
     assert (tmp_path / "run" / "report.html").read_bytes() == before
 
 
 def test_a_run_of_another_command(here: Metal, tmp_path: Path) -> None:
     (tmp_path / "run" / "run.toml").write_text('command = "score"\n')
-    said = words(here("report", "run", expect=2).stderr)
+    said = words(here("report", "run", expect=2).err)
     assert "a run of `metal score`; a report is made from a run of `metal audit` or `metal billboard`" in said
 
 

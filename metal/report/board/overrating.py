@@ -100,7 +100,7 @@ def _chart(run: BoardRun, question: _Question) -> Chart | None:
     title = f"{question.title}: {run.where(run.main, run.language)}"
     numbers = TableView(
         f"{question.table}_numbers",
-        title,
+        f"{title}, as drawn",
         ("rater", "kind", "by"),
         tuple(
             (
