@@ -7,7 +7,8 @@ from typing import Any
 from metal.report.board.run import BoardRun
 from metal.report.charts.intervals import MOST_ROWS, Row, interval_dots
 from metal.report.charts.ranks import Ranks, rank_lines
-from metal.report.text import MINUS, UNDEFINED, known, listed, name, plural, within
+from metal.report.notes import places
+from metal.report.text import MINUS, UNDEFINED, known, name, plural, within
 from metal.report.view import Cell, Chart, TableView
 
 PEOPLE = "people"
@@ -78,8 +79,7 @@ def _lines(run: BoardRun, found: dict[str, dict[str, dict[str, Any]]]) -> Chart 
     missing = [one for one in dict.fromkeys(key for ranked in found.values() for key in ranked) if one not in shared]
     notes = []
     if missing:
-        named = listed([within(one) for one in missing[:4]])
-        named += f" and {len(missing) - 4} more" if len(missing) > 4 else ""
+        named = places([within(one) for one in missing])
         notes.append(f"Ranks among the {len(shared)} generators that all of these ranked; without {named}.")
     return Chart("generators_ranks", title, shown.words(), rank_lines(shown), _numbers(shown, title), tuple(notes))
 

@@ -14,7 +14,6 @@ from metal.report.text import count, within
 from metal.report.view import Cell, TableView
 
 MOST_ROWS = 60
-UNSET: tuple[object, ...] = ("", [], {}, False)
 
 
 def definitions(run: BoardRun) -> list[Definition]:
@@ -87,7 +86,12 @@ def definitions(run: BoardRun) -> list[Definition]:
 
 def settings_in_words(run: BoardRun) -> str:
     """The settings as they were given, without what was left alone."""
-    return ", ".join(f"{key} {_plain(value)}" for key, value in run.manifest["settings"].items() if value not in UNSET)
+    return ", ".join(f"{key} {_plain(value)}" for key, value in run.manifest["settings"].items() if _given(value))
+
+
+def _given(value: Any) -> bool:
+    """Whether it says something; 0 does."""
+    return value is not False and value not in ("", [], {})
 
 
 def _plain(value: Any) -> str:

@@ -19,6 +19,7 @@ from metal.report.board.facts import facts
 from metal.report.board.generators import generator_charts, generator_table
 from metal.report.board.history import history_table
 from metal.report.board.maps import criterion_map, generator_map, language_maps
+from metal.report.board.methods import settings_in_words
 from metal.report.board.overrating import overrating_charts, overrating_tables
 from metal.report.board.page import charts, tables
 from metal.report.board.ranking import further_rankings, ranking_charts, ranking_table
@@ -174,6 +175,12 @@ def test_history_is_newest_first_and_tells_what_went(rich: BoardRun) -> None:
     assert (rows[1][4].text, rows[2][4].text) == ("anonymous", "Ada")
     assert rows[2][2].below == "withdrawn in version 4"
     assert rows[2][5].text == "direction higher"
+
+
+def test_settings_are_told_also_where_they_are_0(rich: BoardRun) -> None:
+    assert settings_in_words(rich) == (
+        "members metric, nonzero 3, rule smallest, resamples 100, permutations 100, seed 0, version 4"
+    )
 
 
 def test_crowd_has_its_place(rich: BoardRun) -> None:
