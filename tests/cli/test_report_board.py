@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from metal.dataset import save_dataset
 from tests.cli.forks import Metal, environment
 from tests.cli.test_commands import words
 from tests.report.board.boards import dataset, written
@@ -30,6 +31,18 @@ def test_the_page_is_made_again(here: Metal, board: Path, tmp_path: Path) -> Non
     (tmp_path / "run" / "report.html").write_text("something else")
     assert here("report", "run").out == "Report: run/report.html\n"
     assert (tmp_path / "run" / "report.html").read_bytes() == (board / "report.html").read_bytes()
+
+
+def test_billboard_writes_it(here: Metal, tmp_path: Path) -> None:
+    save_dataset(dataset(sources=6), tmp_path / "data")
+    few = ("--bootstrap", "100", "--permutations", "100")
+    done = here("billboard", "data", "--out", "made", *few)
+    assert "Report: made/report.html" in done.said
+    before = (tmp_path / "made" / "report.html").read_bytes()
+    here("report", "made")
+    assert (tmp_path / "made" / "report.html").read_bytes() == before
+    here("billboard", "data", "--out", "made", "--force", *few)
+    assert (tmp_path / "made" / "report.html").read_bytes() == before
 
 
 def test_figures_and_tables_for_papers(here: Metal, tmp_path: Path) -> None:
