@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import tomli_w
 
 from metal.billboard.board import Board
+from metal.billboard.cells import OVERALL
 from metal.billboard.history import Entry
+from metal.cli.report_files import write_page
 from metal.cli.run_folder import write_tables
-from metal.dataset import Dataset
-from metal.dataset_lines import rater_record
+from metal.cli.run_parts import again, need_files, read_lines, read_manifest, read_table
+from metal.dataset import Dataset, read_criterion, read_toml
+from metal.dataset_lines import numbered_records, rater_record, read_raters
+from metal.errors import DataError
 from metal.folders import new_folder
-from metal.json_files import write_jsonl
+from metal.json_files import read_json, write_jsonl
 from metal.records import Manifest
+from metal.report.board.page import page
+from metal.report.board.run import NEEDED, OPTIONAL, BoardRun
+
+COMMAND = "billboard"
 
 
 def write_board(
@@ -33,3 +42,59 @@ def write_board(
         ensembles = json.dumps(list(found.ensembles.values()), indent=1, ensure_ascii=False)
         (partial / "ensembles.json").write_text(ensembles + "\n", encoding="utf-8")
         write_tables(partial / "tables", found.tables)
+        write_page(page(read_board_run(partial, folder.name)), partial)
+
+
+def is_board(folder: Path) -> bool:
+    """Whether the folder is a run of `metal billboard`."""
+    return (folder / "run.toml").is_file() and read_toml(folder / "run.toml").get("command") == COMMAND
+
+
+def read_board_run(folder: Path, name: str = "") -> BoardRun:
+    """A board's run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
+    about = read_manifest(folder, COMMAND)
+    need_files(folder, ("raters.jsonl", "warnings.txt", "history.jsonl", "ensembles.json"), COMMAND)
+    board = about.get("board")
+    if not isinstance(board, dict) or not isinstance(board.get("main"), str) or not _names(board.get("people")):
+        raise DataError(folder / "run.toml", "no table [board] with main and people", again(COMMAND))
+    tables = {
+        table: read_table(folder / "tables" / f"{table}.parquet", needed, COMMAND) for table, needed in NEEDED.items()
+    }
+    tables |= {
+        table: read_table(path, set(), COMMAND)
+        for table in OPTIONAL
+        if (path := folder / "tables" / f"{table}.parquet").is_file()
+    }
+    run = BoardRun(
+        name or folder.resolve().name,
+        about,
+        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
+        {rater.rater: rater for rater in read_raters(folder)},
+        tables,
+        read_lines(folder / "warnings.txt", COMMAND),
+        tuple(Entry.of(record, where) for where, record in numbered_records(folder / "history.jsonl")),
+        _ensembles(folder / "ensembles.json"),
+    )
+    _check_names(run, folder)
+    return run
+
+
+def _names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _ensembles(path: Path) -> tuple[Mapping[str, Any], ...]:
+    found = read_json(path, "a list of ensembles")
+    if not isinstance(found, list) or not all(isinstance(one, dict) and "ensemble" in one for one in found):
+        raise DataError(path, "not a list of ensembles", again(COMMAND))
+    return tuple(found)
+
+
+def _check_names(run: BoardRun, folder: Path) -> None:
+    """Every criterion of the tables is known, and so is the main one, so that no page is made of two runs."""
+    for table in NEEDED:
+        for one in run.rows(table)["criterion"].unique() if len(run.tables[table]) else ():
+            if one != OVERALL and one not in run.criteria:
+                raise DataError(folder, f"criterion {one!r} of the tables is not in run.toml", again(COMMAND))
+    if run.main not in run.measured:
+        raise DataError(folder, f"criterion {run.main!r} of run.toml is not in the tables", again(COMMAND))

@@ -1,22 +1,27 @@
-"""`metal report`: the page of an audit again, and its charts and tables for papers."""
+"""`metal report`: the page of an audit or a board again, and its charts and tables for papers."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from metal.report.view import Chart, TableView
 
-@click.command(short_help="Write an audit's page, charts and LaTeX tables.")
+
+@click.command(short_help="Write a run's page, charts and LaTeX tables.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write the charts as SVG, PDF and PNG.")
 @click.option("--latex", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as LaTeX (booktabs).")
 def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -> None:
-    """Write report.html of RUN, the run folder of an audit, from its tables; nothing is computed again.
+    """Write report.html of RUN, the run folder of an audit or a board, from its tables; nothing is computed again.
 
-    The page is one file that loads nothing from elsewhere: verdicts with their reasons, agreement among people,
-    judges against people, class distribution, a browser of disagreements, methods and signatures.
+    The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their reasons, agreement among
+    people, judges against people, class distribution, a browser of disagreements. Of a board: rankings of raters and
+    generators, the ensemble, who overrates machines, history. Methods and signatures of both.
 
     --figures and --latex add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
     need the extra `figures`.
@@ -27,21 +32,37 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
       metal report runs/pariksha --figures paper/figures --latex paper/tables
     """
     from metal.cli import show
-    from metal.cli.run_folder import read_run, write_figures, write_latex, write_report
+    from metal.cli.report_files import write_charts, write_page, write_tables_latex
 
-    read = read_run(run)
-    path = write_report(read, run)
+    html, charts, tables = _parts(run)
+    path = write_page(html, run)
     show.say(f"Report: {path}", wrap=False)
     if figures:
         with show.progress("drawing") as advance:
-            written = write_figures(read, figures, advance)
+            written = write_charts(charts, figures, advance)
         show.say(f"{written} charts in {figures}, each as SVG, PDF and PNG", wrap=False)
     if latex:
-        tables, latin = write_latex(read, latex)
+        number, latin = write_tables_latex(tables, latex)
         needs = "" if latin else "; names beyond Latin letters need XeLaTeX or LuaLaTeX"
-        show.say(f"{tables} tables in {latex}; \\input them where booktabs and graphicx are loaded{needs}", wrap=False)
+        show.say(f"{number} tables in {latex}; \\input them where booktabs and graphicx are loaded{needs}", wrap=False)
     if open_it:
         import webbrowser
 
         if not webbrowser.open(path.resolve().as_uri()):
             show.say("No browser could be opened; open the file above in one.")
+
+
+def _parts(folder: Path) -> tuple[str, list[Chart], list[TableView]]:
+    """Page, charts and tables of an audit's or a board's run folder."""
+    from metal.cli.board_run import is_board, read_board_run
+    from metal.cli.run_folder import read_run
+
+    if is_board(folder):
+        from metal.report.board import page as of_board
+
+        board = read_board_run(folder)
+        return of_board.page(board), of_board.charts(board), of_board.tables(board)
+    from metal.report import page as of_audit
+
+    run = read_run(folder)
+    return of_audit.page(run), of_audit.charts(run), of_audit.tables(run)

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from metal.languages import language_name, text_direction
+from metal.report.packing import Packed, blob, fitting
 from metal.report.run import Run
 from metal.report.text import name, printable
 
 LONGEST_TEXT = 6000
 LONGEST_COMMENT = 2000
-LEVEL = 7  # of deflate: 9 takes twice the time for 1.5% less
 PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
-
-
-@dataclass(frozen=True)
-class Packed:
-    """What a page carries for its script.
-
-    blob: deflated JSON in base64; shown of found disagreements are in it, and the CSV files of the tables in `csv`.
-    """
-
-    blob: str
-    shown: int
-    found: int
-    csv: frozenset[str]
 
 
 def pack(run: Run, csv: dict[str, str], room: int) -> Packed:
@@ -41,18 +24,16 @@ def pack(run: Run, csv: dict[str, str], room: int) -> Packed:
     Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
     Files that would take more than a third of the room are left out, the largest first.
     """
-    csv = dict(csv)
-    while csv and len(_blob({"csv": csv})) > room / 3:
-        del csv[max(csv, key=lambda key: len(csv[key]))]
+    csv = fitting(csv, room / 3)
     table = run.disagreements
     order = _in_turn(table, int(run.manifest.get("settings", {}).get("seed", 0)))
     order = order[: _at_most(table, order, room)]
     while True:
         records = table.take(pa.array(np.sort(order))).to_pylist()
-        blob = _blob(_payload(run, records) | {"csv": csv})
-        if len(blob) <= room or not len(order):
-            return Packed(blob, len(order), table.num_rows, frozenset(csv))
-        order = order[: int(len(order) * min(0.98, 0.99 * room / len(blob)))]
+        packed = blob(_payload(run, records) | {"csv": csv})
+        if len(packed) <= room or not len(order):
+            return Packed(packed, len(order), table.num_rows, frozenset(csv))
+        order = order[: int(len(order) * min(0.98, 0.99 * room / len(packed)))]
 
 
 def _in_turn(table: pa.Table, seed: int) -> Any:
@@ -79,12 +60,6 @@ def _at_most(table: pa.Table, order: Any, room: int) -> int:
     texts = pc.add(pc.utf8_length(table["output_text"]), 0).to_numpy()
     words = np.minimum(texts, LONGEST_TEXT)[order] + 200
     return int(np.searchsorted(np.cumsum(words), room * PROBABLE_RATIO) + 1)
-
-
-def _blob(payload: dict[str, Any]) -> str:
-    squeezed = zlib.compressobj(LEVEL, zlib.DEFLATED, -15)
-    data = squeezed.compress(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
-    return base64.b64encode(data + squeezed.flush()).decode("ascii")
 
 
 class _Index:

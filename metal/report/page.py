@@ -1,30 +1,24 @@
-"""The report as one HTML file: nothing is loaded from outside, and only the page's own script and style run."""
+"""The report of an audit as one HTML file."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from metal.csv_cells import csv_text
-from metal.report import svg
 from metal.report.dataset import dataset_charts, dataset_tables
 from metal.report.differences import difference_tables, prompt_charts
 from metal.report.disagreements import pack
 from metal.report.distribution import case_charts, prediction_table
+from metal.report.document import PAGE_BYTES, document
 from metal.report.judges import agreement_charts, f1_table, figures_table, self_agreement_table
 from metal.report.methods import definitions, left_out_table
 from metal.report.overview import legend, matrices
+from metal.report.packing import Packed
 from metal.report.people import agreement_table, ceilings_table, class_charts
 from metal.report.run import Run
 from metal.report.summary import summary
-from metal.report.text import count, name, printable_sentence
 from metal.report.view import Chart, TableView
 
-PAGE_BYTES = 1_450_000
 LEAST_ROOM = 400_000  # for disagreements and CSV, even where tables and charts alone fill a page
 
 
@@ -44,29 +38,11 @@ def tables(run: Run) -> list[TableView]:
 
 def page(run: Run) -> str:
     """The whole report. Two runs with equal tables give equal pages."""
-    environment = Environment(
-        loader=PackageLoader("metal.report"),
-        autoescape=True,
-        finalize=_harmless,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"count": count, "name": name}
-    style, script = _asset(environment, "report.css"), _asset(environment, "report.js")
-    template = environment.get_template("report.html")
-    content = _content(run) | {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script)}  # noqa: S704
-    empty = {"blob": "", "shown": 0, "found": run.disagreements.num_rows, "csv": set(run.tables)}
-    room = max(PAGE_BYTES - len(template.render(content, packed=empty).encode()), LEAST_ROOM)
+    write = document("report.html", _content(run), styles=("report.css",), scripts=("common.js", "disagreements.js"))
+    empty = Packed("", 0, run.disagreements.num_rows, frozenset(run.tables))
+    room = max(PAGE_BYTES - len(write(empty).encode()), LEAST_ROOM)
     csv = {key: csv_text(table) for key, table in run.tables.items()}
-    return template.render(content, packed=pack(run, csv, room))
-
-
-def _harmless(value: Any) -> Any:
-    """Whatever a template writes, without characters that a page must not hold."""
-    if isinstance(value, Markup):
-        return Markup(printable_sentence(value))  # noqa: S704  it was markup before
-    return printable_sentence(value) if isinstance(value, str) else value
+    return write(pack(run, csv, room))
 
 
 def _content(run: Run) -> dict[str, Any]:
@@ -86,32 +62,4 @@ def _content(run: Run) -> dict[str, Any]:
         "prompt_charts": prompt_charts(run),
         "case_charts": case_charts(run),
         "definitions": definitions(run),
-        "inline": lambda chart: Markup(chart.svg),  # noqa: S704  metal.report.svg escapes what it is given
     }
-
-
-def _asset(environment: Environment, file: str) -> str:
-    assert environment.loader is not None
-    text = environment.loader.get_source(environment, file)[0]
-    return text if file.endswith(".js") else _colours() + svg.STYLE + text
-
-
-def _colours() -> str:
-    """The palette as variables, light unless the reader's system is dark; paper is always light."""
-
-    def block(scheme: str) -> str:
-        return ":root{" + "".join(f"--{key}:{value};" for key, value in svg.PALETTE[scheme].items()) + "}"
-
-    return f"{block('light')}@media screen and (prefers-color-scheme:dark){{{block('dark')}}}"
-
-
-def _policy(style: str, script: str) -> str:
-    """Content security policy: this style and this script, and nothing from anywhere else."""
-
-    def hashed(text: str) -> str:
-        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-    return (
-        f"default-src 'none'; style-src {hashed(style)}; script-src {hashed(script)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )

@@ -1,4 +1,4 @@
-"""What a report is drawn from: an audit's run folder, read."""
+"""What a report is drawn from: a run folder, read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metal.records import Criterion, Rater
 from metal.report.text import name, slug
 
 
-def _figures(*names: str) -> set[str]:
+def with_interval(*names: str) -> set[str]:
     """The columns of figures with intervals."""
     return {f"{name}{end}" for name in names for end in ("", "_low", "_high")}
 
@@ -26,20 +26,20 @@ TABLES = {
     "people": CELL
     | {"people", "items_with_class", "sources", "min_raters", "dropped", "undefined", "alpha", "percent_agreement"}
     | {"all_agree", "some_agree", "none_agree"}
-    | _figures("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1", "gwet_ac1"),
+    | with_interval("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1", "gwet_ac1"),
     "judges": CELL
     | {"judge", "asked", "answered", "coverage", "sources", "dropped", "undefined", "alpha"}
     | {"alt_test_winning_rate", "alt_test_passed"}
-    | _figures("weighted_f1", "strict_f1", "macro_f1", "kappa", "kappa_quadratic", "percent_agreement", "gwet_ac1")
-    | _figures("majority_f1", "lead_over_majority", "difference_to_people"),
+    | with_interval("weighted_f1", "strict_f1", "macro_f1", "kappa", "kappa_quadratic", "percent_agreement", "gwet_ac1")
+    | with_interval("majority_f1", "lead_over_majority", "difference_to_people"),
     "verdicts": CELL | {"judge", "verdict", "reason", "signature"},
-    "differences": CELL | {"first", "second", "undefined", "p_adjusted"} | _figures("difference"),
+    "differences": CELL | {"first", "second", "undefined", "p_adjusted"} | with_interval("difference"),
     "class_distribution": CELL | {"case", "side", "level", "count"},
     "class_distribution_overall": {"criterion", "case", "side", "rater", "level"}
     | {"count", "compared", "compared_people"},
     "self_agreement": CELL
     | {"judge", "times", "items", "all_equal", "undefined", "alpha"}
-    | _figures("self_agreement"),
+    | with_interval("self_agreement"),
     "lengths": {"language", "passages", "passage_mean", "passage_sd", "passages_counted"}
     | {"outputs", "output_mean", "output_sd", "outputs_counted"},
     "classes_by_quality": CELL | {"quality", "level", "count", "items", "share"},
@@ -49,12 +49,8 @@ TABLES = {
 
 
 @dataclass(frozen=True)
-class Run:
-    """An audit as it lies on disk.
-
-    manifest: run.toml. criteria, raters: as in the dataset. tables: TABLES by name (metal.audit).
-    disagreements: metal.audit.disagreements.SCHEMA.
-    """
+class Tables:
+    """A run as it lies on disk. manifest: run.toml. tables: by name, as the command wrote them."""
 
     name: str
     manifest: Mapping[str, Any]
@@ -62,12 +58,37 @@ class Run:
     raters: Mapping[str, Rater]
     tables: Mapping[str, pd.DataFrame]
     warnings: tuple[str, ...]
-    disagreements: pa.Table
 
     @cached_property
     def data(self) -> Mapping[str, Any]:
         """What run.toml says of the dataset: identity, title, licence, ..."""
         return dict(self.manifest["datasets"][0])
+
+    def rows(self, table: str, **where: str) -> pd.DataFrame:
+        """The rows of a table where columns have these values; an empty table stays empty."""
+        rows = self.tables[table]
+        for column, value in where.items():
+            if rows.empty:
+                break
+            rows = rows[rows[column] == value]
+        return rows
+
+    def records(self, table: str, **where: str) -> list[dict[str, Any]]:
+        """The same rows as plain dictionaries."""
+        rows = self.rows(table, **where).to_dict("records")
+        return [{str(key): value for key, value in row.items()} for row in rows]
+
+    def signature(self, table: str) -> str:
+        """The signature of a table as a whole."""
+        parts = self.manifest["signature"].split("|")
+        return "|".join([*parts[:2], f"stat:{table}", *parts[2:]])
+
+
+@dataclass(frozen=True)
+class Run(Tables):
+    """An audit: its TABLES (metal.audit), and its disagreements (metal.audit.disagreements.SCHEMA)."""
+
+    disagreements: pa.Table
 
     @cached_property
     def audited(self) -> tuple[Criterion, ...]:
@@ -112,22 +133,3 @@ class Run:
     @cached_property
     def _made(self) -> Counter[tuple[str, str]]:
         return Counter(self.model_and_prompt(judge) for judge in self.judges)
-
-    def rows(self, table: str, **where: str) -> pd.DataFrame:
-        """The rows of a table where columns have these values; an empty table stays empty."""
-        rows = self.tables[table]
-        for column, value in where.items():
-            if rows.empty:
-                break
-            rows = rows[rows[column] == value]
-        return rows
-
-    def records(self, table: str, **where: str) -> list[dict[str, Any]]:
-        """The same rows as plain dictionaries."""
-        rows = self.rows(table, **where).to_dict("records")
-        return [{str(key): value for key, value in row.items()} for row in rows]
-
-    def signature(self, table: str) -> str:
-        """The signature of a table as a whole."""
-        parts = self.manifest["signature"].split("|")
-        return "|".join([*parts[:2], f"stat:{table}", *parts[2:]])
