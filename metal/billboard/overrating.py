@@ -82,6 +82,7 @@ def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes, words
         "criterion": cell.criterion,
         "rater": rater.name,
         "kind": rater.kind,
+        "group": rater.group,
         "outputs": int(there.sum()),
         "sources": len(np.unique(cell.source[there])),
         "value": None,

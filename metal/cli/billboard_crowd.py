@@ -101,34 +101,19 @@ def crowd(
 
 def charts(found: Crowd, area: float) -> Iterator[Chart]:
     """A picture a cell, with a panel a rater."""
-    from metal.report.charts.disagreement import Dot, Ends, Panel, disagreement
+    from metal.report.charts.disagreement import Ends, disagreement, panels
     from metal.report.text import slug
 
     dots = found.tables["crowd_dots"]
     raters = found.tables["crowd_raters"]
     for (language, criterion), rows in raters.groupby(["language", "criterion"], sort=False):
         here = dots[(dots["language"] == language) & (dots["criterion"] == criterion)]
-        by_rater = {
-            name: [Dot(*row) for row in mine[["score", "people", "outputs"]].itertuples(index=False)]
-            for name, mine in here.groupby("rater", sort=False)
-        }
-        panels = [
-            Panel(
-                row["rater"],
-                by_rater.get(row["rater"], []),
-                row["pearson"],
-                row["pearson_low"],
-                row["pearson_high"],
-                row["underrated"],
-                row["overrated"],
-            )
-            for row in rows[rows["kind"] != "ceiling"].to_dict("records")
-        ]
+        drawn = panels(rows[rows["kind"] != "ceiling"], here)
         scale = found.scales[str(criterion)]
         ends = None if scale.low is None or scale.high is None else Ends(scale.low, scale.high)
         label = f"{criterion} ({language or 'all languages'})"
         key = f"crowd_{slug(str(criterion))}_{slug(str(language)) if language else 'all'}"
-        chart = disagreement(key, label, panels, people=found.reference, ends=ends, area=area)
+        chart = disagreement(key, label, drawn, people=found.reference, ends=ends, area=area)
         if chart:
             yield chart
 

@@ -61,8 +61,8 @@ def read_board_run(folder: Path, name: str = "") -> BoardRun:
         table: read_table(folder / "tables" / f"{table}.parquet", needed, COMMAND) for table, needed in NEEDED.items()
     }
     tables |= {
-        table: read_table(path, set(), COMMAND)
-        for table in OPTIONAL
+        table: read_table(path, needed, COMMAND)
+        for table, needed in OPTIONAL.items()
         if (path := folder / "tables" / f"{table}.parquet").is_file()
     }
     run = BoardRun(

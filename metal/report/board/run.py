@@ -27,13 +27,21 @@ NEEDED = {
     | {"target_offset", "target_slope", "outputs", "generators", "pearson_in_sample", "pearson_unseen"},
     "ensemble_members": CELL
     | {"ensemble", "member", "coefficient", "mean", "spread", "pearson_unseen", "pearson_without", "members_without"},
-    "overrating": CELL | INTERVAL | {"rater", "kind", "outputs", "undefined"},
+    "overrating": CELL | INTERVAL | {"rater", "kind", "group", "outputs", "undefined"},
     "self_preference": CELL | INTERVAL | {"rater", "kind", "family", "outputs", "undefined"},
     "within_generators": CELL | {"generator", "rater", "kind", "outputs", "undefined"} | with_interval("pearson"),
     "comparisons": CELL | {"first", "second", "p"},
-    "people": CELL | {"people", "outputs", "one_against_others", "undefined"},
+    "people": CELL | {"people", "outputs", "one_against_others", "scale_low", "scale_high", "undefined"},
 }
-OPTIONAL = ("crowd",)  # read where they are
+# Those of metal.billboard.crowd, where there are other people or LLM judges.
+OPTIONAL = {
+    "crowd_raters": CELL
+    | {"rater", "kind", "outputs", "kendall", "undefined"}
+    | {"underrated", "overrated", "underrated_share", "overrated_share"}
+    | with_interval("pearson", "system_pearson", "bias"),
+    "crowd_answers": CELL | {"answer", "sentence", "judge", "judge_pearson", "crowd", "crowd_pearson", "p_holm"},
+    "crowd_dots": CELL | {"rater", "score", "people", "outputs"},
+}
 
 KINDS = {"human": "people", "llm": "LLM judge", "metric": "metric", "ensemble": "ensemble", "baseline": "baseline"}
 
@@ -89,9 +97,10 @@ class BoardRun(Tables):
     @cached_property
     def kinds(self) -> Mapping[str, str]:
         """The kind of each rater, a key of KINDS; ensembles are told from the metrics they are made of."""
-        rows = self.tables["raters"]
         return {
             rater: "ensemble" if group == GROUP or rater == NAME else kind
+            for rows in (self.tables["overrating"], self.tables["raters"])
+            if len(rows)
             for rater, kind, group in zip(rows["rater"], rows["kind"], rows["group"], strict=True)
         }
 

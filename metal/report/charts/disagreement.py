@@ -10,10 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from metal.report import svg
 from metal.report.text import count, figure, interval, known, name, percent, within
 from metal.report.view import Cell, Chart, TableView
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ACROSS = 2  # panels in a row
 SIDE = 150.0  # of a panel's square
@@ -59,6 +63,19 @@ class Panel:
     def outputs(self) -> int:
         """All that are drawn."""
         return sum(dot.outputs for dot in self.dots)
+
+
+def panels(raters: pd.DataFrame, dots: pd.DataFrame) -> list[Panel]:
+    """Panels from the rows that metal.billboard.crowd has of one criterion and language."""
+    by_rater = {
+        rater: [Dot(*row) for row in mine[["score", "people", "outputs"]].itertuples(index=False)]
+        for rater, mine in dots.groupby("rater", sort=False)
+    }
+    figures = ["rater", "pearson", "pearson_low", "pearson_high", "underrated", "overrated"]
+    return [
+        Panel(rater, by_rater.get(rater, []), *rest)
+        for rater, *rest in raters[figures].itertuples(index=False, name=None)
+    ]
 
 
 def disagreement(
