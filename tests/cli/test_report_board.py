@@ -50,8 +50,8 @@ def test_figures_and_tables_for_papers(here: Metal, tmp_path: Path) -> None:
     done = here("report", "run", "--figures", "figures", "--latex", "tables")
     names = {file.stem for file in (tmp_path / "figures").iterdir()}
     charts = ("raters_pearson", "raters_system_pearson", "generators_ranks", "generators_people")
-    assert names == {*charts, "ensemble_ablation", "overrating", "self_preference"}
-    assert "7 charts in figures" in words(done.out)
+    assert names == {*charts, "ensemble_ablation", "overrating", "self_preference", "crowd"}
+    assert "8 charts in figures" in words(done.out)
     latex = {file.name for file in (tmp_path / "tables").iterdir()}
     assert latex >= {"raters.tex", "generators.tex", "members.tex", "map_within.tex", "overrating.tex", "history.tex"}
 

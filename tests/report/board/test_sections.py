@@ -59,7 +59,10 @@ def test_the_ranking_is_the_table_rounded(rich: BoardRun) -> None:
     assert (kinds["judge"], kinds["m0"], kinds[NAME]) == ("LLM judge", "metric", "ensemble")
     prices = {row[1].text: row[-1].text for row in shown.rows}
     assert (prices["judge"], prices["m0"]) == ("3.00", "–")  # two criteria, 1.50 each
-    assert f"– r between generators, SPA: each generator's scores come from another fit ({NAME})" in shown.notes
+    assert (
+        f"– r between generators, SPA, pairwise accuracy: each generator's scores come from another fit ({NAME})"
+        in shown.notes
+    )
 
 
 def test_clusters_are_told_in_words(rich: BoardRun) -> None:
@@ -184,7 +187,17 @@ def test_settings_are_told_also_where_they_are_0(rich: BoardRun) -> None:
 
 
 def test_crowd_has_its_place(rich: BoardRun) -> None:
-    assert crowd_sections(rich) == ()
+    main, further = crowd_sections(rich)
+    assert main.words.startswith("No crowd to compare with: judge 0.")
+    (table,), (chart,) = main.tables, main.charts
+    last, *others = reversed(table.rows)
+    assert last[0].text == "one person against the others"
+    assert [float(row[1].text) for row in others] == sorted(float(row[1].text) for row in others)
+    assert chart.alt.startswith("Scatter")
+    answers = {(row[0].text, row[1].text): row[2].text for row in further.tables[0].rows}
+    assert set(answers.values()) == {"judge only"}
+    without = replace(rich, tables={key: rows for key, rows in rich.tables.items() if not key.startswith("crowd_")})
+    assert crowd_sections(without) == ()
 
 
 def test_every_table_and_chart_is_named_once(rich: BoardRun) -> None:
@@ -194,7 +207,7 @@ def test_every_table_and_chart_is_named_once(rich: BoardRun) -> None:
         assert {len(row) for row in table.rows} == {len(table.columns)}
         assert not table.source or f"|stat:{table.source}|" in table.signature
     drawn = charts(rich)
-    assert len({chart.name for chart in drawn}) == len(drawn) == 7
+    assert len({chart.name for chart in drawn}) == len(drawn) == 8
     for chart in drawn:
         ElementTree.fromstring(chart.svg)
         assert len(chart.alt) > 60
