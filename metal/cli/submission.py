@@ -150,7 +150,11 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
         path, about = program
         if about.get("reads"):
             raise UsageError(f"its program reads what is not on the board ({about['reads']})")
-        return _directed(isolated_metric(path, str(about.get("function", "score")), limits=_limits(about)), wanted)
+        function = str(about.get("function", "score"))
+        metric = isolated_metric(path, function, limits=_limits(about))
+        if _signed(metric, wanted.rater, function) != wanted.about.get("signature"):
+            raise UsageError("its program on the board is not the one that joined")
+        return _directed(replace(metric, signature=_signed(metric, wanted.rater, function)), wanted)
     if not wanted.about.get("signature"):
         raise UsageError("it is not known how it was computed")
     if read_name(wanted.rater).name.lower() not in METRICS:
@@ -159,6 +163,11 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
     if metric.signature != wanted.about["signature"]:
         raise UsageError(f"it would be computed otherwise here ({metric.signature})")
     return metric
+
+
+def _signed(metric: Metric, name: str, function: str) -> str:
+    """The signature of a program: its name on the board in place of its path, which is the submitter's."""
+    return f"{name}|{function}|{metric.signature.removeprefix(f'{metric.name}|')}"
 
 
 def _directed(metric: Metric, wanted: Rater) -> Metric:
@@ -240,8 +249,7 @@ def submit_metric(
         plain = check_name(name, now.raters, "rater")
         about: dict[str, Any] = {"file": path.name}
         if metric:
-            hashed = metric.signature.removeprefix(f"{metric.name}|")  # without the path, which is the submitter's
-            signed = f"{plain}|{function}|{hashed}"
+            signed = _signed(metric, plain, function)
             mine = replace(metric, direction=direction or metric.direction, signature=signed)
             scores, lines = _by_program(mine, now, plain, tried)
             tried[:] = [scores]
