@@ -63,21 +63,18 @@ def by_hand(small: Commands, record: dict[str, Any]) -> dict[str, float]:
 
 def test_the_same_data_give_the_same_version_and_more_metrics_the_next(fitted: Commands) -> None:
     first = ensemble(fitted)
-    assert first["ensemble"].endswith("+version.1")
+    base, _, version = first["ensemble"].rpartition(".")
     assert {one["rater"] for one in first["members"]} == {"chrf", "rouge-1", "ter"}
     fitted("billboard", "small", "--out", "again", *FITTED, "--raters", "chrf,rouge-1,ter", "--seed", "3")
     assert ensemble(fitted) == first
-    fitted(
-        "billboard", "small", "--out", "more", *FITTED, "--raters", "chrf,rouge-1,ter,length,comet", "--nonzero", "4"
-    )
+    fitted("billboard", "small", "--out", "more", *FITTED, "--raters", "chrf,rouge-1,ter,length", "--nonzero", "4")
     second = ensemble(fitted)
-    assert second["ensemble"] == first["ensemble"].replace("version.1", "version.2")
+    assert second["ensemble"] == f"{base}.{int(version) + 1}"
     assert len(second["members"]) == 4
     wanted = by_hand(fitted, first)
     assert applied(fitted, first["ensemble"], "small", "--board", "small") == pytest.approx(wanted, abs=1e-9)
-    assert applied(fitted, second["ensemble"], "small", "--board", "run" if False else "small") == pytest.approx(
-        by_hand(fitted, second), abs=1e-9
-    )
+    wanted = by_hand(fitted, second)
+    assert applied(fitted, second["ensemble"], "small", "--board", "small") == pytest.approx(wanted, abs=1e-9)
 
 
 def test_a_part_of_a_signature(fitted: Commands) -> None:

@@ -438,14 +438,14 @@ def test_random_damage_gives_one_line_or_nothing(small: Commands) -> None:
     small.program("length", LENGTH)
     random, said = Random(3), []
     files = sorted(path for path in (small.board / "board").rglob("*") if path.is_file())
-    for _ in range(150):
+    for _ in range(40):
         path = random.choice(files)
         content = path.read_bytes()
         place = random.randrange(len(content) + 1)
         new = random.choice([b"", b"\xff", b"null", b"{", b'"', b"\0\0", b"-1", random.randbytes(3)])
         path.unlink()  # it may be one with the dataset's own
         path.write_bytes(content[:place] + new + content[place + random.randrange(4) :])
-        for version in (None, 1, 2):
+        for version in (None, 2):
             try:
                 opened = open_board(small.board, version)
                 assert opened.dataset.outputs
@@ -456,7 +456,7 @@ def test_random_damage_gives_one_line_or_nothing(small: Commands) -> None:
         path.write_bytes(content)
         history = small.board / "board" / "history.jsonl"
         history.write_bytes(b"".join(history.read_bytes().splitlines(keepends=True)[:3]))
-    assert len(said) > 100
+    assert len(said) > 30
     assert "\n" not in "".join(said)
 
 
