@@ -45,7 +45,7 @@ GENERATORS = ("near", "middle", "far", "odd")
 FLUENCY = Criterion("fluency", Scale("interval", (), 1, 5))
 OUTSIDE = "comet"  # a metric of the board whose scores came from elsewhere
 ANOTHER = "rouge-l"  # one that is METAL's by name, and had another version
-QUICK = {"resamples": 100, "permutations": 100}
+QUICK: dict[str, Any] = {"resamples": 100, "permutations": 100}
 QUICK_OPTIONS = ("--bootstrap", "100", "--permutations", "100")
 
 
@@ -96,13 +96,13 @@ def build_board(folder: Path) -> None:
     ]
     facts = tidy_facts(pd.concat([facts_from([*ratings, *more]), *(one.facts.astype(object) for one in scores)]))
     save_dataset(assemble(made.card, [FLUENCY, METRIC_SCORE], sources, outputs, [*people, *raters], facts), folder)
-    keep(folder)
+    keep(folder, criteria=("none",))
 
 
-def keep(folder: Path) -> None:
-    """Submissions are ranked quickly."""
+def keep(folder: Path, **told: Any) -> None:
+    """What submissions are ranked by, quickly; there is no criterion `none`, and so no ranking."""
     (folder / "board").mkdir(exist_ok=True)
-    keep_settings(folder, BoardSettings(**QUICK))  # type: ignore[arg-type]
+    keep_settings(folder, BoardSettings(**QUICK, **told))
 
 
 @dataclass
@@ -135,6 +135,10 @@ class Commands:
         message = error.value.format_message() if isinstance(error.value, click.ClickException) else str(error.value)
         assert "\n" not in message
         return message
+
+    def ranked(self) -> None:
+        """From now on submissions are ranked."""
+        keep(self.board)
 
     def generator(self, name: str, lost: float = 0.3, *options: object) -> str:
         """Submit a generator."""

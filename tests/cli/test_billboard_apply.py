@@ -24,11 +24,25 @@ FITTED = ("--members", "metric", "--nonzero", "3", "-c", "fluency", *QUICK_OPTIO
 LENGTH = "def score(output):\n    return len(output)\n"
 
 
+@pytest.fixture(scope="module")
+def fitted_board(board_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `small`, an ensemble of all metrics that can be run, and `length`; the others are not in it."""
+    folder = tmp_path_factory.mktemp("fitted")
+    shutil.copytree(board_template, folder / "small")
+    (folder / "length.py").write_text(LENGTH, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        command.main(["submit", "metric", "small", "length.py", "--name", "length"], standalone_mode=False)
+        raters = ["--raters", "chrf,rouge-1,ter"]
+        command.main(["billboard", "small", "--out", "run", *FITTED, *raters], standalone_mode=False)
+    return folder
+
+
 @pytest.fixture
-def fitted(small: Commands) -> Commands:
-    """The board, with an ensemble of all metrics that can be run and `length`; the others are not on it."""
-    small.program("length", LENGTH)
-    small("billboard", "small", "--out", "run", *FITTED, "--raters", "chrf,rouge-1,ter")
+def fitted(small: Commands, fitted_board: Path) -> Commands:
+    """`metal` in a copy of that folder."""
+    shutil.rmtree(small.board)
+    shutil.copytree(fitted_board, small.folder, dirs_exist_ok=True)
     return small
 
 

@@ -54,6 +54,7 @@ def test_a_generator_from_every_kind_of_table(small: Commands, name: str, column
 
 
 def test_metrics_that_can_be_run_score_it(small: Commands) -> None:
+    small.ranked()
     said = small.generator("new")
     texts = texts_of("new")
     language = {source: "zh" if source.startswith("zh") else "ar" for source in ALL_SOURCES}
@@ -185,6 +186,7 @@ def test_a_name_spelled_with_other_characters_is_the_same_name(small: Commands) 
 
 
 def test_a_program_scores_the_board_and_what_joins_later(small: Commands) -> None:
+    small.ranked()
     said = small.program("length", LENGTH, "--by", "me")
     assert "Run apart: network: none" in said
     assert "56 scored" in said
