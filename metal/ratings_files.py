@@ -91,10 +91,23 @@ def _read_parquet(path: Path) -> pa.Table:
         columns = pq.read_schema(path).names
     except pa.ArrowInvalid:
         raise DataError(path, "not a Parquet file", "Write it again, or give the ratings as .csv or .jsonl") from None
+    except OSError as error:
+        raise _damaged(path, error) from None
     _check_columns(path, columns)
     names = [name for name in ("output", "criterion", "rater", "reason") if name in columns]
-    table = pq.read_table(path, read_dictionary=names)
+    try:
+        table = pq.read_table(path, read_dictionary=names)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from None
     return _cast(path, table)
+
+
+def _damaged(path: Path, error: Exception) -> Exception:
+    """What to raise for a fault within a Parquet file; a file that cannot be opened is its own error."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    said = " ".join(str(error).split())
+    return DataError(path, f"a damaged Parquet file ({said})", "Take the file from a backup")
 
 
 def _read_csv(path: Path) -> pa.Table:

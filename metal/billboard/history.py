@@ -6,6 +6,8 @@ is the dataset as it was then, with all that had joined and was not withdrawn. S
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -20,6 +22,7 @@ from metal.records import METRIC_SCORE, Output, Rater
 What = Literal["data", "generator", "metric", "withdrawn"]
 WHATS = ("data", "generator", "metric", "withdrawn")
 ANONYMOUS = "anonymous"
+DIGEST = re.compile("[0-9a-f]{8,64}")  # the name of a folder as well
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class Entry:
     """A line of history.jsonl.
 
     version: 1, 2, ... what: data (the dataset itself is new or changed), generator or metric (joined), withdrawn.
-    digest: of the dataset (Dataset.digest) that this version stands on. name: of the generator or metric. at: UTC.
-    by: who; about: whatever else is known (outputs, metrics that scored them, direction, signature, ...).
+    digest: of the dataset's files that this version stands on, in hexadecimal. name: of the generator or metric.
+    at: UTC. by: who; about: whatever else is known (outputs, direction, signature, ...).
     """
 
     version: int
@@ -48,11 +51,25 @@ class Entry:
         """From a line. Raises DataError where it is none."""
         try:
             entry = cls(**record)
-        except TypeError:
+            json.dumps(entry.about, allow_nan=False)  # NaN is not equal to itself, and so no history to itself
+        except (TypeError, ValueError):
             raise DataError(where, "not a line of a board's history", "Take the file from a backup") from None
-        if type(entry.version) is not int or entry.what not in WHATS or not isinstance(entry.name, str):
-            raise DataError(where, f"version {entry.version!r}, what {entry.what!r}", "Take the file from a backup")
+        if wrong := entry._wrong():
+            raise DataError(where, f"{wrong[0]} {wrong[1]!r}", "Take the file from a backup")
         return entry
+
+    def _wrong(self) -> tuple[str, object] | None:
+        """A field that is not what it should be, and what it is."""
+        if type(self.version) is not int:
+            return "version", self.version
+        if not isinstance(self.digest, str) or not DIGEST.fullmatch(self.digest):
+            return "digest", self.digest
+        if self.about is not None and not isinstance(self.about, Mapping):
+            return "about", self.about
+        if self.what not in WHATS:
+            return "what", self.what
+        texts = ("at", self.at), ("name", self.name), ("by", self.by)
+        return next((one for one in texts if not isinstance(one[1], str)), None)
 
 
 @dataclass(frozen=True)
@@ -93,7 +110,8 @@ def find_standing(entries: Sequence[Entry], name: str) -> Entry:
 
 
 def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
-    """The board as a dataset: the base with what joined. Scores of or about what is not there are left out.
+    """The board as a dataset: the base with what joined. Scores of or about what is not there are left out, and so are
+    those of or about something else that had the same name, and was withdrawn.
 
     Raises DataError where a submission does not fit the base (its output or rater is there already).
     """
@@ -110,7 +128,6 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
                     _where(one), f"source {output.source!r} has gone from the dataset", "Withdraw the submission"
                 )
             outputs[output.output] = output
-    joined = {rater.rater for one in submissions if one.entry.what == "metric" for rater in one.raters}
     for one in submissions:
         for rater in one.raters:
             if one.entry.what == "metric":
@@ -118,9 +135,9 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
                     raise DataError(_where(one), f"rater {rater.rater!r} is in the dataset", "Withdraw the submission")
                 raters[rater.rater] = rater
     parts = [base.ratings.loc[:, list(FACTS)]]
+    since = _joined_at(submissions)
     for one in submissions:
-        there = one.facts["output"].isin(list(outputs)) & one.facts["rater"].isin([*base.raters, *joined])
-        parts.append(one.facts.loc[there, list(FACTS)])
+        parts.append(one.facts.loc[_still_said(one, outputs, raters, since), list(FACTS)])
     facts = tidy_facts(concat_facts([part for part in parts if len(part)])) if any(map(len, parts)) else parts[0]
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
     for name in ("output", "criterion", "rater"):  # what is not there any more is no category either
@@ -137,9 +154,39 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
     )
 
 
+def _joined_at(submissions: Sequence[Submission]) -> dict[tuple[str, str], int]:
+    """The version with which an output or a rater joined; those of the dataset are not in it."""
+    outputs = {("output", output.output): one.entry.version for one in submissions for output in one.outputs}
+    metrics = [one for one in submissions if one.entry.what == "metric"]
+    return outputs | {("rater", rater.rater): one.entry.version for one in metrics for rater in one.raters}
+
+
+def _still_said(
+    one: Submission, outputs: Mapping[str, Output], raters: Mapping[str, Rater], since: Mapping[tuple[str, str], int]
+) -> pd.Series:
+    """Which of a submission's facts are by and about what is on the board: there when it joined, and the same since.
+
+    A rater is the same while its signature and direction are.
+    """
+    joined = one.entry.version
+    theirs = {rater.rater: rater for rater in one.raters}
+    about = {name for name in outputs if since.get(("output", name), joined) <= joined}
+    by = {
+        name
+        for name, rater in raters.items()
+        if since.get(("rater", name), joined) <= joined and name in theirs and _alike(rater, theirs[name])
+    }
+    return one.facts["output"].isin(about) & one.facts["rater"].isin(by)
+
+
+def _alike(one: Rater, other: Rater) -> bool:
+    return all(one.about.get(key) == other.about.get(key) for key in ("signature", "direction", "negated"))
+
+
 def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]) -> dict[str, Any]:
     """What dataset.toml says of generators, with what submitters said of theirs."""
-    known = dict(extra.get("generators", {}))
+    there = extra.get("generators", {})
+    known = dict(there) if isinstance(there, Mapping) else {}
     for one in submissions:
         said = (one.entry.about or {}).get("generator")
         if one.entry.what == "generator" and isinstance(said, Mapping) and said:

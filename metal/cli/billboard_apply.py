@@ -56,12 +56,14 @@ def apply(signature: str, outputs: Path, board: Path | None, out: Path | None, f
     with new_file(out) as partial:
         partial.write_text(text, encoding="utf-8", newline="")
     without = int(found["score"].isna().sum())
-    said = f"{len(found):,} outputs, mean {found['score'].mean():.4g}" + (f"; {without:,} no score" if without else "")
+    mean = f", mean {found['score'].mean():.4g}" if without < len(found) else ""
+    said = f"{len(found):,} outputs{mean}" + (f"; {without:,} no score" if without else "")
     show.say(f"{record['ensemble']}: {said}; written to {out}")
 
 
 def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     """The ensembles of a dataset or run folder, or of all that are near."""
+    from metal.billboard.apply import read_ensemble
     from metal.cli.board_folder import stored_ensembles
     from metal.errors import UsageError
     from metal.json_files import read_json
@@ -70,8 +72,10 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
     for folder in folders:
         found += stored_ensembles(folder)
-        if (folder / "ensembles.json").is_file():
-            found += read_json(folder / "ensembles.json", "a list of ensembles")
+        path = folder / "ensembles.json"
+        if path.is_file():
+            listed = read_json(path, "a list of ensembles")
+            found += [read_ensemble(one, path) for one in (listed if isinstance(listed, list) else [listed])]
     if not found:
         where = str(board) if board else "datasets/ and runs/"
         raise UsageError(
@@ -81,12 +85,18 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
 
 
 def _of_folder(folder: Path, names: list[str]) -> pd.DataFrame:
-    """The members' scores in a folder with ratings."""
+    """The members' scores in a folder with ratings; of a board, also those of what joined."""
+    from metal.cli.board_folder import open_board, read_history
+    from metal.errors import DataError
     from metal.ratings_files import find_ratings, read_facts
     from metal.records import METRIC_SCORE
 
-    facts = read_facts(find_ratings(folder))
+    where = find_ratings(folder)
+    facts = open_board(folder).dataset.ratings if read_history(folder) else read_facts(where)
     mine = facts[facts["rater"].isin(names) & (facts["criterion"] == METRIC_SCORE.name)]
+    if (again := mine.duplicated(["output", "rater"])).any():
+        first = mine[again].iloc[0]
+        raise DataError(where, f"two scores of {first['output']!r} by {first['rater']!r}", "Keep one of them")
     wide = mine.astype({"output": object, "rater": object}).pivot(index="output", columns="rater", values="score")
     return wide.reset_index()
 
@@ -100,10 +110,11 @@ def _of_table(path: Path, record: Mapping[str, Any], board: Path | None) -> pd.D
     from metal.formats.table import read_frame
 
     frame = read_frame(path, as_text=True)
-    columns = {str(name).strip() for name in frame.columns}
+    frame.columns = [str(name).strip() for name in frame.columns]
+    columns, lower = set(frame.columns), {name.lower() for name in frame.columns}
     if "output" in columns and columns & set(members(record)):
         return _as_numbers(frame, members(record), path)
-    if columns & set(SOURCE) and columns & set(TEXT):
+    if lower & set(SOURCE) and lower & set(TEXT):
         if board is None or not (board / "dataset.toml").is_file():
             raise UsageError(f"{path} has texts; to score them the board's sources are needed: --board DATASET")
         return member_scores(board, frame, path, members(record))
@@ -118,16 +129,21 @@ def _as_numbers(frame: pd.DataFrame, names: list[str], path: Path) -> pd.DataFra
     import pandas as pd
 
     from metal.errors import DataError
+    from metal.metrics.outside_scores import NO_NUMBER
 
+    first = 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
+    if (empty := frame["output"].isna() | (frame["output"].astype(str).str.strip() == "")).any():
+        raise DataError(f"{path} row {int(empty.to_numpy().argmax()) + first}", "output is empty", "Each row names one")
     numbers = {"output": frame["output"]}
     for name in names:
         if name not in frame:
             continue
-        column: pd.Series = pd.to_numeric(frame[name], errors="coerce")
+        column: pd.Series = pd.to_numeric(frame[name], errors="coerce").astype(float)
         text = frame[name].astype(object)
-        wrong = column.isna() & text.notna() & ~text.astype(str).str.strip().str.lower().isin(["", "nan"])
+        said = text.notna() & ~text.astype(str).str.strip().str.lower().isin(NO_NUMBER)
+        wrong = said & ~(column.abs() < float("inf"))
         if wrong.any():
             at = int(wrong.to_numpy().argmax())
-            raise DataError(f"{path} row {at + 2}", f"{name} is {text.iloc[at]!r}", "Scores are numbers, or empty")
+            raise DataError(f"{path} row {at + first}", f"{name} is {text.iloc[at]!r}", "Scores are numbers, or empty")
         numbers[name] = column
     return pd.DataFrame(numbers)

@@ -1,7 +1,7 @@
 """A board's folder on disk: the dataset folder with `board/` in it.
 
 board/history.jsonl          a line a version, only ever added to
-board/data/DIGEST/           the dataset as it was at a version
+board/data/DIGEST/           the dataset as it was at a version: a digest of its ratings and of its files' bytes
 board/submissions/0002/      outputs.jsonl, raters.jsonl, ratings.parquet of what joined with version 2, and its program
 board/ensembles.jsonl        every ensemble that was ever fitted, by its signature
 board/settings.json          what the board was last told (metal.billboard.settings); submissions are ranked by it
@@ -9,23 +9,27 @@ board/settings.json          what the board was last told (metal.billboard.setti
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from metal.billboard.apply import read_ensemble
 from metal.billboard.history import Entry, Submission, board_at, entry_at, standing
 from metal.billboard.settings import BoardSettings
 from metal.dataset import Dataset, load_dataset
 from metal.dataset_lines import numbered_records, output_record, rater_record, read_output, read_raters
 from metal.errors import DataError
 from metal.folders import new_file, new_folder, one_writer, recover
-from metal.json_files import read_json, write_jsonl
+from metal.json_files import read_json, whole_text, write_jsonl
 from metal.ratings_files import find_ratings, read_facts, write_facts
+from metal.stats.lasso import Rule
 
 BOARD = "board"
 DATA = ("dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl")
@@ -33,14 +37,21 @@ DATA = ("dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl")
 
 @dataclass(frozen=True)
 class OpenBoard:
-    """A board at one of its versions. recorded: whether its history is on disk (not where the folder is read-only)."""
+    """A board at one of its versions. recorded: whether its history is on disk (not where the folder is read-only).
+
+    base: the dataset without what joined.
+    """
 
     folder: Path
     base: Dataset
-    dataset: Dataset
     entries: tuple[Entry, ...]
     version: int
     recorded: bool = True
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The dataset with what joined. Raises DataError where they do not fit: one of them can be withdrawn then."""
+        return board_at(self.base, [read_submission(self.folder, one) for one in standing(self.entries, self.version)])
 
 
 def open_board(folder: Path, version: int | None = None) -> OpenBoard:
@@ -50,18 +61,25 @@ def open_board(folder: Path, version: int | None = None) -> OpenBoard:
     folder cannot be written, it does so without being recorded. Raises UsageError for a version that never was.
     """
     base = load_dataset(folder)
-    entries, recorded = read_history(folder), True
-    if not entries or entries[-1].digest != base.digest:
+    entries, recorded, digest = read_history(folder), True, _digest(folder, base)
+    if not entries or entries[-1].digest != digest:
         try:
-            entries = _note_data(folder, base)
+            base, entries = _note_data(folder)
         except OSError:
-            entries, recorded = (*entries, _entry(entries, "data", base.digest)), False
+            entries, recorded = (*entries, _entry(entries, "data", digest)), False
     at = len(entries) if version is None else version
-    digest = entry_at(entries, at).digest
-    if digest != base.digest:
-        base = load_dataset(folder / BOARD / "data" / digest)
-    submissions = [read_submission(folder, entry) for entry in standing(entries, at)]
-    return OpenBoard(folder, base, board_at(base, submissions), entries, at, recorded)
+    wanted = entry_at(entries, at).digest
+    if wanted != entries[-1].digest:
+        base = load_dataset(folder / BOARD / "data" / wanted)
+    return OpenBoard(folder, base, entries, at, recorded)
+
+
+def _digest(folder: Path, base: Dataset) -> str:
+    """What a version is known by: it changes with the ratings, whatever their order, and with all that is not one."""
+    whole = hashlib.sha256(base.digest.encode("ascii"))
+    for name in DATA:
+        whole.update(hashlib.sha256((folder / name).read_bytes()).digest())
+    return whole.hexdigest()[:16]
 
 
 def read_history(folder: Path) -> tuple[Entry, ...]:
@@ -69,11 +87,13 @@ def read_history(folder: Path) -> tuple[Entry, ...]:
     path = folder / BOARD / "history.jsonl"
     if not path.is_file():
         return ()
-    entries = tuple(Entry.of(record, where) for where, record in numbered_records(path))
-    for place, entry in enumerate(entries, 1):
-        if entry.version != place:
-            raise DataError(f"{path} row {place}", f"version {entry.version}", "Take the file from a backup")
-    return entries
+    entries: list[Entry] = []
+    for where, record in _records(path):
+        entry = Entry.of(record, where)
+        if entry.version != len(entries) + 1:
+            raise DataError(where, f"version {entry.version} after {len(entries)}", "Take the file from a backup")
+        entries.append(entry)
+    return tuple(entries)
 
 
 def read_submission(folder: Path, entry: Entry) -> Submission:
@@ -100,45 +120,63 @@ def add_entry(
     """
     with one_writer(folder):
         now = open_board(folder)
-        if now.entries != seen.entries or now.base.digest != seen.base.digest:
+        if now.entries != seen.entries:
             return None
-        made = make(_entry(now.entries, "data", now.base.digest))
+        made = make(_entry(now.entries, "data", now.entries[-1].digest))
         entry = made.entry if isinstance(made, Submission) else made
+        _clear(folder, entry.version)
         if isinstance(made, Submission):
             _write_submission(submission_folder(folder, entry.version), made, files or {})
         _append(folder / BOARD / "history.jsonl", [entry.to_dict()])
-        return open_board(folder)
+        return replace(now, entries=read_history(folder), version=entry.version)
+
+
+def _clear(folder: Path, version: int) -> None:
+    """Delete what lies where a new version is to be: its line was never written, the process died before it was."""
+    place = submission_folder(folder, version)
+    recover(place)
+    if place.exists():
+        shutil.rmtree(place)
 
 
 def _write_submission(place: Path, one: Submission, files: Mapping[str, bytes]) -> None:
-    if place.exists():  # its line was never written: the process died between the two
-        shutil.rmtree(place)
     with new_folder(place) as partial:
         write_jsonl(partial / "outputs.jsonl", map(output_record, one.outputs))
         write_jsonl(partial / "raters.jsonl", map(rater_record, one.raters))
         write_facts(one.facts, partial / "ratings.parquet")
         for name, content in files.items():
             (partial / name).write_bytes(content)
+        _to_disk(partial)
+
+
+def _to_disk(folder: Path) -> None:
+    """Have the files of a folder on disk before something relies on them."""
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
 
 
 def _entry(entries: Sequence[Entry], what: Any, digest: str) -> Entry:
     return Entry(len(entries) + 1, datetime.now(UTC).isoformat(timespec="seconds"), what, digest)
 
 
-def _note_data(folder: Path, base: Dataset) -> tuple[Entry, ...]:
-    """A version for the dataset as it is now, with a copy of it."""
+def _note_data(folder: Path) -> tuple[Dataset, tuple[Entry, ...]]:
+    """The dataset as it is now, and the history with a version for it, of which there is a copy."""
     with one_writer(folder):
-        entries = read_history(folder)
-        if entries and entries[-1].digest == base.digest:  # another command was first
-            return entries
         recover(folder)
-        kept = folder / BOARD / "data" / base.digest
+        base, entries = load_dataset(folder), read_history(folder)
+        digest = _digest(folder, base)
+        if entries and entries[-1].digest == digest:  # another command was first
+            return base, entries
+        kept = folder / BOARD / "data" / digest
         if not kept.exists():
             with new_folder(kept) as partial:
                 _keep(folder, partial)
-        entry = _entry(entries, "data", base.digest)
+                _to_disk(partial)
+        entry = _entry(entries, "data", digest)
+        _clear(folder, entry.version)
         _append(folder / BOARD / "history.jsonl", [entry.to_dict()])
-        return (*entries, entry)
+        return base, (*entries, entry)
 
 
 def _keep(folder: Path, copy: Path) -> None:
@@ -160,22 +198,53 @@ def _append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         file.seek(0)
-        whole = file.read()
-        if whole and not whole.endswith(b"\n"):
-            file.truncate(whole.rfind(b"\n") + 1)
-        for record in records:
-            file.write(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        there = file.read()
+        end = _end(there)
+        file.truncate(end)
+        lines = [json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for record in records]
+        file.write((b"" if there[:end].endswith(b"\n") or not end else b"\n") + b"".join(lines))
         file.flush()
         os.fsync(file.fileno())
+
+
+def _end(content: bytes) -> int:
+    """Where the whole lines end. A last line without a line break is one if it is an object: then only that is lost."""
+    last = content.rfind(b"\n") + 1
+    return len(content) if isinstance(_value(content[last:]), dict) else last
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a file that is only added to, with their places, but for an unfinished last line.
+
+    Raises DataError for a line that is none.
+    """
+    content = path.read_bytes()
+    for row, line in enumerate(content[: _end(content)].split(b"\n"), 1):
+        record = _value(line)
+        if isinstance(record, dict):
+            yield f"{path} row {row}", record
+        elif line.strip():
+            raise DataError(f"{path} row {row}", "not a JSON object", "Take the file from a backup")
+
+
+def _value(line: bytes) -> Any:
+    """The value in a line of JSON, None where there is none; halves of surrogate pairs become U+FFFD."""
+    try:
+        value = json.loads(line.decode("utf-8"))
+        if b"\\ud" in line.lower():
+            value = json.loads(whole_text(json.dumps(value, ensure_ascii=False)))
+    except (ValueError, RecursionError):
+        return None
+    return value
 
 
 # ---------------------------------------------------------------- ensembles
 
 
-def stored_ensembles(folder: Path) -> list[dict[str, Any]]:
+def stored_ensembles(folder: Path) -> list[Mapping[str, Any]]:
     """Every ensemble that was fitted on this board, in the order they were."""
     path = folder / BOARD / "ensembles.jsonl"
-    return [record for _, record in numbered_records(path)] if path.is_file() else []
+    return [read_ensemble(record, where) for where, record in _records(path)] if path.is_file() else []
 
 
 def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
@@ -211,6 +280,25 @@ def kept_settings(folder: Path, version: int) -> BoardSettings:
     kept = read_json(path, "settings of a board")
     try:
         told: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in kept.items()}
-        return BoardSettings(**{**told, "version": version})
-    except (TypeError, AttributeError):
-        raise DataError(path, "not the settings of a board", "Remove it, and run `metal billboard` again") from None
+        found = BoardSettings(**{**told, "version": version})
+    except (TypeError, AttributeError, OverflowError):
+        found = None
+    if found is None or not _of_their_types(found):
+        raise DataError(path, "not the settings of a board", "Remove it, and run `metal billboard` again")
+    return found
+
+
+def _of_their_types(settings: BoardSettings) -> bool:
+    """Whether every setting is of the type that its default has, and holds texts where it holds several."""
+    for key, default in vars(BoardSettings()).items():
+        value = getattr(settings, key)
+        if key == "alpha":
+            if value is not None and type(value) not in (int, float):
+                return False
+            continue
+        if type(value) is not type(default):
+            return False
+        inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, tuple) else ()
+        if not all(isinstance(one, str) for one in inside):
+            return False
+    return settings.rule in get_args(Rule) and settings.seed >= 0

@@ -10,17 +10,26 @@ from typing import Any
 
 import pandas as pd
 
-from metal.billboard.history import ANONYMOUS, Entry, Submission, board_at, find_standing
+from metal.billboard.history import ANONYMOUS, Entry, Submission, board_at, find_standing, standing
 from metal.billboard.submission import check_name, generator_outputs, read_rows
 from metal.cli import show
 from metal.cli.board_folder import OpenBoard, add_entry, open_board, submission_folder
 from metal.dataset import Dataset, concat_facts
 from metal.errors import MetalError, UsageError
-from metal.folders import check_outside
 from metal.formats.table import read_frame
 from metal.isolation import Limits, isolated_metric, protections
 from metal.metrics import METRICS, Metric, find_metric
-from metal.metrics.dataset_scores import Scores, outputs_to_score, rater, score_outputs, with_metric_score
+from metal.metrics.dataset_scores import (
+    Scores,
+    changed,
+    metric_rater,
+    not_in,
+    outputs_to_score,
+    rater,
+    score_outputs,
+    together,
+    with_metric_score,
+)
 from metal.metrics.names import read_name
 from metal.metrics.outside_scores import Table, outside_scores
 from metal.ratings import FACTS, tidy_facts
@@ -44,13 +53,15 @@ class Prepared:
 
 def joined(folder: Path, prepare: Callable[[OpenBoard], Prepared]) -> After:
     """Prepare a submission for the board as it is, and write it; again where others joined in between."""
-    check_outside(folder)
     for _ in range(TRIES):
         seen = open_board(folder)
         if not seen.recorded:
             raise UsageError(f"{folder} cannot be written; a submission needs that")
         prepared = prepare(seen)
-        after = add_entry(folder, seen, prepared.make, prepared.files)
+        try:
+            after = add_entry(folder, seen, prepared.make, prepared.files)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be written ({error.strerror}); a submission needs that") from None
         if after:
             return after, prepared.lines
     raise UsageError(f"{folder}: others keep joining; nothing was written. Run this again")
@@ -71,6 +82,8 @@ def submit_generator(
         now = seen.dataset
         plain = check_name(name, {output.generator for output in now.outputs.values()}, "generator")
         outputs = generator_outputs(rows, plain, now, path, allow_missing=allow_missing)
+        if clash := [one.output for one in outputs if one.output in now.outputs]:
+            raise UsageError(f"output {clash[0]!r} is on the board already; give another --name")
         said: dict[str, Any] = ({"kind": "human"} if human else {}) | ({"family": family} if family else {})
         about = {"outputs": len(outputs)} | ({"generator": said} if said else {})
         alone = Submission(Entry(0, "", "generator", "", plain, by or ANONYMOUS, about), outputs, (), NO_FACTS)
@@ -134,8 +147,14 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
     """The metric behind a rater. Raises UsageError where it cannot be run here, or would give other scores."""
     program = _program(seen, wanted.rater)
     if program:
-        metric = isolated_metric(program[0], str(program[1].get("function", "score")), limits=_limits(program[1]))
-        return _directed(metric, wanted)
+        path, about = program
+        if about.get("reads"):
+            raise UsageError(f"its program reads what is not on the board ({about['reads']})")
+        function = str(about.get("function", "score"))
+        metric = isolated_metric(path, function, limits=_limits(about))
+        if _signed(metric, wanted.rater, function) != wanted.about.get("signature"):
+            raise UsageError("its program on the board is not the one that joined")
+        return _directed(replace(metric, signature=_signed(metric, wanted.rater, function)), wanted)
     if not wanted.about.get("signature"):
         raise UsageError("it is not known how it was computed")
     if read_name(wanted.rater).name.lower() not in METRICS:
@@ -146,6 +165,11 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
     return metric
 
 
+def _signed(metric: Metric, name: str, function: str) -> str:
+    """The signature of a program: its name on the board in place of its path, which is the submitter's."""
+    return f"{name}|{function}|{metric.signature.removeprefix(f'{metric.name}|')}"
+
+
 def _directed(metric: Metric, wanted: Rater) -> Metric:
     """The metric in the direction it joined with."""
     direction: Direction = "lower" if wanted.about.get("direction") == "lower" else "higher"
@@ -154,16 +178,18 @@ def _directed(metric: Metric, wanted: Rater) -> Metric:
 
 def _program(seen: OpenBoard, name: str) -> tuple[Path, Mapping[str, Any]] | None:
     """The program of a submitted metric and what is known of it."""
-    try:
-        entry = find_standing(seen.entries, name)
-    except MetalError:
-        return None
-    path = submission_folder(seen.folder, entry.version) / PROGRAM
-    return (path, entry.about or {}) if entry.what == "metric" and path.is_file() else None
+    for entry in standing(seen.entries, seen.version):
+        path = submission_folder(seen.folder, entry.version) / PROGRAM
+        if (entry.what, entry.name) == ("metric", name) and path.is_file():
+            return path, entry.about or {}
+    return None
 
 
 def _limits(about: Mapping[str, Any]) -> Limits:
-    return Limits(seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096)))
+    try:
+        return Limits(seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096)))
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError("the limits it joined with are no numbers") from None
 
 
 def member_scores(folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]) -> pd.DataFrame:
@@ -174,8 +200,7 @@ def member_scores(folder: Path, frame: pd.DataFrame, where: Path, names: Sequenc
     seen = open_board(folder)
     rows = read_rows({str(column): frame[column].tolist() for column in frame.columns}, where)
     outputs = generator_outputs(rows, where.stem, seen.dataset, where, allow_missing=True)
-    alone = Submission(Entry(0, "", "generator", "", where.stem), outputs, (), NO_FACTS)
-    board = board_at(seen.dataset, [alone])
+    board = replace(seen.dataset, outputs={output.output: output for output in outputs})
     table = {"output": [output.output for output in outputs]}
     for name in names:
         try:
@@ -215,6 +240,7 @@ def submit_metric(
         raise UsageError("--reads and --function go with a program")
     metric = isolated_metric(path, function, readable=reads, limits=limits) if is_program else None
     content = path.read_bytes()
+    tried: list[Scores] = []
     if metric:
         show.say("Run apart: " + "; ".join(protections(limits)))
 
@@ -223,10 +249,12 @@ def submit_metric(
         plain = check_name(name, now.raters, "rater")
         about: dict[str, Any] = {"file": path.name}
         if metric:
-            hashed = metric.signature.partition("|")[2]  # without the path, which is the submitter's
-            mine = replace(metric, direction=direction or metric.direction, signature=f"{plain}|{hashed}")
-            scores, lines = _by_program(mine, now, plain)
+            signed = _signed(metric, plain, function)
+            mine = replace(metric, direction=direction or metric.direction, signature=signed)
+            scores, lines = _by_program(mine, now, plain, tried)
+            tried[:] = [scores]
             about |= {"function": function, "seconds": seconds, "memory": memory}
+            about |= {"reads": ", ".join(one.name for one in reads)} if reads else {}
         else:
             scores, lines = _by_table(path, content, now, plain, direction or "higher", signature)
         about |= {"signature": scores.rater.about["signature"], "direction": scores.rater.about["direction"]}
@@ -237,10 +265,14 @@ def submit_metric(
     return joined(folder, prepare)
 
 
-def _by_program(metric: Metric, dataset: Dataset, name: str) -> tuple[Scores, list[str]]:
+def _by_program(metric: Metric, dataset: Dataset, name: str, tried: Sequence[Scores]) -> tuple[Scores, list[str]]:
+    """The program's scores; tried: those of an earlier try, of which only what is missing is computed."""
     outputs = outputs_to_score(dataset, [metric])
+    wanted = metric_rater(metric, name)
+    earlier = next((one for one in tried if not changed(wanted, one, dataset)), None)
     with show.progress("scoring") as advance:
-        scores = score_outputs(metric, dataset, outputs, name=name, progress=advance)
+        scores = score_outputs(metric, dataset, not_in(earlier, outputs), name=name, progress=advance)
+    scores = together(earlier, scores, dataset) if earlier else scores
     left = len(dataset.outputs) - len(outputs)
     return scores, [f"{left:,} outputs have no text, or are not to be rated"] if left else []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from metal.ratings import facts_from
 from metal.records import Criterion, Output, Rater, Rating, Scale, Source
 from tests.cli.forks import Metal, environment, starter
 from tests.cli.runs import KEY
+from tests.cli.small_board import Commands, build_board
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import LlmServer
 
@@ -70,3 +72,20 @@ def people(processes: Metal, tmp_path: Path) -> Metal:
     made = assemble(Card("mine"), criteria, sources, [*outputs, unused], raters, facts_from(ratings))
     save_dataset(made, tmp_path / "mine")
     return processes.at(tmp_path, environment(tmp_path))
+
+
+@pytest.fixture(scope="session")
+def board_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("board") / "small"
+    build_board(folder)
+    return folder
+
+
+@pytest.fixture
+def small(
+    board_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    """`metal` in a folder where `small` is a board of four generators in two languages."""
+    shutil.copytree(board_template, tmp_path / "small")
+    monkeypatch.chdir(tmp_path)
+    return Commands(tmp_path, capsys)

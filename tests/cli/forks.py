@@ -28,6 +28,7 @@ import json, os, sys, threading, warnings
 warnings.simplefilter("ignore")
 import metal.cli, metal.cli.asking, metal.cli.judge_folder, metal.cli.generate_job, metal.cli.score_folder
 import sacrebleu.metrics, metal.formats.table, metal.metrics.outside_scores
+import metal.cli.submission, metal.billboard.board
 import openai, aiohttp, pandas, pyarrow.parquet, filelock
 import metal.judges.providers.openai_like, tenacity, rich.table, rich.console, rich.progress, jinja2, babel, langcodes
 import tiktoken

@@ -1,0 +1,386 @@
+"""`metal submit`: generators and metrics join a board."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from metal.cli.board_folder import kept_settings, open_board, read_history
+from metal.metrics import Item, find_metric, scored
+from tests.cli.runs import snapshot
+from tests.cli.small_board import (
+    ALL_SOURCES,
+    ANOTHER,
+    GENERATORS,
+    OUTSIDE,
+    QUICK_OPTIONS,
+    Commands,
+    reference_of,
+    texts_of,
+)
+
+LENGTH = '''
+def score(output):
+    """How long it is."""
+    return len(output)
+'''
+
+# ---------------------------------------------------------------- generators
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("new.csv", ("source", "text")),
+        ("new.tsv", (" Source ", "TEXT")),
+        ("new.jsonl", ("seg_id", "hyp")),
+        ("new.xlsx", ("id", "hypothesis")),
+        ("new.parquet", ("source", "summary")),
+    ],
+)
+def test_a_generator_from_every_kind_of_table(small: Commands, name: str, columns: tuple[str, str]) -> None:
+    texts = texts_of("new")
+    said = small("submit", "generator", "small", small.write_outputs(name, texts, columns), "--name", "new")
+    assert "small is at version 2: generator new" in said
+    assert "14 outputs" in said
+    dataset = open_board(small.board).dataset
+    mine = {output.source: output for output in dataset.outputs.values() if output.generator == "new"}
+    assert {source: output.text for source, output in mine.items()} == texts  # 007 is still 007
+    assert {output.language for output in mine.values()} == {"ar", "zh"}
+    assert {output.output for output in mine.values()} == {f"{source}/new" for source in texts}
+
+
+def test_metrics_that_can_be_run_score_it(small: Commands) -> None:
+    small.ranked()
+    said = small.generator("new")
+    texts = texts_of("new")
+    language = {source: "zh" if source.startswith("zh") else "ar" for source in ALL_SOURCES}
+    items = [Item(texts[one], (reference_of(one),), "?", language[one]) for one in ALL_SOURCES]
+    for name, sign in (("chrf", 1), ("rouge-1", 1), ("ter", -1)):
+        answers = [one.score for one in scored(find_metric(name), items)]
+        assert None not in answers
+        wanted = {f"{source}/new": sign * (score or 0.0) for source, score in zip(ALL_SOURCES, answers, strict=True)}
+        assert small.scores(name, "new") == pytest.approx(wanted, abs=1e-12)
+        assert f"{name}: 14 scored" in said
+    # by hand: 2 shared / (tokens of both), and no token of it occurs twice
+    first = texts["000"].split()
+    assert small.scores("rouge-1", "new")["000/new"] == pytest.approx(2 * len(first) / (len(first) + 12))
+    assert f"not scored by {OUTSIDE}: it is not known how it was computed" in said
+    assert f"not scored by {ANOTHER}: it would be computed otherwise here" in said
+    assert not small.scores(OUTSIDE, "new")
+    assert not small.scores(ANOTHER, "new")
+    assert "generators by people" not in said  # nobody rated it
+    assert "of 5 generators by" in said
+
+
+def test_all_that_is_wrong_is_one_message(small: Commands) -> None:
+    before = snapshot(small.folder)
+    texts = texts_of("new")
+    rows = [{"source": source, "text": text} for source, text in texts.items() if source not in ("002", "zh-003")]
+    rows[0]["text"], rows[1]["text"] = "  ", ""
+    rows += [{"source": "7", "text": "x"}, {"source": "00", "text": "x"}, dict(rows[5])]  # twice 006
+    pd.DataFrame(rows).to_csv("bad.csv", index=False)
+    said = small.refused("submit", "generator", "small", "bad.csv", "--name", "new")
+    assert said.startswith("bad.csv: 2 extra sources ('7', '00') the board does not have, ")
+    for problem in (
+        "1 duplicate source ('006'); ",
+        "2 missing sources ('002', 'zh-003') of 14; ",
+        "2 empty texts ('000', '001'). Nothing was taken in",
+    ):
+        assert problem in said
+    Path("bad.csv").unlink()
+    after = {name: content for name, content in snapshot(small.folder).items() if not name.startswith("small/board/")}
+    assert after == {name: content for name, content in before.items() if not name.startswith("small/board/")}
+    assert [entry.what for entry in read_history(small.board)] == ["data"]
+
+
+def test_one_language_needs_its_own_sources_only(small: Commands) -> None:
+    arabic = {source: text for source, text in texts_of("new").items() if not source.startswith("zh")}
+    assert "7 outputs" in small("submit", "generator", "small", small.write_outputs("a.csv", arabic), "--name", "new")
+
+
+def test_some_sources_are_missing_only_where_that_is_allowed(small: Commands) -> None:
+    few = dict(list(texts_of("few").items())[:5])
+    path = small.write_outputs("few.csv", few)
+    assert "2 missing sources ('005', '006') of 7" in small.refused(
+        "submit", "generator", "small", path, "--name", "few"
+    )
+    small("submit", "generator", "small", path, "--name", "few", "--allow-missing")
+    assert set(small.scores("chrf", "few")) == {f"{source}/few" for source in few}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("source,text\n", "no outputs in it"),
+        ("a,b\n1,2\n", "no sources and texts (columns found: a, b)"),
+        ("source,text\n,x\n", "row 2: source nan, text 'x'"),
+        ("", "the file is empty"),
+    ],
+)
+def test_tables_that_are_none(small: Commands, table: str, said: str) -> None:
+    Path("t.csv").write_text(table, encoding="utf-8")
+    assert said in small.refused("submit", "generator", "small", "t.csv", "--name", "new")
+
+
+def test_rows_are_counted_as_in_the_file(small: Commands) -> None:
+    Path("t.jsonl").write_text('{"source": "000", "text": "x"}\n{"source": "001", "text": ["x"]}\n', encoding="utf-8")
+    assert "t.jsonl row 2: source '001', text ['x']" in small.refused(
+        "submit", "generator", "small", "t.jsonl", "--name", "new"
+    )
+
+
+def test_what_is_said_of_a_generator_reaches_the_board(small: Commands) -> None:
+    small.generator("person", 0.1, "--human", "--by", "A. Person")
+    small.generator("machine", 0.4, "--family", "gpt")
+    known = open_board(small.board).dataset.extra["generators"]
+    assert known == {"person": {"kind": "human"}, "machine": {"family": "gpt"}}
+    assert "person" not in open_board(small.board, 1).dataset.extra.get("generators", {})
+    assert [line.get("by") for line in small.history()] == [None, "A. Person", "anonymous"]
+
+
+def test_human_and_family_move_overrating_and_self_preference(small: Commands) -> None:
+    """People rate what joined only when the dataset has it; here a rated generator is declared by the same table."""
+    found = small.json("billboard", "small", "--out", "a", "--human", "near", *QUICK_OPTIONS)
+    wanted = [(row["rater"], row["value"]) for row in found["overrating"] if row["value"] is not None]
+    assert wanted
+    with (small.board / "dataset.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[generators.near]\nkind = "human"\n')
+    small.generator("person", 0.1, "--human")
+    told = small.json("billboard", "small", "--out", "b", *QUICK_OPTIONS)
+    assert [(row["rater"], row["value"]) for row in told["overrating"] if row["value"] is not None] == wanted
+    assert {row["human_generators"] for row in told["overrating"]} == {"near person"}
+
+
+@pytest.mark.parametrize("name", [*GENERATORS, "", "  ", "a\nb", "x" * 81, "\x1b[2J", "a\u202eb", "People", "\ud800"])
+def test_names_that_no_generator_can_have(small: Commands, name: str) -> None:
+    path = small.write_outputs("new.csv", texts_of("new"))
+    said = small.refused("submit", "generator", "small", path, "--name", name)
+    assert "--name" in said
+    assert said.isprintable()
+    assert not (small.board / "board" / "submissions").exists()
+
+
+@pytest.mark.parametrize("name", ["../../../evil", "=<b>[bold]ب"])
+def test_odd_names_are_only_names(small: Commands, name: str) -> None:
+    before = snapshot(small.board)
+    small.generator(name)
+    small.program(f"m{len(name)}", LENGTH, "--name", f"metric {name}")
+    assert {path.name for path in (small.board / "board" / "submissions").iterdir()} == {"0002", "0003"}
+    assert len(small.scores(f"metric {name}", name)) == 14
+    after = snapshot(small.board)
+    assert all(after[path] == content for path, content in before.items())
+    assert [path.name for path in small.folder.parent.iterdir() if "evil" in path.name] == []
+
+
+def test_a_name_spelled_with_other_characters_is_the_same_name(small: Commands) -> None:
+    small.generator("mod\u00e8le")
+    path = small.write_outputs("new.csv", texts_of("new"))
+    assert "is on the board" in small.refused("submit", "generator", "small", path, "--name", "mode\u0300le")
+
+
+# ---------------------------------------------------------------- metrics
+
+
+def test_a_program_scores_the_board_and_what_joins_later(small: Commands) -> None:
+    small.ranked()
+    said = small.program("length", LENGTH, "--by", "me")
+    assert "Run apart: network: none" in said
+    assert "56 scored" in said
+    assert "with people, rank" in said
+    outputs = open_board(small.board).dataset.outputs
+    assert small.scores("length") == {name: len(one.text) for name, one in outputs.items()}
+    assert small.board.joinpath("board/submissions/0002/metric.py").read_text(encoding="utf-8") == LENGTH
+    Path("length.py").unlink()  # what is kept is run
+    assert str(small.folder) not in "".join(map(str, snapshot(small.board).values()))
+    assert "length: 14 scored" in small.generator("new")
+    assert small.scores("length", "new") == {f"{source}/new": len(text) for source, text in texts_of("new").items()}
+
+
+def test_direction_range_and_reasons_of_a_program(small: Commands) -> None:
+    code = """
+def score(output, *, reference):
+    if output.startswith("z"):
+        raise ValueError("starts with z")
+    return abs(len(output) - len(reference))
+score.direction = "lower"
+score.range = (0, 1000)
+"""
+    small.program("distance", code)
+    rater = open_board(small.board).dataset.raters["distance"]
+    assert rater.about["direction"] == "lower"
+    assert rater.about["negated"] is True
+    assert rater.about["range"] == [-1000, 0]
+    assert all(isinstance(score, float) and score <= 0 for score in small.scores("distance").values())
+    texts = texts_of("new") | {"000": "zzz"}
+    said = small("submit", "generator", "small", small.write_outputs("n.csv", texts), "--name", "new")
+    assert "distance: 13 scored" in said
+    assert "1 without score, the metric raised ValueError: starts with z" in said
+    assert small.scores("distance", "new")["000/new"] == "the metric raised ValueError: starts with z"
+    small.program("up", code, "--direction", "higher", "--name", "up")
+    assert small.scores("up", "near") == {name: -float(one) for name, one in small.scores("distance", "near").items()}
+
+
+def test_a_program_that_reads_a_file(small: Commands) -> None:
+    Path("words.txt").write_text("xyz", encoding="utf-8")
+    path = Path("words.txt").resolve()
+    code = f"def score(output):\n    return len(open({str(path)!r}).read())\n"
+    said = small.program("reader", code, "--reads", "words.txt")
+    assert set(small.scores("reader").values()) == {3.0}
+    assert "56 scored" in said
+    joined = small.generator("new")
+    assert "not scored by reader: its program reads what is not on the board (words.txt)" in joined
+    assert str(small.folder) not in (small.board / "board" / "history.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_table_of_scores(small: Commands) -> None:
+    outputs = list(open_board(small.board).dataset.outputs.values())
+    frame = pd.DataFrame({"output": [one.output for one in outputs], "score": [f"{len(one.text)}" for one in outputs]})
+    frame.loc[3, "score"] = ""
+    frame[2:].to_csv("lengths.csv", index=False)
+    said = small("submit", "metric", "small", "lengths.csv", "--name", "lengths", "--direction", "lower")
+    assert "53 scored" in said
+    assert "1 without score, no score in lengths.csv" in said
+    assert "2 outputs of the board have no score in lengths.csv" in said
+    found = small.scores("lengths")
+    assert found[outputs[3].output] == "no score in lengths.csv"
+    assert found[outputs[5].output] == -len(outputs[5].text)
+    assert len(found) == 54
+    assert "not scored by lengths: its program is not on the board" in small.generator("new")
+
+
+def test_tables_with_faults(small: Commands) -> None:
+    Path("t.csv").write_text("output,score\n000/near,1\n000/far?,2\n000/near,3\n", encoding="utf-8")
+    said = small.refused("submit", "metric", "small", "t.csv", "--name", "m")
+    assert "1 output ('000/far?') not in the dataset; did you mean" in said
+    assert "1 output ('000/near') more than once" in said
+    Path("t.csv").write_text("output,score\n000/near,inf\n", encoding="utf-8")
+    assert "t.csv row 2: score 'inf'" in small.refused("submit", "metric", "small", "t.csv", "--name", "m")
+    assert "no such file" in small.refused("submit", "metric", "small", "gone.csv", "--name", "m")
+    assert "--signature goes" in small.refused(
+        "submit", "metric", "small", _py(LENGTH), "--name", "m", "--signature", "x"
+    )
+    assert "--reads" in small.refused("submit", "metric", "small", "t.csv", "--name", "m", "--function", "f")
+    for seconds in ("nan", "inf", "0", "-1"):
+        assert small.refused("submit", "metric", "small", _py(LENGTH), "--name", "m", "--seconds", seconds)
+    assert len(small.history()) == 0 or [line["what"] for line in small.history()] == ["data"]
+
+
+def _py(code: str, name: str = "metric.py") -> str:
+    Path(name).write_text(code, encoding="utf-8")
+    return name
+
+
+@pytest.mark.parametrize("name", ["chrf", OUTSIDE, "A1", "people", "Ensemble (unseen)"])
+def test_names_that_no_metric_can_have(small: Commands, name: str) -> None:
+    assert "give another --name" in small.refused("submit", "metric", "small", _py(LENGTH), "--name", name)
+
+
+def test_a_program_that_is_not_the_one_that_joined_is_not_run(small: Commands) -> None:
+    small.program("length", LENGTH)
+    with (small.board / "board" / "submissions" / "0002" / "metric.py").open("a", encoding="utf-8") as file:
+        file.write("# more\n")
+    assert "not scored by length: its program on the board is not the one that joined" in small.generator("new")
+
+
+def test_a_generator_and_a_metric_of_one_name(small: Commands) -> None:
+    small.program("twin", LENGTH)
+    small.generator("twin")
+    assert len(small.scores("twin", "twin")) == 14
+    assert "twin: 14 scored" in small.generator("other")  # the program is still found
+    assert "it was generator twin of version 3" in small("submit", "withdraw", "small", "twin")
+    assert "it was metric twin of version 2" in small("submit", "withdraw", "small", "twin")
+    assert "'twin' is not known" in small.refused("submit", "withdraw", "small", "twin")
+
+
+HOSTILE = """
+import os, pathlib
+BOARD = pathlib.Path({board!r})
+
+def score(output):
+    done = 0
+    for attempt in (
+        lambda: (BOARD / "board" / "history.jsonl").write_text("gone"),
+        lambda: (BOARD / "dataset.toml").unlink(),
+        lambda: (BOARD / "new").write_text("x"),
+        lambda: os.rename(BOARD, str(BOARD) + "2"),
+        lambda: (BOARD / "outputs.jsonl").read_text(),
+        lambda: os.environ["SECRET"],
+        lambda: os.kill(os.getppid(), 9),
+        lambda: __import__("socket").create_connection(("127.0.0.1", 9), 1),
+    ):
+        try:
+            attempt()
+            done += 1
+        except Exception:
+            pass
+    return done
+"""
+
+
+def test_a_hostile_program_changes_nothing(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    small("billboard", "history", "small")
+    monkeypatch.setenv("SECRET", "s")
+    before = snapshot(small.board)
+    small.program("evil", HOSTILE.format(board=str(small.board)))
+    assert set(small.scores("evil").values()) == {0.0}
+    small.generator("new")  # also when it is run again
+    assert set(small.scores("evil", "new").values()) == {0.0}
+    after = snapshot(small.board)
+    assert {path for path, content in before.items() if after.get(path) != content} <= {
+        "board/history.jsonl",
+        "board/ensembles.jsonl",
+    }
+    assert after["board/history.jsonl"].startswith(before["board/history.jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("code", "options", "said"),
+    [
+        ("while True: pass", ("--seconds", "0.7"), "not done after 0.7 s"),
+        ("def score(output):\n    while True: pass", ("--seconds", "0.7"), "not done after 0.7 s"),
+        ("def score(output):\n    return len(bytearray(10**10))", ("--memory", "300"), None),
+        ("x = bytearray(10**10)\ndef score(output): return 1", ("--memory", "300"), "it may use 300 MB"),
+        ("import os\ndef score(output): os._exit(3)", (), "it ended itself (code 3"),
+        ("syntax error", (), "cannot be run: SyntaxError"),
+        ("def other(output): return 1", (), "'score' is not known"),
+        ("def score(text): return 1", (), "parameter 'text' is not known"),
+    ],
+)
+def test_programs_that_fail(small: Commands, code: str, options: tuple[str, ...], said: str | None) -> None:
+    before = snapshot(small.board)
+    if said is None:  # it fails on each text, which is no failure of the run
+        assert "56 without score, the metric raised MemoryError" in small.program("bad", code, *options)
+        return
+    Path("bad.py").write_text(code, encoding="utf-8")
+    assert said in small.refused("submit", "metric", "small", "bad.py", "--name", "bad", *options)
+    after = {path: content for path, content in snapshot(small.board).items() if "board/" not in path}
+    assert after == {path: content for path, content in before.items() if "board/" not in path}
+    assert [entry.what for entry in read_history(small.board)] in ([], ["data"])
+    assert not (small.board / "board" / "submissions").exists()
+
+
+def test_signatures_hold_what_scores_depend_on_and_no_path(small: Commands) -> None:
+    Path("od|d").mkdir()
+    two = "def a(output): return 1\ndef b(output): return 2\n"
+    small("submit", "metric", "small", _py(two, "od|d/two.py"), "--name", "two", "--function", "a")
+    small.generator("new")
+    assert set(small.scores("two").values()) == {1.0}
+    small("submit", "withdraw", "small", "two")
+    small("submit", "metric", "small", "od|d/two.py", "--name", "two", "--function", "b")
+    assert set(small.scores("two").values()) == {2.0}  # of the generator that joined before as well
+    signatures = [line["about"]["signature"] for line in small.history() if line["what"] == "metric"]
+    assert len(set(signatures)) == 2
+    assert "od|d" not in json.dumps(small.history())
+
+
+def test_submissions_are_ranked_as_the_board_was_last_told(small: Commands) -> None:
+    small("billboard", "small", "--out", "a", "--reference", "rater=A1,A2", *QUICK_OPTIONS)
+    settings = kept_settings(small.board, 5)
+    assert (settings.reference, settings.resamples, settings.version) == ("rater=A1,A2", 100, 5)
+    (small.board / "board" / "settings.json").write_text('{"nonzero": "3"}', encoding="utf-8")
+    assert "not ranked: small/board/settings.json: not the settings" in small.generator("new")
+    assert small.history()[-1]["name"] == "new"
