@@ -203,7 +203,7 @@ def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsem
         "intercept": found.ensemble.intercept,
         "alpha": found.alpha,
         "alpha_intervals": [list(interval) for interval in found.intervals],
-        "pearson_unseen": found.left_out,
+        "pearson_unseen": found.left_out if found.left_out == found.left_out else None,
         "members": [
             {
                 "rater": metric,

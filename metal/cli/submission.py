@@ -31,12 +31,13 @@ from metal.metrics.dataset_scores import (
     with_metric_score,
 )
 from metal.metrics.names import read_name
-from metal.metrics.outside_scores import Table, outside_scores
+from metal.metrics.outside_scores import Table, given_scores, outside_scores
 from metal.ratings import FACTS, tidy_facts
 from metal.records import Direction, Output, Rater
 
 TRIES = 20  # how often a submission is prepared anew because others joined meanwhile
 PROGRAM = "metric.py"
+TOGETHER = 10**9  # texts a program is handed at a time: its limits are of the whole run
 NO_FACTS = pd.DataFrame(columns=list(FACTS))
 
 After = tuple[OpenBoard, list[str]]
@@ -71,12 +72,16 @@ def joined(folder: Path, prepare: Callable[[OpenBoard], Prepared]) -> After:
 
 
 def submit_generator(
-    folder: Path, path: Path, name: str, by: str, human: bool, family: str, allow_missing: bool
+    folder: Path, path: Path, name: str, by: str, human: bool, family: str, allow_missing: bool, scores: Path | None
 ) -> After:
-    """A generator's outputs join, scored by every metric of the board that can be run here."""
+    """A generator's outputs join, scored by every metric of the board that can be run here.
+
+    scores: a table of what other metrics of the board give them.
+    """
     frame = read_frame(path, as_text=True)
     rows = read_rows({str(column): frame[column].tolist() for column in frame.columns}, path)
     known: dict[tuple[str, str], Scores] = {}
+    table = read_frame(scores, as_text=True) if scores else None
 
     def prepare(seen: OpenBoard) -> Prepared:
         now = seen.dataset
@@ -85,13 +90,17 @@ def submit_generator(
         if clash := [one.output for one in outputs if one.output in now.outputs]:
             raise UsageError(f"output {clash[0]!r} is on the board already; give another --name")
         said: dict[str, Any] = ({"kind": "human"} if human else {}) | ({"family": family} if family else {})
-        about = {"outputs": len(outputs)} | ({"generator": said} if said else {})
+        about: dict[str, Any] = {"outputs": len(outputs)} | ({"generator": said} if said else {})
         alone = Submission(Entry(0, "", "generator", "", plain, by or ANONYMOUS, about), outputs, (), NO_FACTS)
-        scores, lines = _scored(seen, board_at(now, [alone]), outputs, known)
-        facts = [one.facts for one in scores]
+        board = board_at(now, [alone])
+        given = given_scores(table, board, outputs, scores) if table is not None and scores else []
+        about |= {"scores_given": [one.rater.rater for one in given]} if given else {}
+        computed, lines = _scored(seen, board, outputs, known, {one.rater.rater: one for one in given})
+        facts = [one.facts for one in computed]
         kept = replace(
             alone,
-            raters=tuple(one.rater for one in scores),
+            entry=replace(alone.entry, about=about),
+            raters=tuple(one.rater for one in computed),
             facts=tidy_facts(concat_facts(facts)) if facts else tidy_facts(NO_FACTS),
         )
         return Prepared(_maker(kept), [f"{len(outputs):,} outputs", *lines], {})
@@ -110,11 +119,15 @@ def _maker(kept: Submission) -> Callable[[Entry], Submission]:
 
 
 def _scored(
-    seen: OpenBoard, board: Dataset, outputs: Sequence[Output], known: dict[tuple[str, str], Scores]
+    seen: OpenBoard,
+    board: Dataset,
+    outputs: Sequence[Output],
+    known: dict[tuple[str, str], Scores],
+    given: Mapping[str, Scores],
 ) -> tuple[list[Scores], list[str]]:
     """The scores of all metrics that can be run, and in words what each came to.
 
-    known: scores by name and signature, which a second try takes from the first.
+    known: scores by name and signature, which a second try takes from the first. given: those that were handed in.
     """
     there = [one for one in board.raters.values() if one.kind == "metric"]
     found: list[Scores] = []
@@ -122,11 +135,17 @@ def _scored(
     silent: dict[str, list[str]] = {}
     for place, one in enumerate(there, 1):
         key = one.rater, str(one.about.get("signature", ""))
+        if one.rater in given:
+            found.append(given[one.rater])
+            lines.append(f"{one.rater}: as given, {_came_to(given[one.rater])}")
+            continue
         try:
             if key not in known:
                 metric = _runnable(seen, one)
                 with show.progress(f"scoring, metric {place} of {len(there)}") as advance:
-                    known[key] = score_outputs(metric, board, outputs, name=one.rater, progress=advance)
+                    known[key] = score_outputs(
+                        metric, board, outputs, name=one.rater, at_once=TOGETHER, progress=advance
+                    )
         except MetalError as error:
             silent.setdefault(str(error), []).append(one.rater)
             continue
@@ -271,7 +290,8 @@ def _by_program(metric: Metric, dataset: Dataset, name: str, tried: Sequence[Sco
     wanted = metric_rater(metric, name)
     earlier = next((one for one in tried if not changed(wanted, one, dataset)), None)
     with show.progress("scoring") as advance:
-        scores = score_outputs(metric, dataset, not_in(earlier, outputs), name=name, progress=advance)
+        wanting = not_in(earlier, outputs)
+        scores = score_outputs(metric, dataset, wanting, name=name, at_once=TOGETHER, progress=advance)
     scores = together(earlier, scores, dataset) if earlier else scores
     left = len(dataset.outputs) - len(outputs)
     return scores, [f"{left:,} outputs have no text, or are not to be rated"] if left else []

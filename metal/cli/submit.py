@@ -34,13 +34,17 @@ def submit() -> None:
 @click.option("--human", is_flag=True, help="People wrote these.")
 @click.option("--family", default="", help="Whose model it is (gpt, gemini, ...), for self-preference.")
 @click.option("--allow-missing", is_flag=True, help="Take outputs for some of the sources only.")
-def generator(board: Path, outputs: Path, name: str, by: str, human: bool, family: str, allow_missing: bool) -> None:
+@click.option(
+    "--scores", type=click.Path(path_type=Path), metavar="FILE", help="Their scores by metrics that cannot be run here."
+)
+def generator(board: Path, outputs: Path, **given: Any) -> None:
     """Add the generator whose outputs are in OUTPUTS: a text for each source of BOARD.
 
     OUTPUTS is JSONL, CSV, TSV, Parquet or XLSX with the columns source and text (Billboard's seg_id and hyp do as
     well). All sources of the languages in it have to be there once. Every metric of the board that can be run here
-    scores them: METAL's own, and programs that were submitted. The others are named; their scores can join with
-    `metal submit metric` or `metal score --from`.
+    scores them: METAL's own, and programs that were submitted. Scores by others, such as COMET in its own environment,
+    are handed in with --scores: a table with the column source and one for each metric, as on the board (higher is
+    better). The rest are named.
 
     \b
     Example:
@@ -48,7 +52,7 @@ def generator(board: Path, outputs: Path, name: str, by: str, human: bool, famil
     """
     from metal.cli.submission import submit_generator
 
-    _report(submit_generator(board, outputs, name, by, human, family, allow_missing), board)
+    _report(submit_generator(board, outputs, **given), board)
 
 
 @submit.command(short_help="A metric: a program, or scores.")
@@ -114,7 +118,10 @@ def _report(after: tuple[OpenBoard, list[str]], board: Path) -> None:
 
 def _standing(opened: OpenBoard, entry: Entry) -> Iterator[str]:
     """The new board in a few lines: the newcomer's place, the ensemble, who is overrated."""
+    from dataclasses import replace
+
     from metal.billboard.board import billboard
+    from metal.billboard.cells import cells, main_criterion
     from metal.cli import show
     from metal.cli.billboard_text import standing_lines
     from metal.cli.board_folder import kept_settings, store_ensembles, stored_ensembles
@@ -123,6 +130,8 @@ def _standing(opened: OpenBoard, entry: Entry) -> Iterator[str]:
     stored = stored_ensembles(opened.folder)
     try:
         settings = kept_settings(opened.folder, opened.version)
+        shown = main_criterion([cell.criterion for cell in cells(opened.dataset, settings)])
+        settings = replace(settings, criteria=(shown,))
         with show.progress("ranking") as advance:
             found = billboard(opened.dataset, settings, stored=stored, progress=advance)
     except MetalError as error:  # the submission stands; only its rank is not known

@@ -106,17 +106,18 @@ def score_outputs(
     outputs: Sequence[Output],
     *,
     name: str = "",
+    at_once: int = AT_ONCE,
     progress: Progress | None = None,
 ) -> Scores:
     """The metric's scores of these outputs. Where text and what it is compared with are equal, it is asked once.
 
-    progress: called with distinct texts done and in all.
+    at_once: texts the metric is handed together. progress: called with distinct texts done and in all.
     """
     items = [Item.of(output, dataset.sources[output.source]) for output in outputs]
     distinct = list(dict.fromkeys(items))
     found: dict[Item, Scored] = {}
-    for at in range(0, len(distinct), AT_ONCE):
-        part = distinct[at : at + AT_ONCE]
+    for at in range(0, len(distinct), at_once):
+        part = distinct[at : at + at_once]
         found |= zip(part, scored(metric, part), strict=True)
         if progress:
             progress(at + len(part), len(distinct))

@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 
 from metal.dataset import Dataset
-from metal.errors import DataError, UsageError, nearest
+from metal.errors import DataError, UnknownName, UsageError, nearest
 from metal.json_files import whole_text
 from metal.metrics.dataset_scores import Scores, facts, with_digest
 from metal.records import Output, Rater
 
 SHOWN = 3
 NO_NUMBER = ("", "nan", "na", "null", "none")
+GIVEN = "It has the column source and one for each metric of the board"
 WANTED = "It has the columns output and score, or source, generator and score"
 
 
@@ -56,6 +57,40 @@ def outside_scores(table: Table, dataset: Dataset, rater: Rater, outputs: Sequen
     there = set(names)
     lacking = [output.output for output in outputs if output.output not in there]
     return Scores(with_digest(rater, dataset, names), rows), lacking
+
+
+def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output], path: Path) -> list[Scores]:
+    """What metrics of the dataset give new outputs, from a table: a column source and one for each metric.
+
+    Scores are as in the dataset, higher is better. Sources without a row are without a score. Raises DataError for
+    columns that are no metric of the dataset, sources that none of the outputs is of, or that stand there twice.
+    """
+    columns = {str(name).strip(): str(name) for name in frame.columns}
+    metrics = [name for name in columns if name != "source"]
+    known = [rater.rater for rater in dataset.raters.values() if rater.kind == "metric"]
+    if "source" not in columns or not metrics:
+        raise DataError(path, f"no scores by metrics (columns found: {', '.join(columns) or 'none'})", GIVEN)
+    for name in metrics:
+        if name not in known:
+            raise UnknownName(f"{path}: metric", name, known, GIVEN)
+    by_source = {output.source: output.output for output in outputs}
+    sources = [_text(cell) for cell in frame[columns["source"]]]
+    wrong = [name for name in sources if name not in by_source]
+    again = [name for name, count in Counter(sources).items() if count > 1]
+    if wrong or again:
+        problems = [f"{first_names(wrong)} is no source of the outputs"] * bool(wrong)
+        problems += [f"{first_names(again)} more than once"] * bool(again)
+        raise DataError(path, "; ".join(problems), "One row a source")
+    found = []
+    for name in metrics:
+        cells = [_text(cell) for cell in frame[columns[name]]]
+        numbers = [_number(cell, f"{path} row {row}") for row, cell in enumerate(cells, 2)]
+        scores = dict(zip(sources, numbers, strict=True))
+        column = np.array([scores.get(output.source, math.nan) for output in outputs])
+        reasons = [f"no score in {whole_text(path.name)}" if math.isnan(score) else "" for score in column]
+        rows = facts(name, [output.output for output in outputs], column, reasons)
+        found.append(Scores(dataset.raters[name], rows))
+    return found
 
 
 def _text(cell: object) -> str:

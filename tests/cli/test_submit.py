@@ -76,6 +76,39 @@ def test_metrics_that_can_be_run_score_it(small: Commands) -> None:
     assert "of 5 generators by" in said
 
 
+def test_scores_by_metrics_that_cannot_be_run_are_handed_in(small: Commands) -> None:
+    path = small.write_outputs("new.jsonl", texts_of("new"))
+    table = pd.DataFrame({"source": ALL_SOURCES, OUTSIDE: [at / 10 for at in range(14)], "chrf": 50.0})
+    table.loc[3, OUTSIDE] = float("nan")
+    table.drop(index=13).to_csv("given.csv", index=False)
+    said = small("submit", "generator", "small", path, "--name", "new", "--scores", "given.csv")
+    assert f"{OUTSIDE}: as given, 12 scored, mean 0.625; 2 without score, no score in given.csv" in said
+    given = small.scores(OUTSIDE, "new")
+    assert (given["002/new"], given["zh-000/new"]) == (0.2, 0.7)
+    assert given["003/new"] == given["zh-006/new"] == "no score in given.csv"
+    assert small.scores("chrf", "new")["000/new"] == 50  # what is handed in is not computed again
+    assert f"not scored by {OUTSIDE}" not in said
+    assert small.history()[-1]["about"]["scores_given"] == [OUTSIDE, "chrf"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"source": ["000"]}, "no scores by metrics (columns found: source). It has the column source and one"),
+        ({"output": ["000"], OUTSIDE: [1]}, "no scores by metrics (columns found: output, comet)"),
+        ({"source": ["000"], "cosmet": [1]}, "given.csv: metric 'cosmet' is not known; did you mean 'comet'"),
+        ({"source": ["000", "9"], OUTSIDE: [1, 2]}, "given.csv: '9' is no source of the outputs. One row a source"),
+        ({"source": ["000", "000"], OUTSIDE: [1, 2]}, "given.csv: '000' more than once"),
+        ({"source": ["000", "001"], OUTSIDE: [1, "high"]}, "given.csv row 3: score 'high' is not a finite number"),
+    ],
+)
+def test_scores_handed_in_with_faults(small: Commands, table: dict[str, list[object]], said: str) -> None:
+    path = small.write_outputs("new.jsonl", texts_of("new"))
+    pd.DataFrame(table).to_csv("given.csv", index=False)
+    assert said in small.refused("submit", "generator", "small", path, "--name", "new", "--scores", "given.csv")
+    assert not [line for line in small.history() if line["what"] == "generator"]
+
+
 def test_all_that_is_wrong_is_one_message(small: Commands) -> None:
     before = snapshot(small.folder)
     texts = texts_of("new")
