@@ -7,8 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +15,7 @@ import pytest
 from metal.dataset import Card, Dataset, assemble, load_dataset, save_dataset
 from metal.ratings import facts_from
 from metal.records import Criterion, Output, Scale, Source
+from tests.cli.forks import shared
 from tests.llm_server import LlmServer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,16 +29,8 @@ def blocks(kind: str) -> list[str]:
 def metal(command: str, folder: Path, **environment: str) -> str:
     words = shlex.split(command)
     assert words[0] == "metal"
-    done = subprocess.run(
-        [sys.executable, "-c", "from metal.cli import main; main()", *words[1:]],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"} | environment,
-    )
-    assert done.returncode == 0, f"{command}\n{done.stderr}"
-    return done.stdout
+    env = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"} | environment
+    return shared().at(folder, env)(*words[1:], seconds=300).out
 
 
 @pytest.mark.parametrize("block", blocks("console"), ids=lambda block: block.splitlines()[0][:40])

@@ -6,6 +6,7 @@ interpreter says at its end are those of `metal` started by hand.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
@@ -14,8 +15,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -126,8 +128,8 @@ class Metal:
         to.flush()
         return Started(int(back.readline()), files)
 
-    def __call__(self, *arguments: object, expect: int = 0) -> Done:
-        done = self.start(*arguments).wait()
+    def __call__(self, *arguments: object, expect: int = 0, seconds: float = SLOWEST) -> Done:
+        done = self.start(*arguments).wait(seconds)
         assert done.code == expect, done.out + done.err
         assert "Traceback" not in done.err
         assert "Unclosed" not in done.err
@@ -139,6 +141,14 @@ class Metal:
         assert done.err.startswith("metal: "), done.err
         assert done.err.count("\n") == 1, done.err
         return done.err
+
+
+@cache
+def shared() -> Metal:
+    """One for all tests of this process that need no fixture; it ends with the process."""
+    kept = ExitStack()
+    atexit.register(kept.close)
+    return kept.enter_context(starter())
 
 
 @contextmanager

@@ -13,20 +13,15 @@ import pytest
 
 from metal.bundled import bundled
 from metal.dataset import load_dataset
+from tests.cli.forks import shared
 
 DEMO = bundled("datasets/demo")
 
 
 def metal(*arguments: object, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", "from metal.cli import main; main()", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "HF_HUB_OFFLINE": "1"},
-    )
-    assert done.returncode == expect, done.stdout + done.stderr
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "HF_HUB_OFFLINE": "1"}
+    ended = shared().at(cwd, env)(*arguments, expect=expect, seconds=120)
+    done = subprocess.CompletedProcess(arguments, ended.code, ended.out, ended.err)
     if expect == 2:
         assert done.stderr.startswith("metal: ")
         assert done.stderr.count("\n") == 1
