@@ -145,7 +145,9 @@ def _placed(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
     cluster = f" ={row['cluster']:.0f}" if row["cluster"] == row["cluster"] and row["cluster"] is not None else ""
-    return f"{row['rank']} {row['score']:.4g}{cluster}\n{row['score_low']:.4g} to {row['score_high']:.4g}"
+    low, high = row["score_low"], row["score_high"]
+    interval = "" if low != low else f"\n{low:.4g} to {high:.4g}"
+    return f"{row['rank']} {row['score']:.4g}{cluster}{interval}"
 
 
 def _ensemble(found: Board, language: str) -> None:
