@@ -9,6 +9,7 @@ import pytest
 
 from metal.billboard.board import billboard
 from metal.billboard.generators import generator_rows
+from metal.errors import UsageError
 from metal.records import Rater
 from metal.stats.bootstrap import SourceBootstrap
 from tests.billboard.conftest import QUICK, made, one_cell, world
@@ -90,3 +91,12 @@ def test_by_whom_the_board_ranks() -> None:
     }
     ours = table[table["by"] == "ensemble of 2"]["score"].mean()
     assert ours == pytest.approx(np.nanmean(np.array(unrated, dtype=float)), abs=5)  # on people's scale, 0 to 100
+
+
+@pytest.mark.parametrize("name", ["people", "ensemble (unseen)", "ensemble of 3"])
+def test_no_rater_passes_for_the_people_or_the_ensemble(name: str) -> None:
+    """A metric called `people` had its own ranking of the generators shown as theirs."""
+    scores = world()
+    scores["score"][name] = scores["score"]["near"]
+    with pytest.raises(UsageError, match="rename it"):
+        billboard(made(scores, ("g0", "g1", "g2", "g3")), QUICK)

@@ -111,3 +111,8 @@ def test_coverage_is_full_only_where_nothing_is_missing() -> None:
         for scored in (1000, 999, 500, 1, 0)
     ]
     assert shown == ["100%", "99%", "50%", "1%", "0%"]
+
+
+def test_what_can_be_scored_stands_a_line_each(tmp_path: Path) -> None:
+    lines = metal("billboard", "apply", "--help", cwd=tmp_path).stdout.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("    a ")] == ["table", "folder", "table"]
