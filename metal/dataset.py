@@ -68,7 +68,8 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Twelve hex digits that change with ratings, outputs, criteria, sources and what is known of generators.
+        """Twelve hex digits that change with ratings, outputs, criteria, sources, and what is known of raters (who is
+        the reference, whose family a judge is of) and generators.
 
         Texts have no part in them, nor has the order of ratings and outputs.
         """
@@ -77,7 +78,8 @@ class Dataset:
         known = pd.util.hash_pandas_object(outputs, index=False).to_numpy() if len(outputs) else np.array([])
         whole = hashlib.sha256(np.sort(facts).tobytes() + np.sort(known).tobytes())
         criteria = {name: criterion_record(criterion) for name, criterion in self.criteria.items()}
-        declared = [list(self.sources), criteria, self.extra.get("generators", {})]
+        raters = [rater_record(self.raters[name]) for name in sorted(self.raters)]
+        declared = [list(self.sources), criteria, raters, self.extra.get("generators", {})]
         whole.update(json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
         return whole.hexdigest()[:12]
 

@@ -81,6 +81,16 @@ def test_digest_does_not_depend_on_the_order_of_rows(folder: Path) -> None:
     assert load_dataset(folder).digest != before
 
 
+def test_digest_changes_with_what_is_known_of_a_rater(folder: Path) -> None:
+    """A board's figures depend on who is in the reference group, and on whose family a judge is."""
+    before = load_dataset(folder).digest
+    lines = [json.loads(line) for line in (folder / "raters.jsonl").read_text().splitlines()]
+    for change in ({"group": "another"}, {"family": "another"}, {"dollars_per_thousand": 5}):
+        changed = [lines[0] | change, *lines[1:]]
+        (folder / "raters.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in changed))
+        assert load_dataset(folder).digest != before
+
+
 def ratings(text: str) -> Callable[[Path], None]:
     return lambda folder: (folder / "ratings.csv").write_text(HEADER + text) and None
 

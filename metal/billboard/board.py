@@ -13,6 +13,7 @@ from metal.billboard.cells import ALL_LANGUAGES, OVERALL, Cell, cells, main_crit
 from metal.billboard.crowd import crowd
 from metal.billboard.ensemble import GROUP as ENSEMBLES
 from metal.billboard.ensemble import (
+    NAME,
     BoardEnsemble,
     board_ensemble,
     ensemble_row,
@@ -25,9 +26,11 @@ from metal.billboard.ranking import Ranked, ceiling, comparisons, ranking, withi
 from metal.billboard.settings import BoardSettings
 from metal.billboard.signature import ensemble_base, ensemble_signature, signature
 from metal.dataset import Dataset
-from metal.errors import Undefined
+from metal.errors import Undefined, UsageError
 from metal.people import people_named
 from metal.stats.bootstrap import SourceBootstrap
+
+PEOPLE = "people"  # the reference, as those by whom generators are ranked
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "raters": ("language", "criterion", "rank", "cluster", "rater", "kind", "group", "pearson"),
@@ -76,6 +79,7 @@ def billboard(
     for names that do not occur.
     """
     found = cells(dataset, settings)
+    _check_names(found)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     main = main_criterion([cell.criterion for cell in found])
     written, of_family = human_generators(dataset, settings), families(dataset, settings)
@@ -132,6 +136,13 @@ def billboard(
     )
 
 
+def _check_names(found: Sequence[Cell]) -> None:
+    """No rater may pass for the reference people or for the board's own ensemble. Raises UsageError."""
+    for rater in dict.fromkeys(rater.name for cell in found for rater in cell.raters):
+        if rater in (PEOPLE, NAME) or rater.startswith("ensemble of "):
+            raise UsageError(f"rater {rater!r}: a name the board itself uses; rename it, or leave it out (--raters)")
+
+
 def _generators(
     cell: Cell,
     ranked: Ranked,
@@ -141,7 +152,7 @@ def _generators(
     written: tuple[str, ...],
 ) -> list[dict[str, Any]]:
     """Generators by people, by the best rater, by the best that scored every generator, and by the ensemble."""
-    by = {"people": cell.human}
+    by = {PEOPLE: cell.human}
     defined = [
         row for row in ranked.rows if row["rank"] and row["kind"] in ("metric", "llm") and row["group"] != ENSEMBLES
     ]

@@ -17,10 +17,11 @@ from metal.stats.rater_comparison import significance_clusters
 def generator_rows(
     cell: Cell, by: str, scores: Numbers, bootstrap: SourceBootstrap, permutations: int, people: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
-    """The generators with a score, best first, with intervals by source and clusters.
+    """The generators with a score, best first (equal ones share their rank), with intervals by source and clusters.
 
     by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Clusters come
     from paired permutation tests on the sources on which all of them were scored; None where there is no such source.
+    Of one source there is no interval.
     """
     table = cell.by_generator(scores)
     there = ~np.isnan(table).all(axis=1)
@@ -32,21 +33,22 @@ def generator_rows(
     drawn = _resampled_means(table, bootstrap)
     clusters = _clusters(table, means, bootstrap.seed, permutations)
     rows = []
-    for rank, at in enumerate(np.argsort(-means, kind="stable"), 1):
-        low, high = percentile_interval(drawn[:, at]) or (None, None)
+    sources = (~np.isnan(table)).sum(axis=1)
+    for at in np.argsort(-means, kind="stable"):
+        low, high = (percentile_interval(drawn[:, at]) if sources[at] > 1 else None) or (None, None)
         rows.append(
             {
                 "language": cell.language,
                 "criterion": cell.criterion,
                 "by": by,
-                "rank": rank,
+                "rank": 1 + int((means > means[at]).sum()),
                 "cluster": int(clusters[at]) if clusters is not None else None,
                 "generator": names[at],
                 "human": names[at] in people,
                 "score": float(means[at]),
                 "score_low": low,
                 "score_high": high,
-                "sources": int((~np.isnan(table[at])).sum()),
+                "sources": int(sources[at]),
             }
         )
     return rows

@@ -151,7 +151,8 @@ def correlations(scores: Numbers, human: Numbers, source: Codes, bootstrap: Sour
         Estimate(float(r), n=int(pairs)) if r == r else estimate(lambda mine=mine: pearson(mine, human), int(pairs))  # type: ignore[misc]
         for mine, r, pairs in zip(scores, pearson_from_sums(whole), whole[:, 0], strict=True)
     ]
-    return [_with_interval(one, drawn[:, place], len(sums)) for place, one in enumerate(found)]
+    sources = (sums[..., 0] > 0).sum(axis=0)
+    return [_with_interval(one, drawn[:, place], int(sources[place])) for place, one in enumerate(found)]
 
 
 def system_correlations(
@@ -166,10 +167,12 @@ def system_correlations(
         estimate(lambda mine=mine: system_pearson(mine, human, system), int((~np.isnan(mine)).sum()))  # type: ignore[misc]
         for mine in scores
     ]
-    return [_with_interval(found, drawn[:, place], len(sums)) for place, found in enumerate(whole)]
+    sources = (sums[..., 0] > 0).any(axis=2).sum(axis=0)
+    return [_with_interval(found, drawn[:, place], int(sources[place])) for place, found in enumerate(whole)]
 
 
 def _with_interval(found: Estimate, drawn: Numbers, sources: int) -> Estimate:
+    """sources: of the rater's own answers; every resample of one is that one, which is no interval."""
     if found.value is None or sources < 2:
         return found
     low, high = percentile_interval(drawn) or (None, None)

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 def apply(signature: str, outputs: Path, board: Path | None, out: Path | None, force: bool) -> None:
     """Score OUTPUTS with the ensemble SIGNATURE, such as ensemble.cnndm+refs.AB+version.1, also an old one.
 
+    \b
     OUTPUTS is one of
-      a table (CSV, TSV, JSONL, Parquet, XLSX) with the columns output and one for each member of the ensemble, whose
-      scores are as on the board, higher is better;
-      a folder with ratings by the members: a dataset, or a run of `metal score`;
-      a table with the columns source and text, for sources of the board: the members are run, where they can be.
+      a table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one for
+        each member of the ensemble: scores as on the board, higher is better
+      a folder with ratings by the members: a dataset, or a run of `metal score`
+      a table with the columns source and text, for sources of the board: the
+        members are run, where they can be
 
     Prints a CSV: output, score, and the reason where there is none.
 

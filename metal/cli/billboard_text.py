@@ -63,7 +63,7 @@ def _ceiling(found: Board, language: str) -> str:
 
 def _raters(rows: pd.DataFrame, title: str, ceiling: str) -> None:
     columns = ["rater", "kind", "cluster", "r", "95%", "coverage"]
-    columns += ["rho", "tau", "system r", "SPA", "pairs", "ties below", "$/1000"]
+    columns += ["rho", "tau", "system r", "SPA", "pairs", "ties up to", "$/1000"]
     listed = [
         [
             f"{_rank(row)} {row['rater']}",
@@ -71,7 +71,7 @@ def _raters(rows: pd.DataFrame, title: str, ceiling: str) -> None:
             _whole(row["cluster"]),
             number(row["pearson"]),
             _interval(row, "pearson"),
-            f"{row['coverage']:.0%}",
+            _coverage(row),
             *(number(row[key]) for key in ("spearman", "kendall", "system_pearson", "soft_pairwise_accuracy")),
             number(row["pairwise_accuracy"]),
             f"{row['tie_epsilon']:.3g}" if row["tie_epsilon"] == row["tie_epsilon"] else UNDEFINED,
@@ -93,6 +93,13 @@ def _raters(rows: pd.DataFrame, title: str, ceiling: str) -> None:
     for row in _records(rows):
         if row["pearson"] != row["pearson"]:
             show.say(f"{row['rater']}: {row['undefined']}", dim=True)
+
+
+def _coverage(row: dict[str, Any]) -> str:
+    """In whole percent; 100% only where nothing is missing."""
+    if 0 < row["outputs"] < row["asked"]:
+        return f"{min(max(round(100 * row['coverage']), 1), 99)}%"
+    return f"{row['coverage']:.0%}"
 
 
 def _rank(row: dict[str, Any]) -> str:
@@ -145,7 +152,9 @@ def _placed(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
     cluster = f" ={row['cluster']:.0f}" if row["cluster"] == row["cluster"] and row["cluster"] is not None else ""
-    return f"{row['rank']} {row['score']:.4g}{cluster}\n{row['score_low']:.4g} to {row['score_high']:.4g}"
+    low, high = row["score_low"], row["score_high"]
+    interval = "" if low != low else f"\n{low:.4g} to {high:.4g}"
+    return f"{row['rank']} {row['score']:.4g}{cluster}{interval}"
 
 
 def _ensemble(found: Board, language: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from metal.billboard.board import billboard
 from metal.billboard.generators import generator_rows
+from metal.errors import UsageError
 from metal.records import Rater
 from metal.stats.bootstrap import SourceBootstrap
 from tests.billboard.conftest import QUICK, made, one_cell, world
@@ -51,6 +52,21 @@ def test_without_a_common_source_there_are_no_clusters() -> None:
     assert [(row["generator"], row["score"], row["cluster"]) for row in rows] == [("b", 3, None), ("a", 2, None)]
 
 
+def test_equal_generators_share_their_rank() -> None:
+    cell = one_cell(made({"quality": {"A1": [3, 3, 1, 4, 4, 9], "judge": [1, 2, 3, 4, 5, 6]}}, ("g0", "g1", "g2")))
+    rows = generator_rows(cell, "people", cell.human, BOOTSTRAP, 100)
+    assert [(row["rank"], row["generator"]) for row in rows] == [(1, "g2"), (2, "g0"), (2, "g1")]
+
+
+def test_of_one_source_there_is_no_interval() -> None:
+    """Every resample of one source is that source: an interval of no width would say that the mean is certain."""
+    places = [("s0", "a"), ("s0", "b"), ("s1", "a"), ("s2", "a")]
+    cell = one_cell(made({"quality": {"A1": [1, 3, 5, 4], "judge": [1, 2, 3, 4]}}, outputs=places))
+    rows = {row["generator"]: row for row in generator_rows(cell, "people", cell.human, BOOTSTRAP, 100)}
+    assert rows["a"]["score_low"] < rows["a"]["score_high"]
+    assert (rows["b"]["score_low"], rows["b"]["score_high"]) == (None, None)
+
+
 def test_one_generator() -> None:
     cell = one_cell(made({"quality": {"A1": [1, 2, 3], "judge": [1, 2, 3]}}, ("g0",)))
     (only,) = generator_rows(cell, "people", cell.human, BOOTSTRAP, 100)
@@ -75,3 +91,12 @@ def test_by_whom_the_board_ranks() -> None:
     }
     ours = table[table["by"] == "ensemble of 2"]["score"].mean()
     assert ours == pytest.approx(np.nanmean(np.array(unrated, dtype=float)), abs=5)  # on people's scale, 0 to 100
+
+
+@pytest.mark.parametrize("name", ["people", "ensemble (unseen)", "ensemble of 3"])
+def test_no_rater_passes_for_the_people_or_the_ensemble(name: str) -> None:
+    """A metric called `people` had its own ranking of the generators shown as theirs."""
+    scores = world()
+    scores["score"][name] = scores["score"]["near"]
+    with pytest.raises(UsageError, match="rename it"):
+        billboard(made(scores, ("g0", "g1", "g2", "g3")), QUICK)

@@ -80,6 +80,15 @@ def test_one_source_has_no_interval_and_one_generator_no_systems() -> None:
         assert f"{figure}: " in one_generator["undefined"]
 
 
+def test_a_rater_of_one_source_among_many_has_no_interval() -> None:
+    """Resamples that hold its source all say the same: an interval of no width would say that r is certain."""
+    people = [1, 2, 3, 5, 4, 2, 1, 3, 5, 5, 4, 1]
+    one: list[float | None] = [1, 2, 4, 3, *[None] * 8]
+    table = ranked(made({"quality": {"A1": people, "judge": [1, 2, 4, 3, 3, 3, 2, 2, 4, 5, 1, 1], "one": one}}, FOUR))
+    assert table.loc["judge", "pearson_low"] < table.loc["judge", "pearson_high"]
+    assert table.loc["one", ["pearson_low", "pearson_high", "system_pearson_low"]].isna().all()
+
+
 def test_two_answers_and_one() -> None:
     scores = {"A1": [1, 2, 3, 4], "two": [1, 2, None, None], "one": [1, None, None, None], "judge": [2, 1, 3, 4]}
     table = ranked(made({"quality": scores}))

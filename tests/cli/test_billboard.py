@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from metal.cli import billboard_text
 from metal.dataset import Card, assemble, save_dataset
 from metal.ratings import facts_from
 from metal.records import METRIC_SCORE, Output, Rater, Rating, Source
@@ -102,3 +103,16 @@ def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], mes
     done = metal("billboard", "small", "--out", "never", *arguments, cwd=folder, expect=2)
     assert message.partition(" did you")[0] in words(done.stderr)
     assert not (folder / "never").exists()
+
+
+def test_coverage_is_full_only_where_nothing_is_missing() -> None:
+    shown = [
+        billboard_text._coverage({"outputs": scored, "asked": 1000, "coverage": scored / 1000})
+        for scored in (1000, 999, 500, 1, 0)
+    ]
+    assert shown == ["100%", "99%", "50%", "1%", "0%"]
+
+
+def test_what_can_be_scored_stands_a_line_each(tmp_path: Path) -> None:
+    lines = metal("billboard", "apply", "--help", cwd=tmp_path).stdout.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("    a ")] == ["table", "folder", "table"]

@@ -94,7 +94,7 @@ def member_table(run: BoardRun) -> TableView | None:
     for one in members:
         cost = one["pearson_without"] - one["pearson_unseen"] if known(one["pearson_without"]) else None
         change = "" if cost is None or not known(cost) else f"{cost:+.2f}".replace("-", MINUS)
-        rest = listed([within(member) for member in str(one["members_without"] or "").split()])
+        rest = listed([within(member) for member in str(one["members_without"] or "").split(", ") if member])
         rows.append(
             (
                 Cell(name(one["member"])),

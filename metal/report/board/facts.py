@@ -31,7 +31,7 @@ def facts(run: BoardRun) -> list[Line]:
 
 
 def _ranked(run: BoardRun) -> str:
-    kinds = Counter(run.kinds.values())
+    kinds = Counter(run.kinds[rater] for rater in run.rows("raters")["rater"].unique())
     named = {"human": ("other group of people", "other groups of people"), "llm": ("LLM judge", "LLM judges")}
     raters = listed([plural(kinds[kind], *named.get(kind, (words,))) for kind, words in KINDS.items() if kinds[kind]])
     groups = sorted({run.raters[name].group for name in run.people if name in run.raters} - {""})

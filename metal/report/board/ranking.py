@@ -40,7 +40,7 @@ def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "rate
 
 
 def _cells(row: dict[str, Any], run: BoardRun, priced: bool) -> list[Cell]:
-    ties = f"ties below {row['tie_epsilon']:.2g}" if known(row["tie_epsilon"]) and row["tie_epsilon"] else ""
+    ties = f"ties up to {row['tie_epsilon']:.2g}" if known(row["tie_epsilon"]) and row["tie_epsilon"] else ""
     several = known(row["people"]) and row["people"] > 1
     cells = [
         Cell(whole(row["rank"])),

@@ -65,6 +65,24 @@ def test_the_ranking_is_the_table_rounded(rich: BoardRun) -> None:
     )
 
 
+def test_raters_are_counted_as_ranked(rich: BoardRun) -> None:
+    """The ensemble that overrating is about, fitted to all generators, is no further rater."""
+    counted = sum(int(word) for word in said(rich)["Ranked"].split(" against ")[0].split() if word.isdigit())
+    assert counted == rich.rows("raters")["rater"].nunique()
+
+
+def test_members_in_the_place_of_one_left_out_are_listed(rich: BoardRun) -> None:
+    run = changed(rich, "ensemble_members", members_without="m one, m2")
+    table = member_table(run)
+    assert table is not None
+    assert {row[-1].text for row in table.rows} == {"m one and m2"}
+
+
+def test_ties_are_differences_up_to_epsilon(rich: BoardRun) -> None:
+    shown = ranking_table(changed(rich, "raters", tie_epsilon=1.0), rich.main, rich.language)
+    assert shown.rows[0][9].below == "ties up to 1"  # 1 is one
+
+
 def test_clusters_are_told_in_words(rich: BoardRun) -> None:
     records = rich.records("raters", criterion="overall", language="")
     first, second = (f"{row['rater']} ({figure(row['pearson'])})" for row in records[:2])
