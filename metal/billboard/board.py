@@ -128,6 +128,7 @@ def billboard(
             *_mixed_groups(dataset, settings),
             *_unlike(found),
             *_without_overall(dataset, found, settings),
+            *_on_different_sources(tables["generators"]),
             *_absent(dataset, found, settings),
             *lint(dataset, found),
             *_noted(notes, found),
@@ -151,13 +152,14 @@ def _generators(
     settings: BoardSettings,
     written: tuple[str, ...],
 ) -> list[dict[str, Any]]:
-    """Generators by people, by the best rater, by the best that scored every generator, and by the ensemble."""
+    """Generators by people, the best rater, the best metric, the best that scored every generator, and the ensemble."""
     by = {PEOPLE: cell.human}
     defined = [
         row for row in ranked.rows if row["rank"] and row["kind"] in ("metric", "llm") and row["group"] != ENSEMBLES
     ]
+    metrics = [row for row in defined if row["kind"] == "metric"]
     everywhere = [row for row in defined if _scored_all(cell, row["rater"])]
-    for row in [*defined[:1], *everywhere[:1]]:
+    for row in [*defined[:1], *metrics[:1], *everywhere[:1]]:
         by[row["rater"]] = cell.of(row["rater"])
     if ensemble:
         by[_named(ensemble)] = ensemble.scores
@@ -283,6 +285,19 @@ def _without_overall(dataset: Dataset, found: Sequence[Cell], settings: BoardSet
     return [
         f"no {OVERALL}: the criteria have different scales, and not all have a range; declare range = [LOW, HIGH] in "
         "dataset.toml"
+    ]
+
+
+def _on_different_sources(generators: pd.DataFrame) -> list[str]:
+    """Rankings whose generators were scored on different sources, so that their means are about different ones."""
+    if generators.empty:
+        return []
+    counts: Any = generators.groupby(["criterion", "language", "by"])["sources"].nunique()
+    mixed = sorted({criterion for (criterion, _, _), count in counts.items() if count > 1})
+    if not mixed:
+        return []
+    return [
+        f"{', '.join(mixed)}: generators were scored on different numbers of sources; their means are not of the same"
     ]
 
 

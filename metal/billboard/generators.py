@@ -9,7 +9,7 @@ import numpy as np
 from metal.billboard.cells import Cell
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
-from metal.stats.pairwise import better_than
+from metal.stats.pairwise import better_on_shared
 from metal.stats.patterns import Numbers, ratio
 from metal.stats.rater_comparison import significance_clusters
 
@@ -20,7 +20,7 @@ def generator_rows(
     """The generators with a score, best first (equal ones share their rank), with intervals by source and clusters.
 
     by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Clusters come
-    from paired permutation tests on the sources on which all of them were scored; None where there is no such source.
+    from paired permutation tests, each pair on the sources on which both were scored; None where no pair has one.
     Of one source there is no interval.
     """
     table = cell.by_generator(scores)
@@ -62,10 +62,10 @@ def _resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
 
 def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:
     complete = ~np.isnan(table).any(axis=0)
-    if not complete.any():
-        return None
     rng = np.random.default_rng([seed, int(complete.sum())])
-    better = better_than(table[:, complete], rng, resamples=permutations)
+    better = better_on_shared(table, rng, resamples=permutations)
+    if len(table) > 1 and np.isnan(better[np.triu_indices(len(table), 1)]).all():
+        return None
     try:
         return significance_clusters(means, better)
     except Undefined:

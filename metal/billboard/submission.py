@@ -24,7 +24,7 @@ def check_name(name: str, taken: Iterable[str], what: str) -> str:
     plain = normalize("NFC", name.strip())
     if not plain or len(plain) > NAME_LENGTH or not plain.isprintable():
         raise UsageError(f"--name {name!r}: a name is 1 to {NAME_LENGTH} printable characters on one line")
-    if plain.lower() in OF_THE_BOARD:
+    if plain.lower() in OF_THE_BOARD or plain.lower().startswith("ensemble of "):
         raise UsageError(f"--name {plain!r} is what the board itself calls a row; give another --name")
     if plain in set(taken):
         raise UsageError(f"{what} {plain!r} is on the board; give another --name, or withdraw it if it is a submission")

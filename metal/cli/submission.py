@@ -159,7 +159,9 @@ def _came_to(scores: Scores) -> str:
     facts = scores.facts
     silent = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
     said = "".join(f"; {count:,} without score, {reason}" for reason, count in silent.most_common(3))
-    return f"{int(facts['score'].notna().sum()):,} scored, mean {facts['score'].mean():.4g}{said}"
+    given = facts["score"].dropna()
+    mean = f", mean {given.mean():.4g}" if len(given) else ""
+    return f"{len(given):,} scored{mean}{said}"
 
 
 def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
@@ -276,6 +278,8 @@ def submit_metric(
             about |= {"reads": ", ".join(one.name for one in reads)} if reads else {}
         else:
             scores, lines = _by_table(path, content, now, plain, direction or "higher", signature)
+        if not scores.facts["score"].notna().any():
+            raise UsageError(f"{path.name} gives no output a score ({_came_to(scores)}); it does not join")
         about |= {"signature": scores.rater.about["signature"], "direction": scores.rater.about["direction"]}
         entry = Entry(0, "", "metric", "", plain, by or ANONYMOUS, about)
         kept = Submission(entry, (), (scores.rater,), scores.facts)

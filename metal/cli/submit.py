@@ -111,8 +111,14 @@ def _report(after: tuple[OpenBoard, list[str]], board: Path) -> None:
     show.say(f"{opened.base.card.name} is at version {entry.version}: {entry.what} {entry.name}", bold=True)
     for line in lines:
         show.say(f"  {line}")
-    for line in _standing(opened, entry):
+    ranked = list(_standing(opened, entry))
+    for line in ranked:
         show.say(f"  {line}")
+    if entry.what == "generator" and not any("generators by" in line for line in ranked):
+        show.say(
+            "  no rank: no rater that generators are ranked by scored it. Hand in scores with --scores (withdraw it "
+            f"first), or let metrics join that score all generators: metal score {board} --metric chrf --into"
+        )
     show.say(f"Next: metal billboard {board}", wrap=False)
 
 

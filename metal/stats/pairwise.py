@@ -85,16 +85,39 @@ def soft_pairwise_accuracy(
     """1 - mean over pairs of generators of |p by people - p by rater|: is the rater as sure as people are?
 
     p: one-sided paired permutation test that the first of the pair scores higher (`better_than`), on the sources on
-    which both scored all generators, with the same swaps for people and rater. Raises Undefined without such a
-    source and with fewer than two generators. Source: Thompson, Mathur, Deutsch and Khayrallah (2024).
+    which people and rater scored both, with the same swaps for people and rater. Pairs without such a source do not
+    count. Raises Undefined where no pair has one, and with fewer than two generators. Source: Thompson, Mathur,
+    Deutsch and Khayrallah (2024).
     """
     people, rater = np.asarray(people, dtype=np.float64), np.asarray(rater, dtype=np.float64)
-    complete = ~(np.isnan(people) | np.isnan(rater)).any(axis=0)
-    if len(people) < 2 or not complete.any():
-        raise Undefined("no two generators" if len(people) < 2 else "no source on which all generators were scored")
-    by_people, by_rater = better_than(np.stack([people, rater])[:, :, complete], rng, resamples=resamples)
-    pairs = np.triu_indices(len(people), 1)
-    return float(1 - np.abs(by_people - by_rater)[pairs].mean())
+    if len(people) < 2:
+        raise Undefined("no two generators")
+    both = np.where(np.isnan(people) | np.isnan(rater), np.nan, np.stack([people, rater]))
+    by_people, by_rater = better_on_shared(both, rng, resamples=resamples)
+    apart = np.abs(by_people - by_rater)[np.triu_indices(len(people), 1)]
+    if np.isnan(apart).all():
+        raise Undefined("no source on which two generators were scored")
+    return float(1 - np.nanmean(apart))
+
+
+def better_on_shared(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
+    """`better_than` with gaps: each pair of generators on the sources on which all tables have both.
+
+    scores: (..., generators, sources), NaN where one was not scored. NaN for a pair without such a source.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    *outer, generators, sources = scores.shape
+    there = np.asarray(~np.isnan(scores.reshape(-1, generators, sources)).any(axis=0))
+    somewhere = there.any(axis=0)
+    if there[:, somewhere].all() and somewhere.any():
+        return better_than(scores[..., somewhere], rng, resamples=resamples)
+    p = np.full((*outer, generators, generators), np.nan)
+    for i, j in zip(*np.triu_indices(generators, 1), strict=True):
+        shared = there[i] & there[j]
+        if shared.any():
+            pair = better_than(scores[..., [i, j], :][..., shared], rng, resamples=resamples)
+            p[..., i, j], p[..., j, i] = pair[..., 0, 1], pair[..., 1, 0]
+    return p
 
 
 def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:

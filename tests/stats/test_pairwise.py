@@ -96,19 +96,24 @@ def test_a_rater_as_sure_as_people_and_one_who_says_the_reverse() -> None:
     assert 0.2 < blind < 0.8
 
 
-def test_soft_accuracy_uses_the_sources_on_which_all_were_scored() -> None:
+def test_soft_accuracy_compares_each_pair_on_the_sources_it_shares() -> None:
     rng = np.random.default_rng(2)
-    people, rater = rng.normal(size=(3, 40)), rng.normal(size=(3, 40))
-    holes = rater.copy()
-    holes[0, :7] = MISSING
-    assert soft_pairwise_accuracy(people, holes, np.random.default_rng(0)) == soft_pairwise_accuracy(
-        people[:, 7:], rater[:, 7:], np.random.default_rng(0)
-    )
+    people, holes = rng.normal(size=(4, 40)), rng.normal(size=(4, 40))
+    holes[0, :7] = holes[1, 30:] = MISSING
+    holes[3, :30] = MISSING  # shares nothing with 1
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)]
+    alone = []
+    for i, j in pairs:
+        shared = ~np.isnan(holes[[i, j]]).any(axis=0)
+        both = people[[i, j]][:, shared], holes[[i, j]][:, shared]
+        alone.append(soft_pairwise_accuracy(*both, np.random.default_rng(0), resamples=4000))
+    together = soft_pairwise_accuracy(people, holes, np.random.default_rng(0), resamples=4000)
+    assert together == pytest.approx(np.mean(alone), abs=0.02)
 
 
 def test_refusals() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(Undefined, match="all generators"):
+    with pytest.raises(Undefined, match="two generators were scored"):
         soft_pairwise_accuracy(np.array([[1.0, MISSING], [MISSING, 1.0]]), np.ones((2, 2)), rng)
     with pytest.raises(Undefined, match="two generators"):
         soft_pairwise_accuracy(np.ones((1, 3)), np.ones((1, 3)), rng)
