@@ -9,12 +9,18 @@ import numpy as np
 
 
 class Spool:
-    """Numbers written one after another to a temporary file, which goes with the object."""
+    """Numbers written one after another to a temporary file, which goes with the block that it is opened for."""
 
     def __init__(self, kind: str) -> None:
         self._kind = np.dtype(kind)
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the object
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the spool
         self._length = 0
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
 
     def append(self, numbers: Any) -> None:
         """Write numbers after those written before."""

@@ -110,18 +110,18 @@ def _counted(
     passages: Iterable[Passage], encoding: tiktoken.Encoding, advance: Callable[[int], None]
 ) -> tuple[Array, Array]:
     """Token count and digest of every passage."""
-    digests, tokens = Spool("uint64"), Spool("int32")
+    with Spool("uint64") as digests, Spool("int32") as tokens:
 
-    def texts() -> Iterator[str]:
-        for passage in passages:
-            digests.append([_digest(passage.text)])
-            yield passage.text
+        def texts() -> Iterator[str]:
+            for passage in passages:
+                digests.append([_digest(passage.text)])
+                yield passage.text
 
-    counts = count_tokens(texts(), encoding)
-    while some := list(islice(counts, 4096)):
-        tokens.append(some)
-        advance(len(some))
-    return tokens.array(), digests.array()
+        counts = count_tokens(texts(), encoding)
+        while some := list(islice(counts, 4096)):
+            tokens.append(some)
+            advance(len(some))
+        return tokens.array(), digests.array()
 
 
 def _digest(text: str) -> int:

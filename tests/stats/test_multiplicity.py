@@ -13,7 +13,7 @@ from metal.stats.multiplicity import benjamini_yekutieli, holm
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-@settings(max_examples=30)  # statsmodels collects garbage in each call, a second in a process that has loaded much
+@settings(max_examples=12)  # statsmodels collects garbage in each call, a second in a process that has loaded much
 @given(p_values)
 def test_as_statsmodels(p: list[float]) -> None:
     assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
