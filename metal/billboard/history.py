@@ -68,6 +68,8 @@ class Entry:
             return "about", self.about
         if self.what not in WHATS:
             return "what", self.what
+        if not self.at:
+            return "at", self.at
         texts = ("at", self.at), ("name", self.name), ("by", self.by)
         return next((one for one in texts if not isinstance(one[1], str)), None)
 

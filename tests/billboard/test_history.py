@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from metal.billboard.history import Entry, Submission, board_at, entry_at, find_standing, standing
@@ -164,6 +164,7 @@ ANYTHING = st.recursive(
         st.sampled_from(["version", "at", "what", "digest", "name", "by", "about", "odd"]), ANYTHING, max_size=7
     )
 )
+@example({"at": ""})  # a line always has its time
 def test_any_line_is_an_entry_or_an_error_with_its_place(changed: dict[str, Any]) -> None:
     record = entry(2, "metric", "m", seconds=1).to_dict() | changed
     try:
