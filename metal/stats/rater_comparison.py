@@ -11,6 +11,8 @@ from metal.stats.patterns import Codes, Numbers, ratio
 
 # Correlations nearer than this differ by rounding.
 _ROUNDING = 1e-12
+# Flips that are multiplied at a time, few enough for a processor's cache.
+_CACHED = 400_000
 
 
 def correlates_better(people: Numbers, raters: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
@@ -26,7 +28,7 @@ def correlates_better(people: Numbers, raters: Numbers, rng: np.random.Generator
     p = np.full((len(raters), len(raters)), np.nan)
     if not len(raters):
         return p
-    answered, which = np.unique(~np.isnan(raters) & ~np.isnan(people), axis=0, return_inverse=True)
+    answered, which = _distinct(~np.isnan(raters) & ~np.isnan(people))
     seed = int(rng.integers(2**63))
     for first in range(len(answered)):
         for second in range(first, len(answered)):
@@ -37,6 +39,14 @@ def correlates_better(people: Numbers, raters: Numbers, rng: np.random.Generator
             across |= across.T
             p[np.ix_(mine, mine)] = np.where(across, found, p[np.ix_(mine, mine)])
     return p
+
+
+def _distinct(rows: Codes) -> tuple[Codes, Codes]:
+    """The distinct rows, in order of appearance, and which of them each row is."""
+    places: dict[bytes, int] = {}
+    which = [places.setdefault(row.tobytes(), len(places)) for row in np.packbits(rows, axis=1)]
+    first = [which.index(place) for place in range(len(places))]
+    return rows[first], np.array(which, dtype=np.int64)
 
 
 def _all_pairs(people: Numbers, raters: Numbers, rng: np.random.Generator, resamples: int) -> Numbers:
@@ -56,7 +66,14 @@ def _all_pairs(people: Numbers, raters: Numbers, rng: np.random.Generator, resam
     parts = np.stack([standard, standard**2, standard * (centred / np.sqrt((centred**2).sum()))])
     total = parts.sum(axis=2)
     columns = parts.reshape(3 * count, items).T
-    moved = np.concatenate([flips.astype(np.float64) @ columns for flips in coin_flips(rng, resamples, items)])
+    step = max(1, _CACHED // items)
+    moved = np.concatenate(
+        [
+            flips[start : start + step].astype(np.float64) @ columns
+            for flips in coin_flips(rng, resamples, items)
+            for start in range(0, len(flips), step)
+        ]
+    )
     moved = moved.reshape(resamples, 3, count).transpose(1, 2, 0)
     for i, j in zip(*np.triu_indices(count, 1), strict=True):
         if not (varies[i] and varies[j]):
