@@ -180,16 +180,10 @@ def _note_data(folder: Path) -> tuple[Dataset, tuple[Entry, ...]]:
 
 
 def _keep(folder: Path, copy: Path) -> None:
-    """Copy the dataset's files. Parquet is linked where it can be: METAL replaces it and never writes into it."""
+    """Copy the dataset's files. No links: whatever writes into the dataset's own shall not write into the past."""
     for name in DATA:
         shutil.copyfile(folder / name, copy / name)
     ratings = find_ratings(folder)
-    if ratings.suffix == ".parquet":
-        try:
-            os.link(ratings, copy / ratings.name)
-        except OSError:
-            shutil.copyfile(ratings, copy / ratings.name)
-        return
     shutil.copyfile(ratings, copy / ratings.name)
 
 
