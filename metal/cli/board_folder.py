@@ -266,6 +266,11 @@ def keep_settings(folder: Path, settings: BoardSettings) -> None:
         return
 
 
+def is_told(folder: Path) -> bool:
+    """Whether there was a board before, whose settings are kept."""
+    return (folder / BOARD / "settings.json").is_file()
+
+
 def kept_settings(folder: Path, version: int) -> BoardSettings:
     """What the board was last told, for a version; the defaults where it was told nothing."""
     path = folder / BOARD / "settings.json"

@@ -130,9 +130,11 @@ def _standing(opened: OpenBoard, entry: Entry) -> Iterator[str]:
     from metal.billboard.cells import cells, main_criterion
     from metal.cli import show
     from metal.cli.billboard_text import standing_lines
-    from metal.cli.board_folder import kept_settings, store_ensembles, stored_ensembles
+    from metal.cli.board_folder import is_told, kept_settings, store_ensembles, stored_ensembles
     from metal.errors import MetalError
 
+    if not is_told(opened.folder):
+        yield "ranked against all its people, as no `metal billboard` with --reference has said against whom"
     stored = stored_ensembles(opened.folder)
     try:
         settings = kept_settings(opened.folder, opened.version)

@@ -411,6 +411,13 @@ def test_signatures_hold_what_scores_depend_on_and_no_path(small: Commands) -> N
     assert "od|d" not in json.dumps(small.history())
 
 
+def test_a_board_that_was_told_nothing_says_so(small: Commands) -> None:
+    (small.board / "board" / "settings.json").unlink()
+    assert "ranked against all its people" in small.program("length", LENGTH)
+    small.ranked()
+    assert "ranked against all" not in small.generator("new")
+
+
 def test_submissions_are_ranked_as_the_board_was_last_told(small: Commands) -> None:
     small("billboard", "small", "--out", "a", "--reference", "rater=A1,A2", *QUICK_OPTIONS)
     settings = kept_settings(small.board, 5)
