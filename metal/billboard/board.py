@@ -85,7 +85,6 @@ def billboard(
     written, of_family = human_generators(dataset, settings), families(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     notes, ensembles = [], {}
-    languages = len({cell.language for cell in found})
     for done, cell in enumerate(found):
         if progress:
             progress(done, len(found))
@@ -95,7 +94,7 @@ def billboard(
             ensemble = None
             notes.append((cell, f"no ensemble ({error})"))
         if ensemble:
-            base = ensemble_base(dataset, ensemble, main=cell.criterion == main, languages=languages)
+            base = ensemble_base(dataset, ensemble)
             record = ensemble_record(dataset, settings, ensemble)
             mine = ensemble_signature(base, record, stored)
             rows["ensembles"].append(ensemble_row(ensemble, mine, settings))

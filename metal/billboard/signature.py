@@ -7,10 +7,11 @@ from string import ascii_uppercase
 from typing import Any
 
 from metal import __version__
-from metal.billboard.cells import ALL_LANGUAGES
+from metal.billboard.cells import ALL_LANGUAGES, OVERALL
 from metal.billboard.ensemble import BoardEnsemble
 from metal.billboard.settings import BoardSettings
 from metal.dataset import Dataset
+from metal.records import METRIC_SCORE
 from metal.signature import join
 
 
@@ -34,16 +35,17 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
     return join(parts)
 
 
-def ensemble_base(dataset: Dataset, found: BoardEnsemble, *, main: bool, languages: int) -> str:
-    """`ensemble.BOARD+refs.AB`, with criterion and language where the board has several.
+def ensemble_base(dataset: Dataset, found: BoardEnsemble) -> str:
+    """`ensemble.BOARD+refs.AB`, with criterion (but for overall) and language where the dataset has several.
 
-    refs: a letter a reference, of the source that has the most. main: whether this is the criterion shown first.
+    refs: a letter a reference, of the source that has the most. What of the dataset is ranked has no part in the name.
     """
     most = max((len(source.references) for source in dataset.sources.values()), default=0)
     letters = ascii_uppercase[:most] if most <= len(ascii_uppercase) else str(most)
     parts = [f"ensemble.{dataset.card.name}", f"refs.{letters or 'none'}"]
-    parts += [] if main else [f"criterion.{found.criterion}"]
-    parts += [] if languages < 2 else [f"language.{found.language or 'all'}"]
+    several = len(set(dataset.criteria) - {METRIC_SCORE.name}) > 1
+    parts += [f"criterion.{found.criterion}"] if several and found.criterion != OVERALL else []
+    parts += [] if len(dataset.languages) < 2 else [f"language.{found.language or 'all'}"]
     return "+".join(part.replace("+", "%2B") for part in parts)
 
 

@@ -75,6 +75,7 @@ def crowd(
     from metal.billboard.crowd import crowd as run
     from metal.billboard.settings import BoardSettings
     from metal.cli import show
+    from metal.cli.report_files import write_svg
     from metal.folders import check_new
     from metal.report.text import plural
 
@@ -86,7 +87,7 @@ def crowd(
     )
     with show.progress("comparing") as advance:
         found = run(options.load_board(dataset, ratings), settings, choices, progress=advance)
-    drawn = _write_figures(found, area, figures) if figures else 0
+    drawn = write_svg(charts(found, area), figures) if figures else 0
     if out:
         _write_tables(found, out, force)
     if as_json:
@@ -116,18 +117,6 @@ def charts(found: Crowd, area: float) -> Iterator[Chart]:
         chart = disagreement(key, label, drawn, people=found.reference, ends=ends, area=area)
         if chart:
             yield chart
-
-
-def _write_figures(found: Crowd, area: float, folder: Path) -> int:
-    from metal.folders import new_file
-    from metal.report.svg import standalone
-
-    drawn = list(charts(found, area))
-    folder.mkdir(parents=True, exist_ok=True)
-    for chart in drawn:
-        with new_file(folder / f"{chart.name}.svg") as partial:
-            partial.write_text(standalone(chart.svg, chart.alt), encoding="utf-8")
-    return len(drawn)
 
 
 def _write_tables(found: Crowd, folder: Path, force: bool) -> None:

@@ -81,6 +81,7 @@ def references(
     from metal.billboard.references import ReferenceSettings, reference_curve
     from metal.billboard.settings import BoardSettings
     from metal.cli import show
+    from metal.cli.report_files import write_svg
     from metal.metrics import find_metric
     from metal.report.text import plural
 
@@ -93,7 +94,7 @@ def references(
     with show.progress("scoring") as advance:
         found = reference_curve(loaded, opened, settings, ReferenceSettings(most, draws, beside), progress=advance)
     seconds = time.monotonic() - start
-    drawn = _write_figures(found, figures) if figures else 0
+    drawn = write_svg(charts(found), figures) if figures else 0
     if out:
         _write_table(found, out, force)
     if as_json:
@@ -145,6 +146,7 @@ def _check_out(out: Path, force: bool) -> None:
 
 def _write_table(found: ReferenceCurve, out: Path, force: bool) -> None:
     """FILE.csv, or a folder with references.csv and the pictures."""
+    from metal.cli.report_files import write_svg
     from metal.csv_cells import csv_text
     from metal.folders import new_file, new_folder
 
@@ -156,19 +158,7 @@ def _write_table(found: ReferenceCurve, out: Path, force: bool) -> None:
         return
     with new_folder(out, force=force, marks=("references.csv",)) as folder:
         (folder / "references.csv").write_text(text, encoding="utf-8")
-        _write_figures(found, folder)
-
-
-def _write_figures(found: ReferenceCurve, folder: Path) -> int:
-    from metal.folders import new_file
-    from metal.report.svg import standalone
-
-    drawn = list(charts(found))
-    folder.mkdir(parents=True, exist_ok=True)
-    for chart in drawn:
-        with new_file(folder / f"{chart.name}.svg") as partial:
-            partial.write_text(standalone(chart.svg, chart.alt), encoding="utf-8")
-    return len(drawn)
+        write_svg(charts(found), folder)
 
 
 def _print_json(found: ReferenceCurve, seconds: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from metal.errors import MissingExtra, UsageError
@@ -43,6 +43,17 @@ def write_charts(charts: Sequence[Chart], folder: Path, advance: Callable[[int, 
                 partial.write_bytes(content)
     advance(len(drawn), len(drawn))
     return len(drawn)
+
+
+def write_svg(charts: Iterable[Chart], folder: Path) -> int:
+    """Every chart as SVG alone, which needs no extra; their number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = 0
+    for chart in charts:
+        with new_file(folder / f"{chart.name}.svg") as partial:
+            partial.write_text(standalone(chart.svg, chart.alt), encoding="utf-8")
+        written += 1
+    return written
 
 
 def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, bool]:

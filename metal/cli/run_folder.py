@@ -5,7 +5,7 @@ report.html.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import tomli_w
 
 from metal.audit.disagreements import SCHEMA
 from metal.audit.verdict import VERDICTS
-from metal.cli.report_files import write_charts, write_page, write_tables_latex
+from metal.cli.report_files import write_page
 from metal.cli.run_parts import again, need_files, read_lines, read_manifest, read_parquet, read_table
 from metal.csv_cells import csv_text
 from metal.dataset import Dataset, read_criterion
@@ -25,7 +25,7 @@ from metal.errors import DataError
 from metal.folders import new_folder
 from metal.json_files import write_jsonl
 from metal.records import Manifest
-from metal.report.page import charts, page, tables
+from metal.report.page import page
 from metal.report.run import TABLES, Run
 
 if TYPE_CHECKING:
@@ -109,16 +109,6 @@ def _check_names(run: Run, folder: Path) -> None:
 def write_report(run: Run, folder: Path) -> Path:
     """report.html in the folder."""
     return write_page(page(run), folder)
-
-
-def write_figures(run: Run, folder: Path, advance: Callable[[int, int], None]) -> int:
-    """Every chart in the folder; their number."""
-    return write_charts(charts(run), folder, advance)
-
-
-def write_latex(run: Run, folder: Path) -> tuple[int, bool]:
-    """Every table in the folder; how many, and whether pdfLaTeX knows all letters."""
-    return write_tables_latex(tables(run), folder)
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

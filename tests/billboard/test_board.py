@@ -121,15 +121,24 @@ def test_figures_of_all_languages_depend_on_which_were_chosen() -> None:
 def test_an_ensembles_name() -> None:
     dataset = made(world(), FOUR, name="a+b|c")
     found = board_ensemble(one_cell(dataset), QUICK)
-    assert ensemble_base(dataset, found, main=True, languages=1) == "ensemble.a%2Bb|c+refs.none"
-    assert ensemble_base(dataset, found, main=False, languages=3) == (
-        "ensemble.a%2Bb|c+refs.none+criterion.quality+language.en"
-    )
+    assert ensemble_base(dataset, found) == "ensemble.a%2Bb|c+refs.none"
     sources = {name: Source(name, "en", references=("x",) * (at + 1)) for at, name in enumerate(dataset.sources)}
     few = replace(dataset, sources=dict(list(sources.items())[:2]))
-    assert ensemble_base(few, found, main=True, languages=1) == "ensemble.a%2Bb|c+refs.AB"
-    many = replace(dataset, sources=sources)
-    assert ensemble_base(many, found, main=True, languages=1) == "ensemble.a%2Bb|c+refs.40"
+    assert ensemble_base(few, found) == "ensemble.a%2Bb|c+refs.AB"
+    assert ensemble_base(replace(dataset, sources=sources), found) == "ensemble.a%2Bb|c+refs.40"
+
+
+def test_an_ensembles_name_says_criterion_and_language_where_the_dataset_has_several() -> None:
+    """Whatever is asked for: the ensemble of one criterion must not pass for a later version of another's."""
+    dataset = made(world(), FOUR)
+    found = board_ensemble(one_cell(dataset), QUICK)
+    more = replace(dataset, criteria={**dataset.criteria, "other": replace(QUALITY, name="other")})
+    assert ensemble_base(more, found).endswith("+criterion.quality")
+    assert "criterion" not in ensemble_base(more, replace(found, criterion="overall"))
+    first = next(iter(dataset.outputs.values()))
+    both = replace(dataset, outputs={**dataset.outputs, "sw": replace(first, output="sw", language="sw")})
+    assert ensemble_base(both, found).endswith("+language.en")
+    assert ensemble_base(both, replace(found, language="")).endswith("+language.all")
 
 
 def test_versions_of_an_ensemble() -> None:

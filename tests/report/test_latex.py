@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from metal.cli.run_folder import read_run, write_latex
+from metal.cli.report_files import write_tables_latex
+from metal.cli.run_folder import read_run
 from metal.report.latex import escape, to_latex
+from metal.report.page import tables
 from metal.report.view import Cell, TableView
 
 
 def compiles(run: Path, folder: Path) -> None:
     """Every table of the run goes through pdfTeX; skipped without it, after the files were written."""
-    assert write_latex(read_run(run), folder)[0] == len(list(folder.glob("*.tex"))) >= 6
+    assert write_tables_latex(tables(read_run(run)), folder)[0] == len(list(folder.glob("*.tex"))) >= 6
     tex = shutil.which("pdflatex")
     if not tex:
         pytest.skip("no pdflatex found")

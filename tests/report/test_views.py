@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from metal.cli.run_folder import read_run, write_figures, write_report
+from metal.cli.report_files import write_charts
+from metal.cli.run_folder import read_run, write_report
 from metal.dataset import Dataset
 from metal.formats import read as read_draft
 from metal.records import Criterion, Level, Rater, Scale
@@ -25,7 +26,7 @@ from metal.report.distribution import prediction_table
 from metal.report.judges import agreement_charts, f1_table, figures_table
 from metal.report.methods import left_out_table
 from metal.report.overview import matrices
-from metal.report.page import page, tables
+from metal.report.page import charts, page, tables
 from metal.report.people import agreement_table, ceilings_table
 from metal.report.run import Run
 from metal.report.summary import summary
@@ -321,7 +322,7 @@ def test_criteria_of_any_name_become_files(make_dataset: MakeDataset, report_on:
             make_dataset({"en": {"A1": people, "A2": people, "j": people}}, criterion, name=text.slug(name))
         )
         folder = tmp_path / "figures" / text.slug(name)
-        assert write_figures(run, folder, lambda done, total: None) * 3 == len(list(folder.iterdir()))
+        assert write_charts(charts(run), folder, lambda done, total: None) * 3 == len(list(folder.iterdir()))
 
 
 def test_large_csv_files_make_room_for_disagreements(make_dataset: MakeDataset, report_on: ReportOn) -> None:
@@ -341,5 +342,5 @@ def test_where_many_classes_cannot_be_drawn_their_numbers_stand(
     people = cycle([*range(12)], 5)
     run = report_on(make_dataset({"en": {"A1": people, "A2": people, "j": people}}, many))
     assert "12 classes cannot be told apart by shade: the numbers alone." in page(run)
-    write_figures(run, tmp_path, lambda done, total: None)
+    write_charts(charts(run), tmp_path, lambda done, total: None)
     assert {file.stem for file in tmp_path.glob("*.svg")} == {"dots_topic", "f1_kappa_topic"}
