@@ -6,9 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from metal.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 KINDS = ("human", "llm", "metric", "baseline")
 MEASURES = ("nominal", "ordinal", "interval")
@@ -17,6 +20,8 @@ DIRECTIONS = ("higher", "lower")
 Kind = Literal["human", "llm", "metric", "baseline"]
 Measure = Literal["nominal", "ordinal", "interval"]
 Direction = Literal["higher", "lower"]
+
+Scores = TypeVar("Scores", float, "np.ndarray[Any, np.dtype[np.float64]]")
 
 
 def _named(what: str, name: str) -> None:
@@ -83,6 +88,14 @@ class Scale:
         """The level values in order; a level's position is its class code in the statistics."""
         return tuple(level.value for level in self.levels)
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The lowest and the highest score; None for a scale without ends, and for categories in no order."""
+        if self.levels:
+            ranked = self.measure != "nominal" or len(self.levels) == 2
+            return (min(self.values), max(self.values)) if ranked else None
+        return (self.low, self.high) if self.low is not None and self.high is not None else None
+
     def describe(self) -> str:
         """For messages: `0 Bad, 1 Medium, 2 Good`."""
         if self.low is not None and self.high is not None:
@@ -116,6 +129,18 @@ class Criterion:
     def short(self) -> str:
         """The name for narrow tables."""
         return self.abbreviation or self.name
+
+    def share(self, score: Scores) -> Scores:
+        """Where on the scale a score (or an array of scores) stands: 0 the worst, 1 the best.
+
+        Five Likert levels become 0, .25, .5, .75, 1, two classes 0 and 1 (GENIE, footnote 6). NaN where the scale has
+        no ends (see Scale.ends).
+        """
+        ends = self.scale.ends
+        if ends is None:
+            return score * math.nan
+        low, high = ends
+        return (score - low) / (high - low) if self.direction == "higher" else (high - score) / (high - low)
 
 
 # What an automatic metric says of an output: one number for all criteria, higher is better. Metrics of which lower is

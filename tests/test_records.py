@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from metal.errors import DataError
@@ -52,3 +53,16 @@ def test_scale_in_words() -> None:
     assert Scale("ordinal", (BAD, GOOD)).describe() == "0 Bad, 1 Good"
     assert Scale("ordinal", (Level(1, "1"), Level(2, "2"))).describe() == "1, 2"
     assert Scale("interval").describe() == "any number"
+
+
+def test_the_share_of_a_scale_is_one_where_it_is_best() -> None:
+    likert = Criterion("quality", Scale("ordinal", tuple(Level(value, f"l{value}") for value in range(1, 6))))
+    assert [likert.share(float(score)) for score in range(1, 6)] == [0, 0.25, 0.5, 0.75, 1]
+    absent = Criterion("h", Scale("nominal", (Level(1, "Present"), Level(0, "Absent"))), "lower")
+    assert [absent.share(0.0), absent.share(1.0)] == [1, 0]
+    assert list(likert.share(np.array([1.0, 5.0]))) == [0, 1]
+    assert Criterion("points", Scale("interval", low=0, high=100)).share(25.0) == 0.25
+    assert math.isnan(Criterion("any", Scale("interval")).share(25.0))
+    assert math.isnan(
+        Criterion("colour", Scale("nominal", tuple(Level(value, str(value)) for value in range(3)))).share(1.0)
+    )

@@ -1,0 +1,1 @@
+"""Tasks posted to crowdsourcing platforms and fetched back; what was posted is on disk before it counts."""
