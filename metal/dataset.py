@@ -13,7 +13,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,8 @@ class Dataset:
         outputs = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])
         known = pd.util.hash_pandas_object(outputs, index=False).to_numpy() if len(outputs) else np.array([])
         whole = hashlib.sha256(np.sort(facts).tobytes() + np.sort(known).tobytes())
-        criteria = {name: criterion_record(criterion) for name, criterion in self.criteria.items()}
+        # Which criteria look at the source decides about test questions only.
+        criteria = {name: criterion_record(replace(one, of_source=True)) for name, one in self.criteria.items()}
         raters = [rater_record(self.raters[name]) for name in sorted(self.raters)]
         declared = [list(self.sources), criteria, raters, self.extra.get("generators", {})]
         whole.update(json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
@@ -179,7 +180,7 @@ def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criter
 
 def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion:
     """A criterion from its TOML table. Unknown keys are refused by name."""
-    known = ["abbreviation", "label", "question", "measure", "direction", "levels", "range"]
+    known = ["abbreviation", "label", "question", "measure", "direction", "of_source", "levels", "range"]
     for key in entry:
         if key not in known:
             raise UnknownName(f"{path}: criterion {name}: key", key, known)
@@ -190,6 +191,8 @@ def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion
     ends = entry.get("range", [None, None])
     if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int | float | None) for end in ends)):
         raise DataError(path, f"criterion {name}: range {ends!r}", "It is two numbers: range = [1, 5]")
+    if not isinstance(entry.get("of_source", True), bool):
+        raise DataError(path, f"criterion {name}: of_source {entry['of_source']!r}", "It is true or false")
     try:
         scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
         return Criterion(
@@ -199,6 +202,7 @@ def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion
             str(entry.get("abbreviation", "")),
             str(entry.get("label", "")),
             str(entry.get("question", "")),
+            entry.get("of_source", True),
         )
     except DataError as error:
         raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
@@ -336,6 +340,8 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
     }
     record["measure"] = criterion.scale.measure
     record["direction"] = criterion.direction
+    if not criterion.of_source:
+        record["of_source"] = False
     if criterion.scale.levels:
         record["levels"] = [
             {"value": int(level.value) if float(level.value).is_integer() else level.value, "label": level.label}

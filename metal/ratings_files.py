@@ -215,15 +215,24 @@ def _batches(ratings: Iterable[Rating], rows: int) -> Iterator[list[Rating]]:
         yield part
 
 
+def facts_parquet(facts: pd.DataFrame) -> bytes:
+    """The six facts as the content of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pandas(facts.loc[:, list(FACTS)], preserve_index=False)
+    content = pa.BufferOutputStream()
+    pq.write_table(
+        table.cast(pa.schema(list(_TYPES.items()))).replace_schema_metadata(None), content, compression="zstd"
+    )
+    return bytes(content.getvalue().to_pybytes())
+
+
 def write_facts(facts: pd.DataFrame, path: Path) -> None:
     """Write the six facts as .parquet, .csv or .jsonl, whole or not at all."""
     frame = facts.loc[:, list(FACTS)]
     partial = path.with_name(path.name + ".part")
     if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        table = pa.Table.from_pandas(frame, preserve_index=False).cast(pa.schema(list(_TYPES.items())))
-        pq.write_table(table.replace_schema_metadata(None), partial, compression="zstd")
+        partial.write_bytes(facts_parquet(frame))
     elif path.suffix == ".csv":
         frame.to_csv(partial, index=False, lineterminator="\n")
     else:

@@ -107,7 +107,10 @@ class Scale:
 
 @dataclass(frozen=True)
 class Criterion:
-    """What was asked of an output. direction says whether a higher score is better or worse."""
+    """What was asked of an output. direction says whether a higher score is better or worse.
+
+    of_source: whether the answer depends on the source, so that a flawless output of another source would be bad.
+    """
 
     name: str
     scale: Scale
@@ -115,6 +118,7 @@ class Criterion:
     abbreviation: str = ""
     label: str = ""
     question: str = ""
+    of_source: bool = True
 
     def __post_init__(self) -> None:
         _named("criterion", self.name)

@@ -57,6 +57,7 @@ def _export_options(command: options.F) -> options.F:
                 metavar="FILE",
                 help="Only the outputs in this CSV (a column `output`), by people who are new.",
             ),
+            options.test_questions,
             options.prompts,
             options.seed,
             options.force,
@@ -83,9 +84,14 @@ def export(form: str, **wanted: Any) -> None:
     given what is kept in DATASET/annotation/. With more --people than --raters the outputs are dealt out
     evenly, so that any two people share about as many as any other two.
 
+    With --test-questions, some tasks show a source with its own reference (positive) or with the reference of
+    another source (negative); nobody can tell them from the rest. Answers to them stay out of the ratings:
+    `metal monitor` looks at them to find people who do not read.
+
     \b
     Examples:
       metal annotate export datasets/mine --to html
+      metal annotate export datasets/mine --to html --test-questions
       metal annotate export datasets/mine --to xlsx -l hi --people 5 --common 10
       metal annotate export datasets/mine --to html \\
         --only datasets/mine/annotation/ambiguous.csv
@@ -118,6 +124,7 @@ def _hand_out(
     languages: tuple[str, ...],
     criteria: tuple[str, ...],
     only: Path | None,
+    test_questions: str,
     prompts: tuple[Path, ...],
     seed: int,
     force: bool,
@@ -126,10 +133,11 @@ def _hand_out(
 
     from metal.build import forms
     from metal.build.tasks import deal, make_tasks
-    from metal.cli import show
+    from metal.cli import annotation_text, show
     from metal.cli.annotation_folder import FOLDER, note_given, read_given, task_key
     from metal.cli.judge_folder import prompt_folders
     from metal.cli.manifest import manifest
+    from metal.cli.test_folder import draw_questions, read_questions, write_questions
     from metal.dataset import load_dataset
     from metal.errors import UnknownName
     from metal.folders import check_new, new_folder, one_writer
@@ -147,15 +155,21 @@ def _hand_out(
     check_new(out, force=force, marks=("run.toml",))
     first = 1 + _highest(loaded, read_given(dataset), new_people=only is not None)
     key = task_key(dataset)
-    tasks = make_tasks(key, outputs, loaded.sources)
+    questions: tuple[Output, ...] = ()
+    if test_questions:
+        questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), show.say)
+    tasks = make_tasks(key, [*outputs, *questions], loaded.sources)
     sheets = deal(tasks, loaded.card.name, rubrics, raters=raters, people=people, common=common, first=first, seed=seed)
     settings = {"form": form, "raters": raters, "people": people or raters, "common": common, "seed": seed}
+    settings |= {"test_questions": test_questions} if questions else {}
     settings |= {"people_given": {sheet.rater: len(sheet.tasks) for sheet in sheets}}
     about = manifest("annotate", loaded, [dataset], settings)
     with new_folder(out, force=force, marks=("run.toml",)) as partial:
         for name, content in forms.write(form, sheets):
             (partial / name).write_bytes(content)
         (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
+        if questions:
+            write_questions(dataset, questions)
         note_given(dataset, sheets, form, seed, key)
     rows = []
     for language in dict.fromkeys(sheet.language for sheet in sheets):
@@ -165,7 +179,8 @@ def _hand_out(
         names = f"{mine[0].rater} to {mine[-1].rater}" if len(mine) > 1 else mine[0].rater
         rows.append([language, f"{count:,}", names, " or ".join(map(str, loads))])
     asked_of = ", ".join(one.short for one in asked)
-    show.table(f"Tasks for people: {asked_of}", ["", "outputs", "people", "each rates"], rows)
+    note = f"{annotation_text.counted(len(questions), 'test question')} among them" if questions else ""
+    show.table(f"Tasks for people: {asked_of}", ["", "tasks", "people", "each rates"], rows, note=note)
     guide = "README.txt there says how to go on" if (out / "README.txt").is_file() else "give each person their file"
     show.say(f"In {out}: {guide}", wrap=False)
     show.say(f"Who was given what is in {dataset / FOLDER}", wrap=False)

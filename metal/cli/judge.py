@@ -29,6 +29,7 @@ SETTLED = ("prompt", "prompts")
     "--sample", type=click.IntRange(min=1), default=None, metavar="N", help="Judge N outputs, drawn evenly by language."
 )
 @click.option("--repeat", type=click.IntRange(1, 50), default=1, metavar="K", help="Ask K times, for self-agreement.")
+@options.test_questions
 @options.reask
 @options.reuse
 @options.prompts
@@ -52,6 +53,7 @@ def judge(
     limit: int | None,
     sample: int | None,
     repeat: int,
+    test_questions: str,
     reask: int,
     reuse: tuple[Path, ...],
     prompts: tuple[Path, ...],
@@ -71,6 +73,9 @@ def judge(
     Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut, goes on with
     --resume and pays for nothing twice; the same command with more judges, prompts, criteria or languages asks only
     what is new. `metal audit DATASET RUN` puts the judges beside the people.
+
+    --test-questions examines a judge as one would a person: some sources are shown with their own reference, some with
+    that of another source, and `metal monitor DATASET RUN` says who fails them.
 
     \b
     Examples:
@@ -120,6 +125,7 @@ def judge(
             prompt_folders=tuple(map(str, prompts)),
             flip=tuple(dict.fromkeys(flip)),
             base_url=base_url,
+            test_questions=test_questions,
         )
     out = out or Path("runs") / f"{dataset.resolve().name}-judges"
     wired = wire(request, dataset, concurrency)

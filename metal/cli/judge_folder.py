@@ -20,10 +20,12 @@ from metal.cli.asking_folder import (
     read_request,
     write_run,
 )
+from metal.cli.test_folder import draw_questions, read_questions, write_tests
 from metal.dataset import Dataset, load_dataset, read_toml
 from metal.dataset_lines import rater_record
 from metal.errors import UnknownName, UsageError
 from metal.folders import new_file
+from metal.genie.test_questions import side_of, with_questions
 from metal.json_files import write_jsonl
 from metal.judges.baselines import BASELINES, run_baselines
 from metal.judges.collect import Collected
@@ -35,7 +37,7 @@ from metal.judges.rubric import rubrics_for
 from metal.judges.tally import Tally, look_up
 from metal.ratings import FACTS
 from metal.ratings_files import write_ratings
-from metal.records import Rating
+from metal.records import Output, Rating
 
 LISTS = ("judges", "prompts", "criteria", "languages")
 
@@ -56,6 +58,7 @@ class Request:
     prompt_folders: tuple[str, ...] = ()
     flip: tuple[str, ...] = ()
     base_url: str = ""
+    test_questions: str = ""
 
     def extends(self, older: Request) -> str:
         """The first setting in which this is neither equal to the older request nor asks for more; empty if none."""
@@ -69,6 +72,8 @@ class Request:
             return "sample"
         if self.repeat < older.repeat:
             return "repeat"
+        if older.test_questions not in ("", self.test_questions):
+            return "test_questions"
         same = ("seed", "prompt_language", "prompt_folders", "flip", "base_url")
         return next((name for name in same if getattr(self, name) != getattr(older, name)), "")
 
@@ -82,6 +87,7 @@ class Wired:
     dataset: Dataset
     plan: Plan
     baselines: tuple[str, ...] = ()
+    questions: tuple[Output, ...] = ()  # test questions among the plan's outputs
     written: tuple[int, Mapping[tuple[str, str], int]] = (0, {})  # ratings; (baseline, reason) of missing ones
 
     command = "judge"
@@ -94,7 +100,10 @@ class Wired:
         plan = self.plan
         prompts = ", ".join(prompt.name for prompt in plan.prompts)
         times = f", {plan.repeat} times" if plan.repeat > 1 else ""
-        return f"{len(plan.outputs):,} outputs, {len(plan.criteria)} criteria, prompts {prompts}{times}"
+        outputs = f"{len(plan.outputs) - len(self.questions):,} outputs"
+        if self.questions:
+            outputs += f" and {len(self.questions):,} test questions"
+        return f"{outputs}, {len(plan.criteria)} criteria, prompts {prompts}{times}"
 
     def check(self, out: Path) -> None:
         if not (out / "run.toml").is_file():
@@ -112,7 +121,8 @@ class Wired:
     def finish(self, out: Path) -> Mapping[str, Tally]:
         """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into run.toml."""
         found = Collected(self.plan, look_up(self.plan, out / JOURNAL))
-        people, facts = run_baselines(self.dataset, self.baselines, seed=self.request.seed)
+        rated = with_questions(self.dataset, self.questions)
+        people, facts = run_baselines(rated, self.baselines, seed=self.request.seed)
         with new_file(out / "raters.jsonl") as partial:
             write_jsonl(partial, map(rater_record, chain(found.raters(), people)))
         chosen = {output.output for output in self.plan.outputs}
@@ -121,7 +131,9 @@ class Wired:
             for row in zip(*(facts[name] for name in FACTS), strict=True)
             if row[0] in chosen and row[1] in self.plan.criteria
         )
-        rows = write_ratings(chain(found.ratings(), baselines), out / "ratings.parquet")
+        answers: list[Rating] = []
+        rows = write_ratings(_kept(chain(found.ratings(), baselines), answers), out / "ratings.parquet")
+        write_tests(out, self.questions, answers)
         not_asked = sum(tally.not_asked for tally in found.found.tallies.values())
         write_manifest(out, self, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
         silent = facts[facts["score"].isna()]
@@ -133,7 +145,16 @@ class Wired:
         judging_text.show_ratings(*self.written, out, seconds)
 
     def following(self, out: Path) -> str:
-        return f"metal audit {self.folder} {out}"
+        return f"metal {'monitor' if self.questions else 'audit'} {self.folder} {out}"
+
+
+def _kept(ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
+    """The ratings of the dataset's outputs; answers to test questions go to the list."""
+    for rating in ratings:
+        if side_of(rating.output):
+            answers.append(rating)
+        else:
+            yield rating
 
 
 def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wired:
@@ -156,8 +177,21 @@ def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wire
     folders = prompt_folders(request.prompt_folders, folder)
     prompts = load_prompts(request, criteria.values(), folders) if models else ()
     outputs = choose_outputs(dataset.outputs, request.languages, request.sample, request.seed)
-    plan = Plan(models, prompts, criteria, outputs, dataset.sources, request.repeat)
-    return Wired(request, folder, dataset, plan, baselines)
+    questions = _questions(request, folder, dataset, outputs)
+    plan = Plan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
+    return Wired(request, folder, dataset, plan, baselines, questions)
+
+
+def _questions(request: Request, folder: Path, dataset: Dataset, outputs: Iterable[Output]) -> tuple[Output, ...]:
+    """The test questions of a request: those that people of these languages were asked, and as many as wanted."""
+    if not request.test_questions:
+        return ()
+    outputs = list(outputs)
+    known = read_questions(folder)
+    found = draw_questions(dataset, outputs, request.test_questions, request.seed, known, show.say)
+    languages = {output.language for output in outputs}
+    asked = {question.output: question for question in found}
+    return tuple((asked | {name: one for name, one in known.items() if one.language in languages}).values())
 
 
 def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:

@@ -62,6 +62,14 @@ bootstrap = click.option(
     type=click.IntRange(min=100),
     help="Bootstrap resamples for the 95% intervals; whole sources are drawn.",
 )
+test_questions = click.option(
+    "--test-questions",
+    is_flag=False,
+    flag_value="5%+5%",
+    default="",
+    metavar="[P%+N%]",
+    help="Hide questions whose answers are known: P% positive, N% negative. [without a value: 5%+5%]",
+)
 force = click.option("--force", is_flag=True, help="Replace the folder given with --out.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 dataset = click.argument("dataset", type=click.Path(path_type=Path))

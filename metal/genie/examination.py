@@ -1,0 +1,212 @@
+"""How everybody did on the test questions, and who is noisy by that (GENIE, section 5).
+
+Each language x criterion is a task of its own, whose annotators are modelled apart; positive and negative questions
+too, and who is noisy on either is noisy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.errors import UsageError
+from metal.genie.noisy import DEFAULT_MODEL, Examined, examine
+from metal.genie.test_questions import SIDES, rightness, side_of
+from metal.records import Criterion, Output, Rater
+
+UNASKED = "no test question"
+PEOPLE, EVERYBODY = "people", "all raters"
+
+FIGURES = ("asked", "right", "p_noisy", "accuracy", "accuracy_low", "accuracy_high")
+WORKERS = (
+    "language",
+    "criterion",
+    "rater",
+    "kind",
+    "group",
+    *(f"{side}_{figure}" for side in SIDES for figure in FIGURES),
+    "unanswered",
+    "noisy",
+)
+MIXTURES = ("language", "criterion", "side", "fitted_on", "workers", "questions", "component", "share", "alpha", "beta")
+QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "asked", "right")
+
+
+@dataclass(frozen=True)
+class Examination:
+    """workers: a row a rater, language and criterion. mixtures: what was fitted. questions: how each question did.
+
+    noisy: rater -> why, in words, for those who are.
+    """
+
+    model: str
+    workers: pd.DataFrame
+    mixtures: pd.DataFrame
+    questions: pd.DataFrame
+    noisy: Mapping[str, tuple[str, ...]]
+
+
+def trials(
+    answers: pd.DataFrame, questions: Mapping[str, Output], criteria: Mapping[str, Criterion], comparative: bool = False
+) -> pd.DataFrame:
+    """Answers to test questions with what is known of them: language, side, and `right`, 1 or 0.
+
+    right is NaN for an answer without a score; answers that can be neither right nor wrong (see `rightness`) are left
+    out. Raises UsageError for an answer to a question that nobody asked.
+    """
+    table = answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
+    table[["output", "criterion", "rater"]] = table[["output", "criterion", "rater"]].astype(str)
+    unknown = sorted(set(table["output"]) - set(questions))
+    if unknown:
+        raise UsageError(f"an answer to test question {unknown[0]!r}, which is not among those of the dataset")
+    table["language"] = table["output"].map({name: one.language for name, one in questions.items()})
+    table["side"] = table["output"].map({name: side_of(name) for name in questions})
+    found = []
+    for (criterion, side), rows in table.groupby(["criterion", "side"], sort=False):
+        perfect = np.asarray([0.0, 1.0])
+        known = criteria[str(criterion)]
+        low, high = known.scale.ends or perfect
+        if np.isnan(rightness(known, str(side), np.asarray([low, high]))).any():
+            continue
+        found.append(rows.assign(right=rightness(known, str(side), rows["score"].to_numpy(), comparative=comparative)))
+    return pd.concat(found) if found else table.iloc[:0].assign(right=np.array([], dtype=np.float64))
+
+
+def examination(
+    answers: pd.DataFrame,
+    questions: Mapping[str, Output],
+    criteria: Mapping[str, Criterion],
+    raters: Mapping[str, Rater],
+    *,
+    model: str = DEFAULT_MODEL,
+    seed: int = 0,
+    comparative: bool = False,
+) -> Examination:
+    """Model the answers to the test questions.
+
+    A task's model is learned from its people; where no person answered, from everybody. LLM judges are held against
+    what was learned from people: the same rule for all. Raters without a test question have no row.
+    """
+    table = trials(answers, questions, criteria, comparative)
+    workers: list[dict[str, Any]] = []
+    mixtures: list[dict[str, Any]] = []
+    order = {name: place for place, name in enumerate(criteria)}
+    cells = sorted({*zip(table["language"], table["criterion"], strict=True)}, key=lambda c: (c[0], order[c[1]]))
+    for language, criterion in cells:
+        mine = table[(table["language"] == language) & (table["criterion"] == criterion)]
+        names = sorted(mine["rater"].unique())
+        rows = {name: _blank(language, criterion, raters[name]) for name in names}
+        for name, count in mine[mine["right"].isna()].groupby("rater").size().items():
+            rows[str(name)]["unanswered"] = int(count)
+        for side in SIDES:
+            counts = _counts(mine[mine["side"] == side], names)
+            if not counts["asked"].any():
+                continue
+            fitted_on, found = _model(counts, [raters[name].kind for name in names], model, seed)
+            mixtures += _mixture_rows(found, language, criterion, side, fitted_on, counts)
+            _fill(rows, names, side, counts, found)
+        workers += rows.values()
+    frame = pd.DataFrame(workers, columns=list(WORKERS))
+    noisy: dict[str, list[str]] = {}
+    for row in workers:
+        if row["noisy"]:
+            noisy.setdefault(row["rater"], []).extend(_why(row))
+    return Examination(
+        model,
+        frame,
+        pd.DataFrame(mixtures, columns=list(MIXTURES)),
+        question_table(table, questions),
+        {name: tuple(why) for name, why in sorted(noisy.items())},
+    )
+
+
+def _blank(language: str, criterion: str, rater: Rater) -> dict[str, Any]:
+    row: dict[str, Any] = {"language": language, "criterion": criterion, "rater": rater.rater}
+    row |= {"kind": rater.kind, "group": rater.group, "unanswered": 0, "noisy": False}
+    for side in SIDES:
+        row |= {f"{side}_asked": 0, f"{side}_right": 0}
+        row |= {f"{side}_{figure}": np.nan for figure in FIGURES[2:]}
+    return row
+
+
+def _counts(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """asked and right of each rater, in the order of the names."""
+    answered = rows[rows["right"].notna()]
+    found = answered.groupby("rater")["right"].agg(["size", "sum"]).reindex(names).fillna(0).astype(np.int64)
+    return found.rename(columns={"size": "asked", "sum": "right"})
+
+
+def _model(counts: pd.DataFrame, kinds: list[str], model: str, seed: int) -> tuple[str, Examined]:
+    """Whom the model was learned from, and what it says of everybody."""
+    right, asked = counts["right"].to_numpy(), counts["asked"].to_numpy()
+    people = np.array([kind == "human" for kind in kinds])
+    learned_from = people if asked[people].any() else np.ones(len(asked), dtype=bool)
+    found = examine(right[learned_from], asked[learned_from], model, seed=seed)
+    return PEOPLE if learned_from is people else EVERYBODY, found.of(right, asked)
+
+
+def _mixture_rows(
+    found: Examined, language: str, criterion: str, side: str, fitted_on: str, counts: pd.DataFrame
+) -> Iterator[dict[str, Any]]:
+    mixture = found.mixture
+    for place, (share, alpha, beta) in enumerate(zip(mixture.probabilities, mixture.alpha, mixture.beta, strict=True)):
+        yield {
+            "language": language,
+            "criterion": criterion,
+            "side": side,
+            "fitted_on": fitted_on,
+            "workers": int((counts["asked"] > 0).sum()),
+            "questions": int(counts["asked"].sum()),
+            "component": place + 1,
+            "share": float(share),
+            "alpha": float(alpha),
+            "beta": float(beta),
+        }
+
+
+def _fill(rows: dict[str, dict[str, Any]], names: list[str], side: str, counts: pd.DataFrame, found: Examined) -> None:
+    for place, name in enumerate(names):
+        asked = int(counts["asked"].iloc[place])
+        if not asked:
+            continue
+        low, high = found.accuracy_interval[place]
+        figures = (asked, int(counts["right"].iloc[place]), found.p_noisy[place], found.accuracy[place], low, high)
+        rows[name] |= {f"{side}_{key}": value for key, value in zip(FIGURES, figures, strict=True)}
+        rows[name]["noisy"] = bool(rows[name]["noisy"] or found.noisy[place])
+
+
+def _why(row: Mapping[str, Any]) -> Iterator[str]:
+    """`negative questions on task_quality (hi): 2 of 9 right, noisy with probability 0.9990`."""
+    from metal.genie.noisy import NOISY_ABOVE
+
+    for side in SIDES:
+        p = row[f"{side}_p_noisy"]
+        if p > NOISY_ABOVE:
+            counts = f"{row[f'{side}_right']} of {row[f'{side}_asked']} right"
+            shown = f"{p:.4f}" if p < 0.99995 else "above 0.9999"
+            task = f"{row['criterion']} ({row['language']})"
+            yield f"{side} questions on {task}: {counts}, noisy with probability {shown}"
+
+
+def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.DataFrame:
+    """How often each question was answered and answered right; one that nobody gets right may have a bad gold."""
+    answered = table[table["right"].notna()]
+    counted = answered.groupby(["output", "criterion"])["right"].agg(["size", "sum"]).reset_index()
+    rows = [
+        {
+            "language": questions[row["output"]].language,
+            "side": side_of(row["output"]),
+            "question": row["output"],
+            "source": questions[row["output"]].source,
+            "gold_of": questions[row["output"]].note,
+            "criterion": row["criterion"],
+            "asked": int(row["size"]),
+            "right": int(row["sum"]),
+        }
+        for row in counted.to_dict("records")
+    ]
+    return pd.DataFrame(rows, columns=list(QUESTIONS))

@@ -1,0 +1,188 @@
+"""Test questions: outputs of which we know what should be said of them, hidden among those to be rated.
+
+A positive question shows a source with its own gold (its reference), a negative one with the gold of another source
+(GENIE, section 5). They are outputs like any other to whoever rates them, but stay out of the dataset's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import pandas as pd
+
+from metal.dataset import Dataset
+from metal.errors import UsageError
+from metal.records import Criterion, Output, Source
+from metal.stats.patterns import Numbers
+
+POSITIVE, NEGATIVE = "positive", "negative"
+SIDES = (POSITIVE, NEGATIVE)
+DEFAULT = "5%+5%"
+_PREFIX = "test:"
+_GENERATOR = {POSITIVE: "gold", NEGATIVE: "gold of another source"}
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How many test questions there are for each output to be rated, as shares."""
+
+    positive: float = 0.05
+    negative: float = 0.05
+
+    @classmethod
+    def read(cls, text: str) -> Shares:
+        """`5%+5%`: positives, then negatives. Raises UsageError for anything else."""
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*\+\s*(\d+(?:\.\d+)?)\s*%\s*", text)
+        shares = [float(part) / 100 for part in found.groups()] if found else []
+        if not shares or max(shares) > 1 or max(shares) == 0:
+            raise UsageError(
+                f"--test-questions {text!r}: write positives + negatives as percentages of the outputs, e.g. {DEFAULT}"
+            )
+        return cls(*shares)
+
+    def of(self, outputs: int) -> dict[str, int]:
+        """How many questions of each side go with so many outputs: at least one, where there are to be any."""
+        shares = {POSITIVE: self.positive, NEGATIVE: self.negative}
+        return {side: max(1, round(share * outputs)) if share and outputs else 0 for side, share in shares.items()}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Test questions for some outputs. short: (language, side) -> how many fewer than asked for, for want of golds."""
+
+    questions: tuple[Output, ...]
+    short: Mapping[tuple[str, str], int]
+
+
+def draw(
+    sources: Mapping[str, Source],
+    outputs: Iterable[Output],
+    shares: Shares,
+    *,
+    seed: int = 0,
+    known: Mapping[str, Output] | None = None,
+) -> Drawn:
+    """Test questions to hide among the outputs, for each of their languages.
+
+    Sources with a gold stand in an order that only seed and ids decide. Negatives take the first of them, each with
+    the gold of the next one that differs, the last with that of the first, so that golds are permuted cyclically and no
+    source meets its own; positives take the last ones. More questions keep those that fewer would have been.
+    known: questions of earlier exports, by id; they stay as they were asked.
+    """
+    outputs = list(outputs)
+    questions: list[Output] = []
+    short: dict[tuple[str, str], int] = {}
+    for language in dict.fromkeys(output.language for output in outputs):
+        mine = [output for output in outputs if output.language == language]
+        ring = _ring({output.source for output in mine}, sources, language, seed)
+        wanted = shares.of(len(mine))
+        shifted = [(source, other) for source, other in _shifted(ring) if other is not None]
+        negatives = shifted[: wanted[NEGATIVE]]
+        taken = {source.source for source, _ in negatives}
+        own = [source for source in reversed(ring) if source.source not in taken][: wanted[POSITIVE]]
+        questions += [_question(NEGATIVE, language, source, other) for source, other in negatives if other]
+        questions += [_question(POSITIVE, language, source, source) for source in own]
+        for side, count in ((POSITIVE, len(own)), (NEGATIVE, len(negatives))):
+            if count < wanted[side]:
+                short[language, side] = wanted[side] - count
+    known = known or {}
+    return Drawn(tuple(known.get(question.output, question) for question in questions), short)
+
+
+def _ring(names: Iterable[str], sources: Mapping[str, Source], language: str, seed: int) -> list[Source]:
+    """The sources that have a gold, in the order of a hash of seed, language and id."""
+    usable = [sources[name] for name in names if gold(sources[name])]
+    return sorted(usable, key=lambda one: (_hash(seed, language, one.source), one.source))
+
+
+def _hash(*parts: object) -> bytes:
+    return blake2b("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def gold(source: Source) -> str:
+    """The first reference that is not blank; empty where there is none."""
+    return next((text for text in source.references if text.strip()), "")
+
+
+def _shifted(ring: Sequence[Source]) -> Iterable[tuple[Source, Source | None]]:
+    """Each source with the next one in the ring that has another gold; None where all golds are alike."""
+    for place, source in enumerate(ring):
+        own = {_same(text) for text in source.references}
+        others = (ring[(place + step) % len(ring)] for step in range(1, len(ring)))
+        yield source, next((other for other in others if _same(gold(other)) not in own), None)
+
+
+def _same(text: str) -> str:
+    """What makes two golds the same: their words, whatever the white space and case."""
+    return " ".join(text.split()).casefold()
+
+
+def _question(side: str, language: str, source: Source, of: Source) -> Output:
+    """note: the source whose gold is shown."""
+    name = f"{_PREFIX}{side}:{language}:{source.source}"
+    return Output(name, source.source, _GENERATOR[side], language, gold(of), note=of.source)
+
+
+def side_of(output: str) -> str:
+    """`positive` or `negative` for the id of a test question, empty for any other output."""
+    side = output.removeprefix(_PREFIX).partition(":")[0] if output.startswith(_PREFIX) else ""
+    return side if side in SIDES else ""
+
+
+def rightness(criterion: Criterion, side: str, scores: Numbers, *, comparative: bool = False) -> Numbers:
+    """For each score 1 where it falls on the right side of the middle of the scale, else 0 (GENIE binarises at 0.5).
+
+    The middle itself is wrong on both sides; but where outputs are rated against the gold (comparative), the middle is
+    what a positive question deserves: there the gold meets itself. NaN where there is nothing to tell by: no score, a
+    scale without ends, a negative question on a criterion that does not look at the source.
+    """
+    share = criterion.share(scores)
+    if side == NEGATIVE and not criterion.of_source:
+        return np.full(len(scores), np.nan)
+    right = share < 0.5 if side == NEGATIVE else (share >= 0.5 if comparative else share > 0.5)
+    return np.where(np.isnan(share), np.nan, right)
+
+
+def with_questions(dataset: Dataset, questions: Iterable[Output]) -> Dataset:
+    """The dataset with its test questions among the outputs, to hand out or to judge.
+
+    Raises UsageError where an output of the dataset has the id of a question.
+    """
+    more = {question.output: question for question in questions}
+    for name in more:
+        if name in dataset.outputs:
+            raise UsageError(f"dataset {dataset.card.name}: output {name!r} has the id of a test question; rename it")
+    return Dataset(
+        dataset.card,
+        dataset.criteria,
+        dataset.sources,
+        {**dataset.outputs, **more},
+        dataset.raters,
+        dataset.ratings,
+        dataset.extra,
+    )
+
+
+def apart(facts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Ratings of the dataset's own outputs, and answers to test questions."""
+    outputs = facts["output"].astype("category")
+    is_test = np.array([bool(side_of(str(name))) for name in outputs.cat.categories], dtype=bool)
+    mask = is_test[outputs.cat.codes.to_numpy()] if len(is_test) else np.zeros(len(facts), dtype=bool)
+    return facts[~mask].reset_index(drop=True), facts[mask].reset_index(drop=True)
+
+
+def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
+    """Ids of the dataset's outputs that show what a test question shows: they are no outputs of a generator.
+
+    An output with the id of a question, or with the same text for the same source as a negative question.
+    """
+    shown = {(one.source, _same(one.text)) for one in questions.values() if side_of(one.output) == NEGATIVE}
+    return sorted(
+        name
+        for name, output in dataset.outputs.items()
+        if side_of(name) or (output.source, _same(output.text)) in shown
+    )
