@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metal.cli import options
+from metal.cli.annotate_pull import pull
+from metal.cli.annotate_push import push
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -312,3 +314,7 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, d
     show.say("Nothing was written." if dry_run else f"Next: metal audit {dataset}", wrap=False)
     if inside and not dry_run:
         show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")
+
+
+annotate.add_command(push)
+annotate.add_command(pull)
