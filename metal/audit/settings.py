@@ -18,7 +18,8 @@ class AuditSettings:
     aggregate: how people are put together (metal.stats.aggregate). min_raters: ratings an item needs to
     count; 0 takes the most common number of ratings an item has, at most 3 (METAL's panel). reference: the
     group of people to compare with, "" for all people. epsilon: None takes the group's (EPSILON).
-    small: what the alternative annotator test does with people of fewer than 30 items.
+    small: what the alternative annotator test does with people of fewer than 30 items. exclude_noisy: the model
+    (metal.genie.noisy) by which people were left out before, "" for none.
     """
 
     judges: tuple[str, ...] = ()
@@ -32,6 +33,7 @@ class AuditSettings:
     resamples: int = 2000
     seed: int = 0
     paper_compat: bool = False
+    exclude_noisy: str = ""
 
     def __post_init__(self) -> None:
         if self.aggregate not in RULES:
@@ -48,4 +50,4 @@ class AuditSettings:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml; what is not set is left out."""
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-        return {key: value for key, value in plain.items() if value is not None and value != []}
+        return {key: value for key, value in plain.items() if value not in (None, [])}

@@ -19,6 +19,8 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
     parts["minr"] = settings.min_raters or "panel"
     if settings.reference:
         parts["ref"] = settings.reference
+    if settings.exclude_noisy:
+        parts["without"] = f"noisy@{settings.exclude_noisy}"
     parts["eps"] = "group" if settings.epsilon is None else f"{settings.epsilon:g}"
     if settings.small != "leave out":
         parts["small"] = settings.small

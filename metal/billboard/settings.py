@@ -20,7 +20,8 @@ class BoardSettings:
     members: kinds of rater an ensemble is made of. nonzero: its number of coefficients. alpha: None takes one from the
     interval by `rule` (metal.stats.lasso.choose_alpha). human_generators: people among the generators, besides those
     that dataset.toml marks. families: generator -> family, besides those of dataset.toml. resamples: of the bootstrap
-    by source. permutations: of each test. version: the state of the board.
+    by source. permutations: of each test. version: the state of the board. exclude_noisy: the model
+    (metal.genie.noisy) by which people were left out before, "" for none.
     """
 
     reference: str = ""
@@ -38,6 +39,7 @@ class BoardSettings:
     permutations: int = 1000
     seed: int = 0
     version: int = 1
+    exclude_noisy: str = ""
 
     def __post_init__(self) -> None:
         if self.resamples < 100:

@@ -20,6 +20,7 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
     parts: dict[str, object] = {"metal": __version__, "data": data, "version": settings.version} | about
     parts |= {
         "ref": settings.reference or "all-people",
+        "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
         "raters": "+".join(settings.raters),
         "langs": "+".join(settings.languages) if about.get("lang") == "all" else "",
         "common": "yes" if settings.common else "",

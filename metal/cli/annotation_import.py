@@ -35,36 +35,43 @@ def import_answers(
     from metal.build.answers import ambiguous, take_in
     from metal.cli import show
     from metal.cli.annotation_folder import AMBIGUOUS, ANSWERS, FOLDER, answers_file, read_given, read_tasks
-    from metal.cli.annotation_text import show_agreement, show_ambiguous, show_returned
+    from metal.cli.annotation_text import show_agreement, show_ambiguous, show_returned, show_tests
+    from metal.cli.test_folder import answers_files, read_answers, read_questions
     from metal.csv_cells import csv_text
-    from metal.dataset import assemble, update_dataset
+    from metal.dataset import assemble, concat_facts, update_dataset
     from metal.errors import UsageError
+    from metal.genie.test_questions import apart
 
     inside = Path.cwd().is_relative_to(dataset.resolve())
     tasks = read_tasks(dataset)
     if not tasks:
         raise UsageError(f"{dataset}: no tasks were handed out from it; begin with `metal annotate export`")
-    languages = {name: output.language for name, output in loaded.outputs.items()}
-    tasks = {task: output for task, output in tasks.items() if output in loaded.outputs}
+    questions = read_questions(dataset)
+    languages = {name: output.language for name, output in {**loaded.outputs, **questions}.items()}
+    tasks = {task: output for task, output in tasks.items() if output in languages}
     given = read_given(dataset)
-    returned = take_in(answers, tasks, given, loaded.criteria, loaded.ratings, languages=languages, replace=replace)
+    before = concat_facts([loaded.ratings, read_answers(dataset)])
+    returned = take_in(answers, tasks, given, loaded.criteria, before, languages=languages, replace=replace)
+    facts, tested = apart(returned.facts)
     whole = assemble(
         loaded.card,
         loaded.criteria.values(),
         loaded.sources.values(),
         loaded.outputs.values(),
         _raters(dataset, loaded, returned, group),
-        returned.facts,
+        facts,
         extra=loaded.extra,
     )
     unclear = ambiguous(whole.ratings[whole.ratings["kind"] == "human"], whole.criteria)
     if not dry_run:
         extra_files = {f"{FOLDER}/{ANSWERS}": answers_file(dataset, answers)}
-        extra_files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()}
+        extra_files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()} | answers_files(tested)
         update_dataset(whole, dataset, extra_files)
     show_returned(returned)
     for note in notes:
         show.say(f"note: {note}")
+    if len(tested):
+        show_tests(whole, questions, tested)
     show_agreement(whole)
     show_ambiguous(unclear, whole, None if dry_run else dataset / FOLDER / AMBIGUOUS)
     show.say("Nothing was written." if dry_run else f"Next: metal audit {dataset}", wrap=False)

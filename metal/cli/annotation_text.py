@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 from metal.cli import show
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
     from metal.build.answers import Returned
     from metal.dataset import Dataset
+    from metal.records import Output
 
 SHOWN = 10
 
@@ -42,6 +45,24 @@ def show_returned(returned: Returned) -> None:
     ):
         if count:
             show.say(f"{counted(count, what)} {then}")
+
+
+def show_tests(dataset: Dataset, questions: Mapping[str, Output], answers: pd.DataFrame) -> None:
+    """How everybody did on the test questions so far, and who is noisy by them."""
+    from metal.genie.examination import examination
+    from metal.genie.test_questions import SIDES
+
+    found = examination(answers, questions, dataset.criteria, dataset.raters)
+    counts = found.workers.groupby("rater")[[f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")]]
+    rows = [
+        [str(name), *(f"{row[f'{side}_right']:,} of {row[f'{side}_asked']:,}" for side in SIDES)]
+        for name, row in counts.sum().to_dict("index").items()
+    ]
+    show.table("Test questions right", ["person", *SIDES], rows)
+    for name, why in found.noisy.items():
+        show.say(f"{name} is noisy: {'; '.join(why)}")
+    if found.noisy:
+        show.say("Their ratings are kept; --exclude-noisy leaves them out of an audit or a board.")
 
 
 def show_agreement(dataset: Dataset) -> None:

@@ -40,6 +40,7 @@ from metal.cli import options
     "[default: 0.2 where the people are of group expert, 0.1 crowd, else 0.15]",
 )
 @click.option("--wilcoxon", is_flag=True, help="Test people with fewer than 30 items too, by Wilcoxon's test.")
+@options.exclude_noisy
 @click.option("--paper-compat", is_flag=True, help="Print kappa of one class as 0.0, as METAL's Table 6 does.")
 @options.bootstrap
 @options.seed
@@ -57,6 +58,7 @@ def audit(
     min_raters: int,
     epsilon: float | None,
     wilcoxon: bool,
+    exclude_noisy: str,
     paper_compat: bool,
     resamples: int,
     seed: int,
@@ -83,6 +85,7 @@ def audit(
     from metal.audit.audit import audit as run
     from metal.audit.settings import AuditSettings
     from metal.cli import audit_text, show
+    from metal.cli.exclusion import without_noisy
     from metal.cli.judge_folder import doubts
     from metal.cli.manifest import manifest
     from metal.cli.run_folder import records, write_audit
@@ -102,11 +105,15 @@ def audit(
         resamples=resamples,
         seed=seed,
         paper_compat=paper_compat,
+        exclude_noisy=exclude_noisy,
     )
-    loaded = options.load(dataset, ratings)
+    loaded, excluded = without_noisy(options.load(dataset, ratings), dataset, ratings, exclude_noisy)
     with show.progress("auditing") as advance:
         found = run(loaded, settings, progress=advance)
     found = replace(found, warnings=(*(doubt for path in ratings for doubt in doubts(path, loaded)), *found.warnings))
+    if excluded:
+        tables = {**found.tables, "exclusions": excluded.table}
+        found = replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
     about = manifest("audit", loaded, [dataset, *ratings], settings.to_dict(), found.judges, found.signature)
     write_audit(out, found, loaded, about, force=force)
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ from metal.cli.with_default import WithDefault
 @click.option(
     "--family", "families", multiple=True, metavar="GENERATOR=FAMILY", help="Whose model a generator is, e.g. gpt."
 )
+@options.exclude_noisy
 @click.option("--at", type=click.IntRange(min=1), metavar="VERSION", help="The board as it was at this version.")
 @options.bootstrap
 @click.option(
@@ -103,6 +105,7 @@ def board(
     from metal.cli import billboard_text, show
     from metal.cli.board_folder import keep_settings, open_board, store_ensembles, stored_ensembles
     from metal.cli.board_run import write_board
+    from metal.cli.exclusion import without_noisy
     from metal.cli.import_ import pair
     from metal.cli.manifest import manifest
     from metal.cli.run_folder import records
@@ -118,9 +121,13 @@ def board(
         version=opened.version,
         **given,
     )
-    loaded = options.with_runs(opened.dataset, ratings)
+    whole_board = options.with_runs(opened.dataset, ratings)
+    loaded, excluded = without_noisy(whole_board, dataset, ratings, settings.exclude_noisy)
     with show.progress("ranking") as advance:
         found = run(loaded, settings, stored=stored_ensembles(dataset), progress=advance)
+    if excluded:
+        tables = {**found.tables, "exclusions": excluded.table}
+        found = replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
     kept = opened.recorded and store_ensembles(dataset, list(found.ensembles.values()))
     if at is None and kept:
         keep_settings(dataset, settings)

@@ -67,8 +67,16 @@ test_questions = click.option(
     is_flag=False,
     flag_value="5%+5%",
     default="",
-    metavar="[P%+N%]",
+    metavar="[=P%+N%]",
     help="Hide questions whose answers are known: P% positive, N% negative. [without a value: 5%+5%]",
+)
+exclude_noisy = click.option(
+    "--exclude-noisy",
+    is_flag=False,
+    flag_value="rate-learned-2",
+    default="",
+    metavar="[=MODEL]",
+    help="Leave out people who fail the test questions (see `metal monitor`). [without a value: rate-learned-2]",
 )
 force = click.option("--force", is_flag=True, help="Replace the folder given with --out.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

@@ -23,6 +23,12 @@ class Exclusion:
     dropped: pd.DataFrame
 
     @property
+    def table(self) -> pd.DataFrame:
+        """`dropped` with the reasons, for a run's tables."""
+        reasons = {name: "; ".join(why) for name, why in self.why.items()}
+        return self.dropped.astype({"rater": str}).assign(why=[reasons[name] for name in self.dropped["rater"]])
+
+    @property
     def lines(self) -> list[str]:
         """A line for each, for warnings and reports."""
         counts = self.dropped.groupby("rater", observed=True)["ratings"].sum().to_dict()

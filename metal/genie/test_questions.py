@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,7 +41,8 @@ class Shares:
         shares = [float(part) / 100 for part in found.groups()] if found else []
         if not shares or max(shares) > 1 or max(shares) == 0:
             raise UsageError(
-                f"--test-questions {text!r}: write positives + negatives as percentages of the outputs, e.g. {DEFAULT}"
+                f"--test-questions {text!r}: write positives + negatives as percentages of the outputs, e.g. "
+                f"--test-questions={DEFAULT}"
             )
         return cls(*shares)
 
@@ -172,7 +174,16 @@ def apart(facts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     outputs = facts["output"].astype("category")
     is_test = np.array([bool(side_of(str(name))) for name in outputs.cat.categories], dtype=bool)
     mask = is_test[outputs.cat.codes.to_numpy()] if len(is_test) else np.zeros(len(facts), dtype=bool)
-    return facts[~mask].reset_index(drop=True), facts[mask].reset_index(drop=True)
+    return _part(facts, ~mask), _part(facts, mask)
+
+
+def _part(facts: pd.DataFrame, rows: np.ndarray[Any, Any]) -> pd.DataFrame:
+    """These rows, and only the names that occur in them."""
+    part = facts[rows].reset_index(drop=True)
+    for column in part.columns:
+        if isinstance(part[column].dtype, pd.CategoricalDtype):
+            part[column] = part[column].cat.remove_unused_categories()
+    return part
 
 
 def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
