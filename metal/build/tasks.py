@@ -83,13 +83,15 @@ def deal(
     common: int = 0,
     first: int = 1,
     seed: int = 0,
+    hidden: Sequence[Sequence[Task]] = (),
 ) -> list[Sheet]:
     """Sheets for the people of each language, named `hi-1`, `hi-2`, ... from `first` on.
 
     Every task goes to `raters` people; with more `people` than that it is dealt so that loads differ by one task at
     most and every two people share about as many tasks as any other two. common: so many tasks of a language go to
-    all of its people. Orders are shuffled for each person, seeded by (seed, person). People without a task have no
-    sheet.
+    all of its people. hidden: test questions, a list of each kind; each is dealt likewise, so that everybody gets as
+    many of a kind as anybody, give or take one. Orders are shuffled for each person, seeded by (seed, person). People
+    without a task have no sheet.
     Raises UsageError when there are fewer people than raters.
     """
     people = people or raters
@@ -98,7 +100,12 @@ def deal(
     sheets = []
     for language in dict.fromkeys(task.language for task in tasks):
         mine = [task for task in tasks if task.language == language]
-        piles = _dealt(len(mine), raters, people, min(common, len(mine)), _rng(seed, language))
+        piles = _dealt(len(mine), raters, [0] * people, min(common, len(mine)), _rng(seed, language))
+        for number, kind in enumerate(hidden, 1):
+            start, loads = len(mine), [len(pile) for pile in piles]
+            mine += [task for task in kind if task.language == language]
+            more = _dealt(len(mine) - start, raters, loads, 0, _rng(seed, f"{language} hidden {number}"))
+            piles = [[*pile, *(start + place for place in new)] for pile, new in zip(piles, more, strict=True)]
         for number, pile in enumerate(filter(None, piles), first):
             rater = f"{language}-{number}"
             order = _rng(seed, rater).permutation(len(pile))
@@ -106,20 +113,22 @@ def deal(
     return sheets
 
 
-def _dealt(count: int, raters: int, people: int, common: int, rng: np.random.Generator) -> list[list[int]]:
-    """For each person the positions of their tasks.
+def _dealt(count: int, raters: int, before: Sequence[int], common: int, rng: np.random.Generator) -> list[list[int]]:
+    """For each person the positions of their tasks. before: how many tasks each person has already.
 
-    Each task goes to those who have the fewest; among them to whoever met the others of that task least often. Ties
-    are broken at random: always the same way, the last pair of a round would be the same again and again.
+    Each task goes to those who have the fewest of these, then to those who have the fewest in all; among them to
+    whoever met the others of that task least often. Ties are broken at random: always the same way, the last pair of
+    a round would be the same again and again.
     """
-    order = rng.permutation(count)
+    people, order = len(before), rng.permutation(count)
     piles: list[list[int]] = [[int(one) for one in order[:common]] for _ in range(people)]
     loads = np.zeros(people)
     met = np.zeros((people, people))
     for one in order[common:]:
         chosen: list[int] = []
         for _ in range(raters):
-            keys = (rng.random(people), met[:, chosen].sum(axis=1), loads, np.isin(np.arange(people), chosen))
+            taken = np.isin(np.arange(people), chosen)
+            keys = (rng.random(people), met[:, chosen].sum(axis=1), loads + before, loads, taken)
             chosen.append(int(np.lexsort(keys)[0]))
         for person in chosen:
             piles[person].append(int(one))

@@ -143,6 +143,7 @@ def _hand_out(
     from metal.dataset import load_dataset
     from metal.errors import UnknownName
     from metal.folders import check_new, new_folder, one_writer
+    from metal.genie.test_questions import SIDES, side_of
     from metal.judges.rubric import rubrics_for
 
     click.get_current_context().with_resource(one_writer(dataset))
@@ -160,8 +161,19 @@ def _hand_out(
     questions: tuple[Output, ...] = ()
     if test_questions:
         questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), show.say)
-    tasks = make_tasks(key, [*outputs, *questions], loaded.sources)
-    sheets = deal(tasks, loaded.card.name, rubrics, raters=raters, people=people, common=common, first=first, seed=seed)
+    sides = [[one for one in questions if side_of(one.output) == side] for side in SIDES]
+    tasks, *hidden = (make_tasks(key, group, loaded.sources) for group in (outputs, *sides))
+    sheets = deal(
+        tasks,
+        loaded.card.name,
+        rubrics,
+        raters=raters,
+        people=people,
+        common=common,
+        first=first,
+        seed=seed,
+        hidden=hidden,
+    )
     settings = {"form": form, "raters": raters, "people": people or raters, "common": common, "seed": seed}
     settings |= {"test_questions": test_questions} if questions else {}
     settings |= {"people_given": {sheet.rater: len(sheet.tasks) for sheet in sheets}}

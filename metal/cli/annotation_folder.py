@@ -3,7 +3,8 @@
 key              a secret that ids of tasks are made with; never given to people
 tasks.jsonl      task, output: what an id in a form stands for; never given to people
 given.jsonl      rater, language, form, seed, criteria, tasks: a line a sheet that was handed out
-answers.jsonl    every answer that was imported, as it was given, with its file and the seconds it took
+answers.jsonl    every answer that was imported, as it was given, with its round, its file and the seconds it took
+rounds.jsonl     a line an import that brought something new: when, and how everybody stood after it
 ambiguous.csv    what people do not agree on at all
 """
 
@@ -24,6 +25,7 @@ from metal.json_files import read_jsonl, whole_text, write_jsonl
 FOLDER = "annotation"
 KEY = "key"
 TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
+ROUNDS = "rounds.jsonl"
 MTURK = "mturk"  # its workers name themselves; nobody is waited for under the names that sheets have
 
 
@@ -87,13 +89,44 @@ def note_given(dataset: Path, sheets: Sequence[Sheet], form: str, seed: int, key
         write_jsonl(partial, [*before, *(entry for entry in fresh if entry not in before)])
 
 
-def answers_file(dataset: Path, answers: Iterable[Answer]) -> bytes:
-    """answers.jsonl with these answers after those that were there; an answer that is there already is not repeated."""
-    path = dataset / FOLDER / ANSWERS
+def history_files(
+    dataset: Path, answers: Iterable[Answer], now: str, standing: Mapping[str, Mapping[str, Any]]
+) -> dict[str, bytes]:
+    """answers.jsonl and rounds.jsonl with one more round, for metal.dataset.update_dataset; none if it brings nothing.
+
+    An answer that is there already, from whatever round, is not repeated. now: UTC. standing: by rater, what is known
+    of them after this round.
+    """
+    before = _text_lines(dataset / FOLDER / ANSWERS)
+    rounds = _text_lines(dataset / FOLDER / ROUNDS)
+    there = {_said(json.loads(line)) for line in before}
+    fresh = {said: record for answer in answers if (said := _said(record := _record(answer))) not in there}
+    if not fresh:
+        return {}
+    number = len(rounds) + 1
+    added = [json.dumps({"round": number, **record}, ensure_ascii=False) for record in fresh.values()]
+    line = {"round": number, "at": now, "answers": len(added), "raters": standing}
+    whole = {ANSWERS: [*before, *added], ROUNDS: [*rounds, json.dumps(line, ensure_ascii=False)]}
+    return {f"{FOLDER}/{name}": _as_file(lines) for name, lines in whole.items()}
+
+
+def read_rounds(dataset: Path) -> list[dict[str, Any]]:
+    """The lines of rounds.jsonl: round, at, answers, raters (what was known of each after it)."""
+    return list(_lines(dataset / FOLDER / ROUNDS, ("round", "at", "answers", "raters")))
+
+
+def _text_lines(path: Path) -> list[str]:
     # Not splitlines(): a comment may hold other line breaks, such as U+2028.
-    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-    fresh = (whole_text(json.dumps(_record(answer), ensure_ascii=False)) for answer in answers)
-    return "".join(f"{line}\n" for line in dict.fromkeys([*filter(None, lines), *fresh])).encode()
+    return [*filter(None, path.read_text(encoding="utf-8").split("\n"))] if path.is_file() else []
+
+
+def _as_file(lines: Iterable[str]) -> bytes:
+    return "".join(f"{whole_text(line)}\n" for line in lines).encode()
+
+
+def _said(record: Mapping[str, Any]) -> str:
+    """What makes two answers the same one: all but the round."""
+    return json.dumps({key: value for key, value in record.items() if key != "round"}, sort_keys=True)
 
 
 def _record(answer: Answer) -> Mapping[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metal.errors import DataError
-from metal.records import Rater
+from metal.records import Output, Rater
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from metal.build.answers import Returned
     from metal.build.tasks import Answer
     from metal.dataset import Dataset
@@ -34,7 +37,7 @@ def import_answers(
     """
     from metal.build.answers import ambiguous, take_in
     from metal.cli import show
-    from metal.cli.annotation_folder import AMBIGUOUS, ANSWERS, FOLDER, answers_file, read_given, read_tasks
+    from metal.cli.annotation_folder import AMBIGUOUS, FOLDER, history_files, read_given, read_tasks
     from metal.cli.annotation_text import show_agreement, show_ambiguous, show_returned, show_tests
     from metal.cli.test_folder import answers_files, read_answers, read_questions
     from metal.csv_cells import csv_text
@@ -64,7 +67,8 @@ def import_answers(
     )
     unclear = ambiguous(whole.ratings[whole.ratings["kind"] == "human"], whole.criteria)
     if not dry_run:
-        extra_files = {f"{FOLDER}/{ANSWERS}": answers_file(dataset, answers)}
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        extra_files = history_files(dataset, answers, now, _standing(whole, questions, tested))
         extra_files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()} | answers_files(tested)
         update_dataset(whole, dataset, extra_files)
     show_returned(returned)
@@ -78,6 +82,19 @@ def import_answers(
     if inside and not dry_run:
         show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")
     return returned
+
+
+def _standing(dataset: Dataset, questions: Mapping[str, Output], tested: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """What is known of each person now: ratings, and for each side of the test questions [right, answered]."""
+    from metal.genie.monitoring import trials
+
+    table = dataset.ratings
+    counts = table[table["kind"] == "human"].groupby("rater", observed=True).size()
+    found: dict[str, dict[str, Any]] = {str(name): {"ratings": int(count)} for name, count in counts.items()}
+    answered = trials(tested, questions, dataset.criteria).dropna(subset=["right"])
+    for (rater, side), rows in answered.groupby(["rater", "side"]):
+        found.setdefault(str(rater), {"ratings": 0})[str(side)] = [int(rows["right"].sum()), len(rows)]
+    return found
 
 
 def _raters(dataset: Path, loaded: Dataset, returned: Returned, group: str) -> Iterable[Rater]:

@@ -49,10 +49,10 @@ def show_returned(returned: Returned) -> None:
 
 def show_tests(dataset: Dataset, questions: Mapping[str, Output], answers: pd.DataFrame) -> None:
     """How everybody did on the test questions so far, and who is noisy by them."""
-    from metal.genie.examination import examination
+    from metal.genie.monitoring import monitor
     from metal.genie.test_questions import SIDES
 
-    found = examination(answers, questions, dataset.criteria, dataset.raters)
+    found = monitor(answers, questions, dataset.criteria, dataset.raters)
     counts = found.workers.groupby("rater")[[f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")]]
     rows = [
         [str(name), *(f"{row[f'{side}_right']:,} of {row[f'{side}_asked']:,}" for side in SIDES)]

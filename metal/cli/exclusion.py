@@ -14,22 +14,23 @@ if TYPE_CHECKING:
 def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> tuple[Dataset, Exclusion | None]:
     """The dataset without its noisy people, and who they are; the dataset itself where nothing was asked for.
 
-    model: of metal.genie.noisy, "" for none. folder, runs: where the test questions are. Raises UsageError where nobody answered one.
+    model: of metal.genie.noisy, "" for none. folder, runs: where the test questions are. Raises UsageError where
+    nobody answered one.
     """
     if not model:
         return dataset, None
     from metal.cli.test_folder import read_tests
     from metal.errors import UsageError
-    from metal.genie.examination import examination
     from metal.genie.exclusion import without
-    from metal.genie.noisy import check_model
+    from metal.genie.monitoring import monitor
+    from metal.genie.noisy import find_model
 
-    check_model(model, "--exclude-noisy")
+    find_model(model)
     tests = read_tests(folder, runs)
     if not len(tests.answers):
         raise UsageError(
             f"--exclude-noisy: nobody answered a test question of {folder}; hide some with "
             f"`metal annotate export {folder} --test-questions`"
         )
-    found = examination(tests.answers, tests.questions, dataset.criteria, dataset.raters, model=model)
+    found = monitor(tests.answers, tests.questions, dataset.criteria, dataset.raters, model=model)
     return without(dataset, found.noisy, model)

@@ -135,16 +135,19 @@ def side_of(output: str) -> str:
     return side if side in SIDES else ""
 
 
+def tells(criterion: Criterion, side: str) -> bool:
+    """Whether a right answer on the criterion can be told from a wrong one: its scale has a best and a worst end, and
+    for a negative question the source matters (a gold of another source is as well written as any)."""
+    return criterion.scale.ends is not None and (side == POSITIVE or criterion.of_source)
+
+
 def rightness(criterion: Criterion, side: str, scores: Numbers, *, comparative: bool = False) -> Numbers:
-    """For each score 1 where it falls on the right side of the middle of the scale, else 0 (GENIE binarises at 0.5).
+    """For each score 1 where it falls on the right side of the middle of the scale, else 0; NaN without a score.
 
     The middle itself is wrong on both sides; but where outputs are rated against the gold (comparative), the middle is
-    what a positive question deserves: there the gold meets itself. NaN where there is nothing to tell by: no score, a
-    scale without ends, a negative question on a criterion that does not look at the source.
+    what a positive question deserves: there the gold meets itself. Source: GENIE, section 5 (binarised at 0.5).
     """
     share = criterion.share(scores)
-    if side == NEGATIVE and not criterion.of_source:
-        return np.full(len(scores), np.nan)
     right = share < 0.5 if side == NEGATIVE else (share >= 0.5 if comparative else share > 0.5)
     return np.where(np.isnan(share), np.nan, right)
 

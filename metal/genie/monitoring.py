@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from metal.errors import UsageError
-from metal.genie.noisy import DEFAULT_MODEL, Examined, examine
-from metal.genie.test_questions import SIDES, rightness, side_of
+from metal.genie.noisy import CERTAINTY, DEFAULT_MODEL, NOISY_BETA, Examination, examine
+from metal.genie.test_questions import SIDES, rightness, side_of, tells
 from metal.records import Criterion, Output, Rater
+from metal.stats.patterns import Numbers
 
-UNASKED = "no test question"
 PEOPLE, EVERYBODY = "people", "all raters"
 
 FIGURES = ("asked", "right", "p_noisy", "accuracy", "accuracy_low", "accuracy_high")
@@ -37,7 +37,7 @@ QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "
 
 
 @dataclass(frozen=True)
-class Examination:
+class Monitoring:
     """workers: a row a rater, language and criterion. mixtures: what was fitted. questions: how each question did.
 
     noisy: rater -> why, in words, for those who are.
@@ -55,7 +55,7 @@ def trials(
 ) -> pd.DataFrame:
     """Answers to test questions with what is known of them: language, side, and `right`, 1 or 0.
 
-    right is NaN for an answer without a score; answers that can be neither right nor wrong (see `rightness`) are left
+    right is NaN for an answer without a score; answers that can be neither right nor wrong (see `tells`) are left
     out. Raises UsageError for an answer to a question that nobody asked.
     """
     table = answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
@@ -66,26 +66,25 @@ def trials(
     table["language"] = table["output"].map({name: one.language for name, one in questions.items()})
     table["side"] = table["output"].map({name: side_of(name) for name in questions})
     found = []
-    for (criterion, side), rows in table.groupby(["criterion", "side"], sort=False):
-        perfect = np.asarray([0.0, 1.0])
-        known = criteria[str(criterion)]
-        low, high = known.scale.ends or perfect
-        if np.isnan(rightness(known, str(side), np.asarray([low, high]))).any():
-            continue
-        found.append(rows.assign(right=rightness(known, str(side), rows["score"].to_numpy(), comparative=comparative)))
+    for (name, side), rows in table.groupby(["criterion", "side"], sort=False):
+        criterion, side = criteria[str(name)], str(side)
+        if tells(criterion, side):
+            scores = rows["score"].to_numpy(dtype=np.float64)
+            found.append(rows.assign(right=rightness(criterion, side, scores, comparative=comparative)))
     return pd.concat(found) if found else table.iloc[:0].assign(right=np.array([], dtype=np.float64))
 
 
-def examination(
+def monitor(
     answers: pd.DataFrame,
     questions: Mapping[str, Output],
     criteria: Mapping[str, Criterion],
     raters: Mapping[str, Rater],
     *,
     model: str = DEFAULT_MODEL,
+    noisy_beta: float = NOISY_BETA,
     seed: int = 0,
     comparative: bool = False,
-) -> Examination:
+) -> Monitoring:
     """Model the answers to the test questions.
 
     A task's model is learned from its people; where no person answered, from everybody. LLM judges are held against
@@ -106,7 +105,7 @@ def examination(
             counts = _counts(mine[mine["side"] == side], names)
             if not counts["asked"].any():
                 continue
-            fitted_on, found = _model(counts, [raters[name].kind for name in names], model, seed)
+            fitted_on, found = _model(counts, [raters[name].kind for name in names], model, noisy_beta, seed)
             mixtures += _mixture_rows(found, language, criterion, side, fitted_on, counts)
             _fill(rows, names, side, counts, found)
         workers += rows.values()
@@ -115,7 +114,7 @@ def examination(
     for row in workers:
         if row["noisy"]:
             noisy.setdefault(row["rater"], []).extend(_why(row))
-    return Examination(
+    return Monitoring(
         model,
         frame,
         pd.DataFrame(mixtures, columns=list(MIXTURES)),
@@ -140,17 +139,17 @@ def _counts(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     return found.rename(columns={"size": "asked", "sum": "right"})
 
 
-def _model(counts: pd.DataFrame, kinds: list[str], model: str, seed: int) -> tuple[str, Examined]:
+def _model(counts: pd.DataFrame, kinds: list[str], model: str, noisy_beta: float, seed: int) -> tuple[str, Examination]:
     """Whom the model was learned from, and what it says of everybody."""
     right, asked = counts["right"].to_numpy(), counts["asked"].to_numpy()
     people = np.array([kind == "human" for kind in kinds])
     learned_from = people if asked[people].any() else np.ones(len(asked), dtype=bool)
-    found = examine(right[learned_from], asked[learned_from], model, seed=seed)
-    return PEOPLE if learned_from is people else EVERYBODY, found.of(right, asked)
+    found = examine(right[learned_from], asked[learned_from], model, noisy_beta=noisy_beta, seed=seed)
+    return PEOPLE if learned_from is people else EVERYBODY, found.after(right, asked)
 
 
 def _mixture_rows(
-    found: Examined, language: str, criterion: str, side: str, fitted_on: str, counts: pd.DataFrame
+    found: Examination, language: str, criterion: str, side: str, fitted_on: str, counts: pd.DataFrame
 ) -> Iterator[dict[str, Any]]:
     mixture = found.mixture
     for place, (share, alpha, beta) in enumerate(zip(mixture.probabilities, mixture.alpha, mixture.beta, strict=True)):
@@ -168,24 +167,28 @@ def _mixture_rows(
         }
 
 
-def _fill(rows: dict[str, dict[str, Any]], names: list[str], side: str, counts: pd.DataFrame, found: Examined) -> None:
+def _fill(
+    rows: dict[str, dict[str, Any]], names: list[str], side: str, counts: pd.DataFrame, found: Examination
+) -> None:
     for place, name in enumerate(names):
         asked = int(counts["asked"].iloc[place])
         if not asked:
             continue
-        low, high = found.accuracy_interval[place]
-        figures = (asked, int(counts["right"].iloc[place]), found.p_noisy[place], found.accuracy[place], low, high)
+        figures = (asked, int(found.right[place]), *(numbers[place] for numbers in _figures(found)))
         rows[name] |= {f"{side}_{key}": value for key, value in zip(FIGURES, figures, strict=True)}
         rows[name]["noisy"] = bool(rows[name]["noisy"] or found.noisy[place])
 
 
+def _figures(found: Examination) -> tuple[Numbers, ...]:
+    """p_noisy, accuracy and the ends of its interval, as FIGURES has them."""
+    return found.p_noisy, found.accuracy, found.low, found.high
+
+
 def _why(row: Mapping[str, Any]) -> Iterator[str]:
     """`negative questions on task_quality (hi): 2 of 9 right, noisy with probability 0.9990`."""
-    from metal.genie.noisy import NOISY_ABOVE
-
     for side in SIDES:
         p = row[f"{side}_p_noisy"]
-        if p > NOISY_ABOVE:
+        if p > CERTAINTY:
             counts = f"{row[f'{side}_right']} of {row[f'{side}_asked']} right"
             shown = f"{p:.4f}" if p < 0.99995 else "above 0.9999"
             task = f"{row['criterion']} ({row['language']})"
