@@ -33,18 +33,33 @@ WORKERS = (
     "noisy",
 )
 MIXTURES = ("language", "criterion", "side", "fitted_on", "workers", "questions", "component", "share", "alpha", "beta")
+RATERS = (
+    "rater",
+    "kind",
+    "group",
+    "languages",
+    *(f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")),
+    "unanswered",
+    "weakest",
+    "p_noisy",
+    "accuracy",
+    "accuracy_low",
+    "accuracy_high",
+    "noisy",
+)
 QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "asked", "right")
 
 
 @dataclass(frozen=True)
 class Monitoring:
-    """workers: a row a rater, language and criterion. mixtures: what was fitted. questions: how each question did.
+    """workers: a row a rater, language and criterion. raters: a row a rater. mixtures: what was fitted. questions: how each question did.
 
     noisy: rater -> why, in words, for those who are.
     """
 
     model: str
     workers: pd.DataFrame
+    raters: pd.DataFrame
     mixtures: pd.DataFrame
     questions: pd.DataFrame
     noisy: Mapping[str, tuple[str, ...]]
@@ -117,6 +132,7 @@ def monitor(
     return Monitoring(
         model,
         frame,
+        rater_table(frame),
         pd.DataFrame(mixtures, columns=list(MIXTURES)),
         question_table(table, questions),
         {name: tuple(why) for name, why in sorted(noisy.items())},
@@ -193,6 +209,30 @@ def _why(row: Mapping[str, Any]) -> Iterator[str]:
             shown = f"{p:.4f}" if p < 0.99995 else "above 0.9999"
             task = f"{row['criterion']} ({row['language']})"
             yield f"{side} questions on {task}: {counts}, noisy with probability {shown}"
+
+
+def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
+    """A row a rater, noisiest first: answers right of all given, and the task and side that speaks most against them.
+
+    weakest: where p_noisy is highest; that figure and the accuracy with its interval are of there.
+    """
+    rows = []
+    for rater, mine in workers.groupby("rater", sort=True):
+        cells = mine.to_dict("records")
+        places = [(row, side) for row in cells for side in SIDES if row[f"{side}_asked"]]
+        first = cells[0]
+        found: dict[str, Any] = {"rater": rater, "kind": first["kind"], "group": first["group"]}
+        found["languages"] = ", ".join(sorted({row["language"] for row in cells}))
+        for side in SIDES:
+            found |= {key: int(mine[key].sum()) for key in (f"{side}_right", f"{side}_asked")}
+        found |= {"unanswered": int(mine["unanswered"].sum()), "noisy": bool(mine["noisy"].any())}
+        if places:
+            row, side = max(places, key=lambda place: place[0][f"{place[1]}_p_noisy"])
+            found["weakest"] = f"{side} questions on {row['criterion']} ({row['language']})"
+            found |= {key: row[f"{side}_{key}"] for key in FIGURES[2:]}
+        rows.append(found)
+    table = pd.DataFrame(rows, columns=list(RATERS))
+    return table.sort_values("p_noisy", ascending=False, kind="stable", na_position="last", ignore_index=True)
 
 
 def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.DataFrame:

@@ -1,0 +1,161 @@
+"""A run of `metal monitor`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import tomli_w
+
+from metal import __version__
+from metal.cli.annotation_folder import read_rounds
+from metal.cli.report_files import write_page
+from metal.cli.run_folder import write_tables
+from metal.cli.run_parts import need_files, read_lines, read_manifest, read_table
+from metal.cli.test_folder import Tests
+from metal.dataset import Dataset, read_criterion
+from metal.dataset_lines import rater_record, read_raters
+from metal.errors import UsageError
+from metal.folders import new_folder
+from metal.genie.behaviour import behaviour
+from metal.genie.exclusion import without
+from metal.genie.monitoring import Monitoring
+from metal.genie.stands_out import stands_out
+from metal.genie.test_questions import SIDES, leaked
+from metal.json_files import write_jsonl
+from metal.records import Manifest
+from metal.report.monitor.page import page
+from metal.report.monitor.run import NEEDED, MonitorRun
+from metal.signature import join
+
+COMMAND = "monitor"
+ROUNDS = ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked")))
+
+
+def tables(
+    dataset: Dataset,
+    folder: Path,
+    found: Monitoring,
+    *,
+    reference: str,
+    resamples: int,
+    seed: int,
+    said: Callable[[int, int], None],
+) -> dict[str, pd.DataFrame]:
+    """The run's tables: what test questions say, how people rate beside each other, what exclusion would change."""
+    said(0, 3)
+    beside = behaviour(dataset, reference=reference, resamples=resamples, seed=seed)
+    beside["stands_out"] = ["; ".join(stands_out(row)) for row in beside.to_dict("records")]
+    said(1, 3)
+    agreement = [row | {"without_noisy": False} for row in _agreement(dataset)]
+    dropped = pd.DataFrame({name: [] for name in ("rater", "language", "criterion", "ratings", "why")})
+    people = [name for name in found.noisy if dataset.raters[name].kind == "human"]
+    if people and len(people) < sum(rater.kind == "human" for rater in dataset.raters.values()):
+        left, excluded = without(dataset, found.noisy, found.model)
+        dropped = excluded.table
+        said(2, 3)
+        agreement += [row | {"without_noisy": True} for row in _agreement(left)]
+    said(3, 3)
+    return {
+        "raters": found.raters,
+        "workers": found.workers,
+        "mixtures": found.mixtures,
+        "questions": found.questions,
+        "behaviour": beside,
+        "agreement": pd.DataFrame(agreement, columns=[*NEEDED["agreement"]]),
+        "exclusions": dropped,
+        "rounds": pd.DataFrame(_rounds(folder), columns=list(ROUNDS)),
+    }
+
+
+def _agreement(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    """Agreement of the people in each language on each criterion with levels, without intervals."""
+    from metal.audit.cells import cells
+    from metal.audit.people import people_row
+    from metal.audit.settings import AuditSettings
+    from metal.stats.bootstrap import SourceBootstrap
+
+    for cell in cells(dataset, AuditSettings()):
+        if cell.people:
+            yield people_row(cell, SourceBootstrap(1, 0))
+
+
+def _rounds(folder: Path) -> Iterator[dict[str, Any]]:
+    for line in read_rounds(folder):
+        for rater, known in line["raters"].items():
+            row = {"round": line["round"], "at": line["at"], "rater": rater, "ratings": known.get("ratings", 0)}
+            for side in SIDES:
+                row[f"{side}_right"], row[f"{side}_asked"] = known.get(side, (0, 0))
+            yield row
+
+
+def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence[str]) -> tuple[str, ...]:
+    """What to know before the figures are believed."""
+    lines = []
+    leaks = leaked(dataset, tests.questions)
+    if leaks:
+        lines.append(
+            f"{len(leaks):,} outputs of the dataset show what a test question shows, the first {leaks[0]!r}: test "
+            "questions are no outputs of a generator; take them out of outputs.jsonl and the ratings"
+        )
+    examined = set(found.raters["rater"])
+    unexamined = [name for name in people if name not in examined]
+    if tests.questions and unexamined:
+        lines.append(
+            f"{len(unexamined):,} of {len(people):,} people answered no test question: {', '.join(unexamined[:8])}"
+        )
+    for row in found.raters.to_dict("records"):
+        asked = sum(row[f"{side}_asked"] for side in SIDES)
+        right = sum(row[f"{side}_right"] for side in SIDES)
+        if asked and not right:
+            lines.append(f"{row['rater']} got none of {asked:,} test answers right: is a scale read the wrong way round?")
+        if row["unanswered"]:
+            lines.append(f"{row['rater']} left {row['unanswered']:,} test answers open; they count neither way")
+    if len(people) == 1:
+        lines.append(f"{people[0]} is the only person: there is nobody to compare with")
+    return tuple(lines)
+
+
+def signature(data: str, settings: Mapping[str, Any]) -> str:
+    """Program, data, and every setting that moves a figure."""
+    parts = {"metal": __version__, "data": data, "model": settings["model"], "beta": f"{settings['noisy_beta']:g}"}
+    parts |= {"ref": settings["reference"] or "all-people", "bs": settings["resamples"], "seed": settings["seed"]}
+    return join(parts)
+
+
+def write_monitor(
+    folder: Path,
+    found: Mapping[str, pd.DataFrame],
+    dataset: Dataset,
+    about: Manifest,
+    noted: Sequence[str],
+    *,
+    force: bool,
+) -> None:
+    """The run folder, whole or not at all. The tables' bytes depend on their figures only."""
+    with new_folder(folder, force=force) as partial:
+        (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
+        lines = "".join(f"{' '.join(text.split())}\n" for text in noted)
+        (partial / "warnings.txt").write_text(lines, encoding="utf-8")
+        write_jsonl(partial / "raters.jsonl", map(rater_record, dataset.raters.values()))
+        write_tables(partial / "tables", found)
+        write_page(page(read_monitor_run(partial, folder.name)), partial)
+
+
+def read_monitor_run(folder: Path, name: str = "") -> MonitorRun:
+    """The run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
+    about = read_manifest(folder, COMMAND)
+    need_files(folder, ("raters.jsonl", "warnings.txt"), COMMAND)
+    return MonitorRun(
+        name or folder.resolve().name,
+        about,
+        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
+        {rater.rater: rater for rater in read_raters(folder)},
+        {
+            table: read_table(folder / "tables" / f"{table}.parquet", set(needed), COMMAND)
+            for table, needed in NEEDED.items()
+        },
+        read_lines(folder / "warnings.txt", COMMAND),
+    )

@@ -1,0 +1,82 @@
+"""What `metal monitor` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metal.cli import show
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.genie.monitoring import Monitoring
+
+SHOWN = 20
+
+
+def show_monitor(
+    tables: Mapping[str, pd.DataFrame], found: Monitoring, warnings: Sequence[str], dataset: Path
+) -> None:
+    """Test questions, then people beside each other, then what to do next."""
+    if len(found.raters):
+        _show_tests(found)
+    else:
+        show.say("Nobody was asked a test question, so that nobody can be called noisy. To hide some among the tasks:")
+        show.say(f"  metal annotate export {dataset} --to html --test-questions", wrap=False)
+    _show_beside(tables["behaviour"])
+    show.warn(warnings, more="warnings.txt in the run folder, and the report")
+    if len(tables["exclusions"]):
+        dropped = int(tables["exclusions"]["ratings"].sum())
+        show.say(f"--exclude-noisy would drop {dropped:,} ratings; nothing is removed from the dataset.")
+
+
+def _show_tests(found: Monitoring) -> None:
+    from metal.genie.test_questions import SIDES
+    from metal.report.monitor.examined import probability
+
+    rows = []
+    for row in found.raters.head(SHOWN).to_dict("records"):
+        right = [f"{row[f'{side}_right']:,} of {row[f'{side}_asked']:,}" for side in SIDES]
+        accuracy = f"{row['accuracy']:.2f} [{row['accuracy_low']:.2f}, {row['accuracy_high']:.2f}]"
+        rows.append([row["rater"], *right, accuracy, probability(row["p_noisy"]), "noisy" if row["noisy"] else ""])
+    more = len(found.raters) - SHOWN
+    show.table(
+        f"Test questions ({found.model})",
+        ["rater", *SIDES, "accuracy at worst", "P(noisy)", ""],
+        rows,
+        note=f"{more:,} more in tables/raters.csv" if more > 0 else "",
+    )
+    for name, why in found.noisy.items():
+        show.say(f"{name} is noisy: {'; '.join(why)}")
+
+
+def _show_beside(table: pd.DataFrame) -> None:
+    from metal.genie.behaviour import ALL_CRITERIA
+
+    whole = table[table["criterion"] == ALL_CRITERIA].sort_values("agreement_difference", na_position="last")
+    rows = []
+    for row in whole.head(SHOWN).to_dict("records"):
+        figures = [_figure(row[key]) for key in ("agreement", "colleagues_agreement")]
+        figures += [_figure(row["severity"], "+.2f"), _figure(row["label_share"], ".0%")]
+        figures += [_figure(row[key]) for key in ("dawid_skene", "mace")]
+        rows.append([row["rater"], row["language"], f"{row['ratings']:,}", *figures])
+    more = len(whole) - SHOWN
+    show.table(
+        "People beside those who rated the same outputs, all criteria",
+        ["rater", "", "ratings", "agrees", "theirs", "severe", "top", "DS", "MACE"],
+        rows,
+        note="agrees: with colleagues, on outputs with two; theirs: among themselves; top: share of the most frequent "
+        "label; DS: Dawid-Skene" + (f"; {more:,} more in tables/behaviour.csv" if more > 0 else ""),
+        keep=2,
+    )
+    out = table[table["stands_out"] != ""]
+    for row in out.to_dict("records"):
+        show.say(f"{row['rater']} stands out ({row['criterion']}, {row['language']}): {row['stands_out']}")
+    if not len(out) and len(table):
+        show.say("Nobody stands out.")
+
+
+def _figure(value: float, form: str = ".2f") -> str:
+    return "-" if value != value else format(value, form)

@@ -1,0 +1,1 @@
+"""The page of `metal monitor`, a file a section."""
