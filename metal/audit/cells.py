@@ -14,7 +14,8 @@ from metal.errors import UnknownName, UsageError
 from metal.people import people_named
 from metal.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.records import Criterion
-from metal.stats.aggregate import NOBODY, TIE, aggregate, agreement_case
+from metal.stats.aggregate import NOBODY, TIE, agreement_case
+from metal.stats.consensus import consensus
 from metal.stats.patterns import Codes, Numbers
 
 PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an item needs
@@ -82,8 +83,12 @@ class Cell:
 
     @cached_property
     def truth(self) -> Codes:
-        """(items,) the people's aggregate class; TIE or NOBODY where there is none, also for incomplete items."""
-        settled = aggregate(self.by_people, self.values, self.settings.aggregate, ordered=self.ordered)
+        """(items,) the people's aggregate class; TIE or NOBODY where there is none, also for incomplete items.
+
+        A model (Dawid-Skene, MACE) is fitted once, to all that people said in the cell, incomplete items too: they tell
+        of the raters. Resamples keep the label an item has here.
+        """
+        settled = consensus(self.by_people, self.values, self.settings.aggregate, ordered=self.ordered)
         return np.where(self.complete, settled, NOBODY)
 
     @cached_property

@@ -12,7 +12,7 @@ from metal.audit.settings import MIN_RATED
 from metal.errors import Undefined
 from metal.records import Estimate
 from metal.stats import ceiling, panel
-from metal.stats.aggregate import ALL, NONE, SOME, aggregate
+from metal.stats.aggregate import ALL, NONE, SOME
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import class_counts, find_patterns
 
@@ -52,11 +52,12 @@ def people_row(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Any]:
 def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) -> dict[str, Estimate]:
     levels = cell.levels
     complete = np.flatnonzero(cell.complete)
-    drawn = Resampled(cell.by_people[complete], cell.matrix.sources[complete], bootstrap)
-    rows = drawn.rows
+    # An item's label goes with its pattern: a model's depends on the whole cell, and is fitted to it once.
+    codes = np.column_stack([cell.by_people[complete], cell.truth[complete]])
+    drawn = Resampled(codes, cell.matrix.sources[complete], bootstrap)
+    rows, truth = drawn.rows[:, :-1], drawn.rows[:, -1]
     raters = ceiling.raters_with(drawn.observed, rows, MIN_RATED)
     pairs = ceiling.pairs_of(raters)
-    truth = aggregate(rows, cell.values, cell.settings.aggregate, ordered=cell.ordered)
     counts = class_counts(rows, levels)
     return {
         "fleiss_kappa": _fleiss(cell, bootstrap),

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from metal.errors import UsageError
-from metal.stats.aggregate import RULES
+from metal.stats.consensus import ALL_RULES
 
 MIN_RATED = 10  # the human ceilings leave out people with fewer ratings, whose F1 would be noise with full weight
 
@@ -15,7 +15,7 @@ MIN_RATED = 10  # the human ceilings leave out people with fewer ratings, whose 
 class AuditSettings:
     """Choices of an audit. Empty tuples mean all.
 
-    aggregate: how people are put together (metal.stats.aggregate). min_raters: ratings an item needs to
+    aggregate: how people are put together (metal.stats.consensus). min_raters: ratings an item needs to
     count; 0 takes the most common number of ratings an item has, at most 3 (METAL's panel). reference: the
     group of people to compare with, "" for all people. epsilon: None takes the group's (EPSILON).
     small: what the alternative annotator test does with people of fewer than 30 items. exclude_noisy: the model
@@ -36,8 +36,8 @@ class AuditSettings:
     exclude_noisy: str = ""
 
     def __post_init__(self) -> None:
-        if self.aggregate not in RULES:
-            raise UsageError(f"aggregate {self.aggregate!r}: one of {', '.join(RULES)}")
+        if self.aggregate not in ALL_RULES:
+            raise UsageError(f"aggregate {self.aggregate!r}: one of {', '.join(ALL_RULES)}")
         if self.resamples < 100:
             raise UsageError(f"{self.resamples} resamples: an interval needs at least 100")
         if self.seed < 0:

@@ -16,7 +16,8 @@ import pandas as pd
 from metal.dataset import Dataset
 from metal.ratings import code_matrix
 from metal.records import Criterion
-from metal.stats.aggregate import NOBODY, TIE, aggregate
+from metal.stats.aggregate import NOBODY, TIE
+from metal.stats.consensus import consensus
 
 ALL = "all"  # languages, qualities
 NO_CLASS = "(no class)"
@@ -116,7 +117,7 @@ def _settled(
     for language, mine in rows.groupby("language", observed=True):
         matrix = code_matrix(mine, criterion)
         ordered = criterion.scale.measure != "nominal"
-        codes = aggregate(matrix.codes, np.array(criterion.scale.values), rule, ordered=ordered)
+        codes = consensus(matrix.codes, np.array(criterion.scale.values), rule, ordered=ordered)
         for output, code in zip(matrix.outputs, codes.tolist(), strict=True):
             if code == NOBODY:
                 continue

@@ -23,8 +23,9 @@ from metal.cli import options
     "--aggregate",
     default="majority-or-mean",
     show_default=True,
-    type=click.Choice(["majority-or-mean", "majority-or-middle", "majority"]),
-    help="How the people's ratings of an item become one label where there is no majority.",
+    type=click.Choice(["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]),
+    help="How the people's ratings of an item become one label: the majority, and without one the mean, the middle or "
+    "none; or the most probable label of a model that weighs people by how they agree.",
 )
 @click.option(
     "--min-raters",

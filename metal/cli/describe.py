@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 @click.option("--encoding", default="", help="tiktoken's encoding. [default: that of the sample, else cl100k_base]")
 @click.option(
     "--aggregate",
-    type=click.Choice(["majority-or-mean", "majority-or-middle", "majority"]),
+    type=click.Choice(["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]),
     default="majority-or-mean",
     show_default=True,
-    help="How the people's ratings of an output become one label.",
+    help="How the people's ratings of an output become one label, as in `metal audit`.",
 )
 @options.as_json
 @options.force

@@ -20,6 +20,11 @@ from metal.report.run import Run
 from metal.report.text import count, within
 from metal.report.view import Cell, TableView
 
+_FITTED = (
+    "fitted once to a language and criterion, from people alone; two answers equally probable are a tie and left out. "
+    "Resamples keep the label, so intervals do not hold the model's own doubt"
+)
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -33,16 +38,22 @@ class Definition:
 def definitions(run: Run) -> list[Definition]:
     """The definitions behind this report, with the settings of this run."""
     settings = run.manifest.get("settings", {})
+    rule = settings.get("aggregate", "majority-or-mean")
     aggregate = {
         "majority-or-mean": "the answer given more often than any other; without one, the mean of the answers if that "
         "is itself an answer, else the item is a tie and left out",
         "majority-or-middle": "the answer given more often than any other; without one, the middle of the scale",
         "majority": "the answer given more often than any other; without one, the item is a tie and left out",
-    }[settings.get("aggregate", "majority-or-mean")]
+        "dawid-skene": f"the most probable answer under Dawid and Skene's model, which weighs each person's answers by "
+        f"how often they are right and what they mistake for what; {_FITTED}",
+        "mace": f"the most probable answer under MACE, which tells for each person how often they know the answer and "
+        f"what they say when they do not; {_FITTED}",
+    }[rule]
+    source = {"dawid-skene": "Dawid and Skene 1979", "mace": "Hovy et al. 2013"}.get(rule, "METAL 3.2.6")
     compat = "; as asked, Fleiss' kappa of one class is printed as 0 like in METAL's Table 6"
     compat = compat if settings.get("paper_compat") else ""
     return [
-        Definition("People's aggregate", f"{aggregate}. Only items that enough people rated count.", "METAL 3.2.6"),
+        Definition("People's aggregate", f"{aggregate}. Only items that enough people rated count.", source),
         Definition(
             "Weighted F1",
             "F1 of each class with the people's aggregate as truth, averaged by how frequent the class is among the "

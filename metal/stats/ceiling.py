@@ -41,7 +41,8 @@ def leave_one_out(weights: Counts, rows: Codes, levels: int, raters: Sequence[in
     """Each person against the majority of the *others*: the fair ceiling for a judge.
 
     At least two others must have rated; items on which they have no majority are left out, because a
-    mean of two different answers is nobody's answer.
+    mean of two different answers is nobody's answer. It is a majority whatever rule the audit aggregates by: a model
+    fitted without a person would be another model for each, and two others give it nothing to weigh.
     """
     return _mean(
         weights,

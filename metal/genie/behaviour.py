@@ -1,0 +1,242 @@
+"""How each person rates beside their colleagues: what can be said of raters without test questions.
+
+One row a person x language x criterion, and one over all criteria. Colleagues are the people who rated the same outputs
+on the same criterion; other kinds of raters can be examined too and are never colleagues. stands_out.py reads the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.dataset import Dataset
+from metal.errors import UnknownName
+from metal.genie.answers_beside import Cell, Ratings, together
+from metal.genie.competence import NO_LEVELS, Competence, competences
+from metal.people import people_named
+from metal.records import KINDS, Criterion
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.clustered import ClusteredMean, clustered_mean
+from metal.stats.multiplicity import holm
+from metal.stats.patterns import Codes
+
+ALL_CRITERIA = "all criteria"
+NOT_SHARED = "no colleague rated these outputs"
+NO_PAIR = "no output with two colleagues"
+NO_ENDS = "the scale has no ends"
+SCALES_DIFFER = "the criteria have different scales"
+NO_ANSWER = "no answer"
+NO_COMMENT = "no comments"
+
+TESTED = ("agreement_difference", "severity", "label_difference")  # each corrected over people, by Holm
+
+
+def behaviour(
+    dataset: Dataset,
+    *,
+    reference: str = "",
+    kinds: Sequence[str] = ("human",),
+    across_groups: bool = False,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """How each person rates beside the others: a row for each person x language x criterion, and one for each person x
+    language over ALL_CRITERIA, by language, kind, group, person and criterion in declared order.
+
+    reference: which people, as people_named reads it. kinds: the kinds of raters that get rows. People are set beside
+    their own group, because a crowd outvotes its experts where both rated (across_groups: beside all the people);
+    whoever is no person is set beside all the people. Columns:
+
+    ratings, unanswered; shared: ratings of outputs that a colleague rated too, on `sources` sources; ties: those of
+    them without a most frequent label among the colleagues.
+    majority_agreement: share of the others where the label is the most frequent one of the colleagues.
+    agreement, colleagues_agreement: on outputs with two colleagues or more (`compared`), the share of colleagues who
+    agree, and of pairs of them who agree among themselves; agreement_difference: the first minus the second.
+    severity: how much lower than the colleagues' mean the scores are, in shares of the scale (below 0: milder);
+    distance: the mean of the difference without its sign.
+    label, label_share, colleagues_label_share: the most frequent label on shared ratings; label_difference.
+    dawid_skene, mace: competence (see metal.genie.competence); over all criteria their mean, weighted by ratings.
+    commented: share of ratings with a comment; repeated: share of comments that the person also made on another output,
+    colleagues_repeated: the same of all colleagues; repeated_comment, repeated_outputs: the most frequent, on how many.
+    For agreement_difference, severity and label_difference: _low, _high (95%, bootstrap over sources), _p (two-sided,
+    see clustered_mean; that of the label times the number of labels it was chosen from) and _holm, corrected over all
+    people and languages of one criterion.
+    undefined: which figures have no value, and why. Undefined figures are NaN, never 0.
+    """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UnknownName("kind of rater", kind, KINDS)
+    bootstrap = SourceBootstrap(resamples, seed)
+    rows: list[dict[str, Any]] = []
+    for people, examined in _panels(dataset, people_named(dataset, reference), kinds, across_groups):
+        table = dataset.ratings[dataset.ratings["rater"].isin([*people, *examined])]
+        grouped = dict(list(table.groupby(["language", "criterion"], observed=True)))
+        for language in sorted({str(language) for language, _ in grouped}):
+            cells = [
+                Cell(language, criterion, grouped[language, name], frozenset(people))
+                for name, criterion in dataset.criteria.items()
+                if (language, name) in grouped
+            ]
+            rows += _of_language(cells, examined, dataset, bootstrap)
+    rows.sort(key=lambda row: (row["language"], KINDS.index(row["kind"]), row["group"], row["rater"]))
+    found = pd.DataFrame(rows, columns=list(COLUMNS))
+    for name in TESTED:
+        corrected = found.groupby("criterion", observed=True)[f"{name}_p"].transform(lambda p: holm(p.to_numpy()))
+        found[f"{name}_holm"] = corrected.astype(np.float64)
+    return found
+
+
+def _panels(
+    dataset: Dataset, people: Sequence[str], kinds: Sequence[str], across_groups: bool
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Colleagues, and who is set beside them."""
+    if "human" in kinds:
+        groups = sorted({dataset.raters[name].group for name in people})
+        together = [[name for name in people if dataset.raters[name].group == group] for group in groups]
+        for panel in [people] if across_groups else together:
+            yield panel, panel
+    others = sorted(name for name, rater in dataset.raters.items() if rater.kind in kinds and rater.kind != "human")
+    if others:
+        yield people, others
+
+
+def _of_language(
+    cells: list[Cell], examined: Sequence[str], dataset: Dataset, bootstrap: SourceBootstrap
+) -> Iterator[dict[str, Any]]:
+    """The rows of one language, person by person."""
+    fitted = [competences(cell.rows, cell.criterion, cell.people) for cell in cells]
+    whole = together([cell.answers for cell in cells])
+    repeated = [_repeated_of_all(cell.answers) for cell in cells], _repeated_of_all(whole)
+    same_scale = len({cell.criterion.scale for cell in cells}) == 1
+    for name in examined:
+        asked = [cell.asked.get(name, 0) for cell in cells]
+        if not any(asked):
+            continue
+        rater = dataset.raters[name]
+        about = {"rater": name, "kind": rater.kind, "group": rater.group, "language": cells[0].language}
+        for cell, times, competence, comments in zip(cells, asked, fitted, repeated[0], strict=True):
+            if times:
+                row = _row(cell.answers, name, times, cell.criterion, bootstrap)
+                row |= _comments(cell.answers, name, comments)
+                yield _noted(about | {"criterion": cell.criterion.name} | row, competence[name])
+        row = _row(whole, name, sum(asked), cells[0].criterion if same_scale else None, bootstrap)
+        row |= _comments(whole, name, repeated[1])
+        yield _noted(about | {"criterion": ALL_CRITERIA} | row, Competence.mean([one.get(name) for one in fitted]))
+
+
+def _row(
+    answers: Ratings, name: str, asked: int, criterion: Criterion | None, bootstrap: SourceBootstrap
+) -> dict[str, Any]:
+    """The figures of one person. criterion: None where labels cannot be counted together."""
+    mine = answers.rows_of(name)
+    beside, signed, source = answers.beside, answers.signed[mine], answers.source_code[mine]
+    shared = mine[beside.others[mine] > 0]
+    agreement, among = beside.agreement[mine], beside.among[mine]
+    compared = ~np.isnan(among)
+    row: dict[str, Any] = {
+        "ratings": len(mine),
+        "unanswered": asked - len(mine),
+        "shared": len(shared),
+        "sources": len(np.unique(answers.source_code[shared])),
+        "ties": int(beside.tied[mine].sum()),
+        "majority_agreement": _mean(beside.majority[mine]),
+        "compared": int(compared.sum()),
+        "agreement": _mean(agreement[compared]),
+        "colleagues_agreement": _mean(among[compared]),
+        "distance": _mean(np.abs(signed)),
+    }
+    row |= _tested("agreement_difference", clustered_mean(agreement - among, source, bootstrap))
+    row |= _tested("severity", clustered_mean(-signed, source, bootstrap))
+    return row | _label(answers, shared, criterion, bootstrap)
+
+
+def _label(answers: Ratings, shared: Codes, criterion: Criterion | None, bootstrap: SourceBootstrap) -> dict[str, Any]:
+    """The most frequent label of a person's shared ratings beside how often the colleagues gave it there."""
+    row: dict[str, Any] = {"label": "", "label_share": np.nan, "colleagues_label_share": np.nan}
+    levels = criterion.scale.levels if criterion else ()
+    if not levels or not len(shared):
+        return row | _tested("label_difference", clustered_mean(np.zeros(0), np.zeros(0, dtype=int), bootstrap))
+    code = answers.code[shared]
+    label = int(np.bincount(code, minlength=len(levels)).argmax())
+    own, theirs = (code == label).astype(np.float64), answers.label_shares[shared, label]
+    row |= {"label": levels[label].shown, "label_share": _mean(own), "colleagues_label_share": _mean(theirs)}
+    test = _tested("label_difference", clustered_mean(own - theirs, answers.source_code[shared], bootstrap))
+    chosen = {"label_difference_p": min(1.0, test["label_difference_p"] * len(levels))}  # the most frequent of so many
+    return row | test | (chosen if test["label_difference_p"] == test["label_difference_p"] else {})
+
+
+def _tested(name: str, found: ClusteredMean) -> dict[str, Any]:
+    p = found.p
+    return {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_p": p, f"{name}_holm": p}
+
+
+def _mean(values: Any) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+# ---------------------------------------------------------------- comments
+
+
+def _repeated_of_all(answers: Ratings) -> pd.DataFrame:
+    """The comments of everybody: rater, text (white space and case apart), on how many outputs they made it."""
+    text = np.array([" ".join(str(comment).split()).casefold() for comment in answers.comment], dtype=object)
+    frame = pd.DataFrame({"rater": answers.rater, "output": answers.output, "text": text, "shown": answers.comment})
+    frame = frame[frame["text"] != ""]
+    return frame.assign(outputs=frame.groupby(["rater", "text"])["output"].transform("nunique"))
+
+
+def _comments(answers: Ratings, name: str, comments: pd.DataFrame) -> dict[str, Any]:
+    """How often somebody comments, and says the same on different outputs."""
+    mine, others = comments[comments["rater"] == name], comments[comments["rater"] != name]
+    rated = len(answers.rows_of(name))
+    row: dict[str, Any] = {
+        "comments": len(mine),
+        "commented": len(mine) / rated if rated else np.nan,
+        "repeated": _mean((mine["outputs"] > 1).to_numpy(dtype=np.float64)),
+        "colleagues_repeated": _mean((others["outputs"] > 1).to_numpy(dtype=np.float64)),
+        "repeated_comment": "",
+        "repeated_outputs": 0,
+    }
+    again = mine[mine["outputs"] > 1].sort_values(["outputs", "text"], ascending=[False, True])
+    if len(again):
+        row |= {"repeated_comment": str(again["shown"].iloc[0]), "repeated_outputs": int(again["outputs"].iloc[0])}
+    return row
+
+
+# ---------------------------------------------------------------- what is undefined
+
+
+def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
+    """The row with competences, and the reasons for what has no value."""
+    row |= {"dawid_skene": competence.dawid_skene, "mace": competence.mace}
+    alone = NO_ANSWER if not row["ratings"] else NOT_SHARED if not row["shared"] else ""
+    levelled = competence.reason != NO_LEVELS
+    no_labels = alone or ("" if levelled else NO_LEVELS)
+    reasons = {
+        "majority_agreement": no_labels or "the colleagues are tied everywhere",
+        "agreement_difference": no_labels or NO_PAIR,
+        "severity": alone or NO_ENDS,
+        "label_share": no_labels or SCALES_DIFFER,
+        "dawid_skene": alone or competence.reason,
+        "mace": alone or competence.reason or "one class only was given",
+        "repeated": NO_ANSWER if not row["ratings"] else NO_COMMENT,
+    }
+    notes = [f"{name}: {reason}" for name, reason in reasons.items() if np.isnan(row[name])]
+    notes += ["intervals: one source"] if row["sources"] == 1 else []
+    return row | {"undefined": "; ".join(notes)}
+
+
+COLUMNS = (
+    *("rater", "kind", "group", "language", "criterion", "ratings", "unanswered", "shared", "sources", "ties"),
+    *("majority_agreement", "compared", "agreement", "colleagues_agreement"),
+    *(f"agreement_difference{part}" for part in ("", "_low", "_high", "_p", "_holm")),
+    *(f"severity{part}" for part in ("", "_low", "_high", "_p", "_holm")),
+    *("distance", "label", "label_share", "colleagues_label_share"),
+    *(f"label_difference{part}" for part in ("", "_low", "_high", "_p", "_holm")),
+    *("dawid_skene", "mace", "comments", "commented", "repeated", "colleagues_repeated"),
+    *("repeated_comment", "repeated_outputs", "undefined"),
+)

@@ -1,0 +1,75 @@
+"""The competence of raters whom nobody asked a test question, from how they agree: Dawid-Skene and MACE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from metal.ratings import code_matrix
+from metal.records import Criterion
+from metal.stats.answers import answers_of_matrix
+from metal.stats.dawid_skene import dawid_skene
+from metal.stats.mace import mace
+from metal.stats.patterns import Codes
+
+NO_LEVELS = "the criterion has no levels"
+
+
+@dataclass(frozen=True)
+class Competence:
+    """dawid_skene: expected share of right answers; mace: probability of knowing. NaN where undefined. ratings: that
+    it rests on. reason: why neither is defined, where the criterion is to blame.
+    """
+
+    dawid_skene: float
+    mace: float
+    ratings: int = 0
+    reason: str = ""
+
+    @classmethod
+    def mean(cls, parts: Sequence[Competence | None]) -> Competence:
+        """Over several criteria, weighted by ratings; criteria where it is undefined have no part in it."""
+        found = [part for part in parts if part is not None]
+        reasons = {part.reason for part in found}
+        return cls(
+            _weighted([(part.dawid_skene, part.ratings) for part in found]),
+            _weighted([(part.mace, part.ratings) for part in found]),
+            sum(part.ratings for part in found),
+            reasons.pop() if len(reasons) == 1 else "",
+        )
+
+
+def competences(rows: pd.DataFrame, criterion: Criterion, people: frozenset[str]) -> Mapping[str, Competence]:
+    """The competence of every rater in `rows` (one language x criterion).
+
+    People are fitted together; whoever is no person is fitted with all people and nobody else, so that ten judges of
+    one family do not decide what is true.
+    """
+    if not criterion.scale.levels:
+        counts = rows["rater"].value_counts()
+        return {str(name): Competence(np.nan, np.nan, int(count), NO_LEVELS) for name, count in counts.items() if count}
+    matrix = code_matrix(rows, criterion)
+    panel = [name for name in matrix.raters if name in people]
+    found = _fitted(matrix.of(panel), panel, len(criterion.scale.levels))
+    for name in matrix.raters:
+        if name not in people:
+            one = _fitted(matrix.of([*panel, name]), [*panel, name], len(criterion.scale.levels))
+            found[name] = one[name]
+    return found
+
+
+def _fitted(codes: Codes, names: Sequence[str], levels: int) -> dict[str, Competence]:
+    answers = answers_of_matrix(codes, levels)
+    first, second = dawid_skene(answers).competence.tolist(), mace(answers).competence.tolist()
+    return {
+        name: Competence(*figures) for name, *figures in zip(names, first, second, answers.given.tolist(), strict=True)
+    }
+
+
+def _weighted(parts: Sequence[tuple[float, int]]) -> float:
+    defined = [(value, weight) for value, weight in parts if not np.isnan(value)]
+    total = sum(weight for _, weight in defined)
+    return sum(value * weight for value, weight in defined) / total if total else float("nan")

@@ -1,0 +1,129 @@
+"""Who gave which class to which item: what models of raters without known answers (Dawid-Skene, MACE) are fitted to.
+
+Items on which the same people gave the same classes are kept once, with how many they are: a model then costs as much
+as there are different items, and items with equal answers get equal labels, to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from metal.stats.aggregate import NOBODY, TIE
+from metal.stats.patterns import Codes, Numbers, find_patterns
+
+CLOSE = 1e-9  # two classes as probable as each other: no class
+_PADDING = 8  # items are only compared where the table for it is at most so many times the answers
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers to distinct items, in order of pattern and rater.
+
+    pattern, rater, code: (answers,) which distinct item was given which class by whom. times: (patterns,) how many
+    items it stands for. which: (items,) the pattern of each item, -1 where nobody rated it. raters, levels: how many
+    there are, also of those that do not occur.
+    """
+
+    pattern: Codes
+    rater: Codes
+    code: Codes
+    times: Codes
+    which: Codes
+    raters: int
+    levels: int
+
+    @cached_property
+    def used(self) -> Codes:
+        """The classes that somebody gave, rising. No model makes one of the others a label."""
+        return np.unique(self.code)
+
+    @cached_property
+    def place(self) -> Codes:
+        """(answers,) the place of each answer's class among those used."""
+        return np.searchsorted(self.used, self.code)
+
+    @cached_property
+    def given(self) -> Codes:
+        """(raters,) how many items each rated."""
+        return self._by_rater(np.ones(len(self.rater)))
+
+    @cached_property
+    def shared(self) -> Codes:
+        """(raters,) how many of these items somebody else rated too."""
+        return self._by_rater(np.bincount(self.pattern, minlength=len(self.times))[self.pattern] > 1)
+
+    def _by_rater(self, which: Codes) -> Codes:
+        counts = np.bincount(self.rater, weights=which * self.times[self.pattern], minlength=self.raters)
+        return np.rint(counts).astype(np.int64)
+
+    def by_item(self, of_pattern: Numbers) -> Numbers:
+        """(items, ...) what holds of each item's pattern; NaN where nobody rated it."""
+        found = np.full((len(self.which), *of_pattern.shape[1:]), np.nan)
+        rated = self.which >= 0
+        found[rated] = of_pattern[self.which[rated]]
+        return found
+
+    def over_levels(self, of_used: Numbers, absent: float = 0.0) -> Numbers:
+        """(..., levels) from (..., classes used); `absent` for classes that nobody gave."""
+        found = np.full((*of_used.shape[:-1], self.levels), absent)
+        found[..., self.used] = of_used
+        return found
+
+
+def answers_of_matrix(codes: Codes, levels: int) -> Answers:
+    """From (items, raters) class codes, negative where there is no answer (as in metal.stats.aggregate).
+
+    >>> answers_of_matrix(np.array([[0, 1], [0, 1], [-1, 1]]), 2).times.tolist()
+    [1, 2]
+    """
+    codes = np.asarray(codes)
+    item, rater = np.nonzero(codes >= 0)
+    return answers_of_triples(item, rater, codes[item, rater], codes.shape, levels)
+
+
+def answers_of_triples(item: Codes, rater: Codes, code: Codes, shape: tuple[int, int], levels: int) -> Answers:
+    """From (answers,) items, raters and class codes; shape: how many items and raters there are.
+
+    A negative code is no answer. Raises ValueError for a code, item or rater out of range, and where a rater answers
+    twice about an item.
+    """
+    item, rater, code = (np.asarray(column).astype(np.int64) for column in (item, rater, code))
+    item, rater, code = (column[code >= 0] for column in (item, rater, code))
+    items, raters = shape
+    for name, column, size in (("item", item, items), ("rater", rater, raters), ("code", code, levels)):
+        if len(column) and not 0 <= column.min() <= column.max() < size:
+            raise ValueError(f"{name} {column.min()} to {column.max()}: between 0 and {size - 1}")
+    order = np.argsort(item * max(raters, 1) + rater, kind="stable")
+    item, rater, code = item[order], rater[order], code[order]
+    if ((np.diff(item) == 0) & (np.diff(rater) == 0)).any():
+        raise ValueError("a rater answers twice about an item")
+    rated, row = np.unique(item, return_inverse=True)
+    sizes = np.bincount(row, minlength=len(rated))
+    which = np.full(items, -1, dtype=np.int64)
+    if len(rated) * int(sizes.max(initial=0)) > _PADDING * len(item):
+        which[rated] = np.arange(len(rated))
+        return Answers(row, rater, code, np.ones(len(rated), dtype=np.int64), which, raters, levels)
+    table = np.zeros((len(rated), int(sizes.max(initial=0))), dtype=np.int64)
+    table[row, np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = rater * levels + code + 1
+    patterns = find_patterns(table)
+    which[rated] = patterns.which
+    pattern, column = np.nonzero(patterns.rows)
+    key = patterns.rows[pattern, column] - 1
+    return Answers(pattern, key // max(levels, 1), key % max(levels, 1), patterns.counts, which, raters, levels)
+
+
+def most_probable(probabilities: Numbers) -> Codes:
+    """(items,) the most probable class; TIE where two are equally so, to within CLOSE; NOBODY where undefined (NaN).
+
+    >>> most_probable(np.array([[0.2, 0.8], [0.5, 0.5], [np.nan, np.nan]])).tolist()
+    [1, -1, -2]
+    """
+    if not len(probabilities) or not probabilities.shape[1]:
+        return np.full(len(probabilities), NOBODY)
+    rated = ~np.isnan(probabilities[:, 0])
+    known = np.where(rated[:, None], probabilities, 0.0)
+    tied = (known > known.max(axis=1, keepdims=True) - CLOSE).sum(axis=1) > 1
+    return np.where(rated, np.where(tied, TIE, known.argmax(axis=1)), NOBODY)

@@ -1,0 +1,94 @@
+"""A rater beside those who rated the same items: how often they agree, and how often the others do among themselves.
+
+Per rating, so that any mean over it (a person, a source) is one line. The colleagues of a rating are the people who
+rated the same item, without its own rater. Whoever rates like the others agrees with them as often as they agree with
+one another, on every item, hard or easy: the difference of the two has mean 0. This is so for shares of agreeing pairs.
+It is not so for "equals the majority of the others": on a panel of three the other two have a majority only where they
+agree with each other, so that on these items they could never look worse than the third.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.stats.patterns import Codes, Numbers, ratio
+
+
+@dataclass(frozen=True)
+class Beside:
+    """(ratings,) each; NaN where undefined.
+
+    others: how many colleagues rated the item. agreement: share of them who gave this label (one or more others).
+    among: share of pairs of them who gave one label (two or more). majority: 1 where this label is the one that most of
+    them gave, 0 where another is, NaN without colleagues or where two labels are given equally often (tied).
+    """
+
+    others: Codes
+    agreement: Numbers
+    among: Numbers
+    majority: Numbers
+    tied: Codes
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Ratings of one criterion by class. item, code: (ratings,). person: (ratings,) whether it is a person's, that is,
+    a colleague's to the others; a rater who is none has all people who rated the item as colleagues.
+    """
+
+    item: Codes
+    code: Codes
+    person: Codes
+    counts: Codes  # (items, levels) people's labels
+
+    def beside(self) -> Beside:
+        """Each rating beside its colleagues'."""
+        rest = self._rest()
+        others = rest.sum(axis=1)
+        same = rest[np.arange(len(rest)), self.code]
+        top = rest.max(axis=1, initial=0)
+        tied = (others > 0) & ((rest == top[:, None]).sum(axis=1) > 1)
+        return Beside(
+            others,
+            ratio(same, others),
+            ratio((rest * (rest - 1)).sum(axis=1), others * (others - 1)),
+            np.where(tied | (others == 0), np.nan, (same == top).astype(np.float64)),
+            tied,
+        )
+
+    def shares(self) -> Numbers:
+        """(ratings, levels) the share of the colleagues who gave each label; NaN without colleagues."""
+        rest = self._rest()
+        return ratio(rest, rest.sum(axis=1, keepdims=True))
+
+    def _rest(self) -> Codes:
+        """(ratings, levels) how many colleagues gave each label."""
+        rest = self.counts[self.item]
+        rest[np.arange(len(rest)), self.code] -= self.person.astype(np.int64)
+        return np.asarray(rest)
+
+
+def labels_of(item: Codes, code: Codes, person: Codes, shape: tuple[int, int]) -> Labels:
+    """Labels from ratings; shape: items and levels. Each rater rates an item once at most.
+
+    >>> labels_of(np.array([0, 0, 0]), np.array([1, 1, 0]), np.ones(3, bool), (1, 2)).beside().agreement.tolist()
+    [0.5, 0.5, 0.0]
+    """
+    item, code, person = np.asarray(item), np.asarray(code), np.asarray(person, dtype=bool)
+    items, levels = shape
+    flat = item[person] * levels + code[person]
+    return Labels(item, code, person, np.bincount(flat, minlength=items * levels).reshape(items, levels))
+
+
+def difference_to_others(item: Codes, value: Numbers, person: Codes, items: int) -> Numbers:
+    """(ratings,) each value minus the mean of the colleagues' on the same item; NaN without colleagues or value.
+
+    >>> difference_to_others(np.array([0, 0, 0]), np.array([1.0, 0.5, 0.0]), np.ones(3, bool), 1).tolist()
+    [0.75, 0.0, -0.75]
+    """
+    counted = np.asarray(person, dtype=bool) & ~np.isnan(value)
+    total = np.bincount(item[counted], weights=value[counted], minlength=items)
+    number = np.bincount(item[counted], minlength=items)
+    return np.asarray(value - ratio(total[item] - np.where(counted, value, 0.0), number[item] - counted))

@@ -1,0 +1,150 @@
+"""Labels and the competence of raters without known answers: one confusion matrix a rater.
+
+Source: Dawid and Skene (1979). Every item has one true class, drawn from the class prior; given that class, raters
+answer independently of each other, each by the row of their own confusion matrix. Fitted by expectation-maximisation
+from each item's shares of votes.
+
+Smoothing: a pseudo-count in every cell of every confusion matrix and of the class prior, that is the mode under
+Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does, is no step of any objective; with
+pseudo-counts every iteration raises (or keeps) one, `history`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from metal.stats.answers import Answers, most_probable
+from metal.stats.patterns import Codes, Numbers
+
+SMOOTHING = 0.01  # a hundredth of an answer: keeps zeros from being final, moves nothing that was observed
+TOLERANCE = 1e-7  # gain of an iteration, an answer, at which to stop
+MAX_ITERATIONS = 1000
+
+
+@dataclass(frozen=True)
+class DawidSkene:
+    """A fit.
+
+    probabilities: (items, levels), NaN for items nobody rated. prior: (levels,), 0 for classes nobody gave.
+    confusion: (raters, levels, levels) how often a rater says the second where the first is true; NaN for raters
+    without answers and for true classes that nobody gave; uniform over the classes used where a rater saw no item of a
+    class. competence: (raters,) expected accuracy under the class prior; NaN for raters who share no item with another.
+    log_likelihood: of the answers, without the pseudo-counts; history: with them, after each iteration.
+    """
+
+    probabilities: Numbers
+    prior: Numbers
+    confusion: Numbers
+    competence: Numbers
+    iterations: int
+    converged: bool
+    log_likelihood: float
+    history: tuple[float, ...]
+
+    @cached_property
+    def labels(self) -> Codes:
+        """(items,) the most probable class (see most_probable for ties)."""
+        return most_probable(self.probabilities)
+
+
+def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iterations: int = MAX_ITERATIONS) -> DawidSkene:
+    """Fit the model. Nothing rated is a fit of nothing: no labels, no competences.
+
+    >>> from metal.stats.answers import answers_of_matrix
+    >>> dawid_skene(answers_of_matrix(np.array([[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 0]]), 2)).labels.tolist()
+    [0, 1, 1, 0]
+    """
+    if not smoothing > 0:
+        raise ValueError(f"smoothing {smoothing}: a positive pseudo-count")
+    classes = len(answers.used)
+    if not classes:
+        return _nothing(answers)
+    fit = _Fit(answers, smoothing)
+    share = fit.votes()
+    history: list[float] = []
+    converged = False
+    while len(history) < max_iterations and not converged:
+        prior, confusion = fit.parameters(share)
+        share, likelihood, objective = fit.posterior(prior, confusion)
+        converged = bool(history) and objective - history[-1] < TOLERANCE * fit.answered
+        history.append(objective)
+    accuracy = (confusion[:, np.arange(classes), np.arange(classes)] * prior).sum(axis=1)
+    confusion = np.where((answers.given > 0)[:, None, None], confusion, np.nan)
+    whole = np.full((answers.raters, answers.levels, answers.levels), np.nan)
+    whole[:, answers.used] = np.where((answers.given > 0)[:, None, None], answers.over_levels(confusion), np.nan)
+    return DawidSkene(
+        answers.by_item(answers.over_levels(share)),
+        answers.over_levels(prior),
+        whole,
+        np.where(answers.shared > 0, accuracy, np.nan),
+        len(history),
+        converged,
+        likelihood,
+        tuple(history),
+    )
+
+
+class _Fit:
+    """The two steps. Shapes: share (patterns, classes), prior (classes,), confusion (raters, true, said)."""
+
+    def __init__(self, answers: Answers, smoothing: float) -> None:
+        self.answers, self.smoothing = answers, smoothing
+        self.classes = len(answers.used)
+        self.cell = answers.rater * self.classes + answers.place
+        self.times = answers.times.astype(np.float64)
+        self.answered = float(answers.given.sum())
+
+    def votes(self) -> Numbers:
+        """Where to start: the share of an item's raters that gave each class."""
+        index = self.answers.pattern * self.classes + self.answers.place
+        counts = np.bincount(index, minlength=len(self.times) * self.classes).reshape(-1, self.classes)
+        return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+    def parameters(self, share: Numbers) -> tuple[Numbers, Numbers]:
+        """The class prior and the confusion matrices, most probable given how likely each item is in each class."""
+        weight = share * self.times[:, None]
+        prior = weight.sum(axis=0) + self.smoothing
+        cells = self.answers.raters * self.classes
+        counts = np.stack(
+            [
+                np.bincount(self.cell, weights=np.ascontiguousarray(of_class)[self.answers.pattern], minlength=cells)
+                for of_class in weight.T
+            ],
+            axis=1,
+        ).reshape(self.answers.raters, self.classes, self.classes)  # (raters, said, true)
+        confusion = np.swapaxes(counts, 1, 2) + self.smoothing
+        return prior / prior.sum(), confusion / confusion.sum(axis=2, keepdims=True)
+
+    def posterior(self, prior: Numbers, confusion: Numbers) -> tuple[Numbers, float, float]:
+        """How likely each item is in each class; the log-likelihood, alone and with the pseudo-counts."""
+        log_confusion, patterns = np.log(confusion), len(self.times)
+        joint = np.stack(
+            [
+                np.bincount(self.answers.pattern, weights=log_confusion[:, true].ravel()[self.cell], minlength=patterns)
+                for true in range(self.classes)
+            ],
+            axis=1,
+        ) + np.log(prior)
+        top = joint.max(axis=1, keepdims=True)
+        scaled = np.exp(joint - top)
+        total = scaled.sum(axis=1, keepdims=True)
+        likelihood = float(self.times @ (top + np.log(total))[:, 0])
+        pseudo = self.smoothing * float(log_confusion[self.answers.given > 0].sum() + np.log(prior).sum())
+        return scaled / total, likelihood, likelihood + pseudo
+
+
+def _nothing(answers: Answers) -> DawidSkene:
+    levels = answers.levels
+    return DawidSkene(
+        np.full((len(answers.which), levels), np.nan),
+        np.full(levels, np.nan),
+        np.full((answers.raters, levels, levels), np.nan),
+        np.full(answers.raters, np.nan),
+        0,
+        True,
+        0.0,
+        (),
+    )

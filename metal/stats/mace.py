@@ -1,0 +1,236 @@
+"""Labels and the competence of raters without known answers: who knows, and who only answers.
+
+Source: Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), MACE. Every item has one true class, all equally likely. On an
+item a rater either knows it and says so, or does not care and draws from a distribution of their own over the classes.
+Fitted by variational Bayes with the priors of the authors' program (Beta(0.5, 0.5) on knowing, Dirichlet(10) on the
+careless answers), from several starts at once, of which the highest bound is kept.
+
+Given the true class k, an answer a has probability careless(a) + knows * [a = k]. Against "nobody knows" every answer
+therefore moves one class only, its own, by log(1 + knows / careless(a)): a step costs as much as there are answers, not
+answers times classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metal.stats.answers import Answers, most_probable
+from metal.stats.patterns import Codes, Numbers
+
+KNOWING = 0.5  # both parameters of the Beta prior on the probability of knowing
+CARELESS = 10.0  # each parameter of the Dirichlet prior on careless answers
+STARTS = 10
+TOLERANCE = 1e-7  # gain of an iteration, an answer, at which a start stops
+MAX_ITERATIONS = 500
+# Starts that have met go the same way from there on: every few iterations all but the first of them stop.
+LOOK_EVERY = 5
+SAME_WAY = 0.01  # largest difference of a rater's share of known answers
+
+
+@dataclass(frozen=True)
+class Mace:
+    """A fit.
+
+    probabilities: (items, levels), NaN for items nobody rated. competence: (raters,) the mean probability of knowing,
+    1 - P(spam); NaN for raters who share no item with another, and for all where one class only was given (knowing and
+    not caring then look the same). careless: (raters, levels) mean distribution of answers of who does not know; NaN
+    for raters without answers. bound: on the log-likelihood; history: of the start that was kept, after each iteration.
+    """
+
+    probabilities: Numbers
+    competence: Numbers
+    careless: Numbers
+    iterations: int
+    converged: bool
+    bound: float
+    history: tuple[float, ...]
+
+    @cached_property
+    def labels(self) -> Codes:
+        """(items,) the most probable class (see most_probable for ties)."""
+        return most_probable(self.probabilities)
+
+
+def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iterations: int = MAX_ITERATIONS) -> Mace:
+    """Fit the model. Nothing rated is a fit of nothing: no labels, no competences.
+
+    The starts are the same for the same answers, in whatever order raters, items and classes stand.
+    >>> from metal.stats.answers import answers_of_matrix
+    >>> mace(answers_of_matrix(np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1]]), 2)).labels.tolist()
+    [0, 1, 0, 1]
+    """
+    if starts < 1:
+        raise ValueError(f"{starts} starts: one or more")
+    if not len(answers.used):
+        return _nothing(answers)
+    fit = _Fit(answers, starts)
+    knowing, careless = fit.counts(_starts(answers, starts, seed))
+    histories: list[list[float]] = [[] for _ in range(starts)]
+    running = np.arange(starts)
+    while len(running):
+        knows, bound = fit.step(knowing[running], careless[running], responsibilities=True)
+        for start, value in zip(running, bound.tolist(), strict=True):
+            histories[start].append(value)
+        going = np.array([_gains(histories[start], fit.answered, max_iterations) for start in running])
+        if len(histories[running[0]]) % LOOK_EVERY == 0:
+            going &= _alone(knowing[running] / (answers.given + 1), bound)
+        running = running[going]
+        if len(running):
+            knowing[running], careless[running] = fit.counts(knows[going])
+    best = _best([history[-1] for history in histories])
+    share, _ = fit.step(knowing[[best]], careless[[best]], responsibilities=False)
+    mean_knowing = (KNOWING + knowing[best]) / (2 * KNOWING + answers.given)
+    mean_careless = CARELESS + careless[best]
+    mean_careless = mean_careless / mean_careless.sum(axis=1, keepdims=True)
+    known = (answers.shared > 0) & (len(answers.used) > 1)
+    history = histories[best]
+    return Mace(
+        answers.by_item(answers.over_levels(share[0])),
+        np.where(known, mean_knowing, np.nan),
+        np.where((answers.given > 0)[:, None], answers.over_levels(mean_careless), np.nan),
+        len(history),
+        len(history) < max_iterations,
+        history[-1],
+        tuple(history),
+    )
+
+
+def _gains(history: list[float], answered: float, max_iterations: int) -> bool:
+    """Whether a start is worth another iteration."""
+    if len(history) >= max_iterations:
+        return False
+    return len(history) < 2 or history[-1] - history[-2] >= TOLERANCE * answered
+
+
+def _alone(knowing: Numbers, bound: Numbers) -> Codes:
+    """(starts,) whether a start is still on a way of its own: not where one with a higher bound is already."""
+    alone = np.ones(len(bound), dtype=bool)
+    order = np.argsort(-bound, kind="stable")
+    for place, start in enumerate(order):
+        ahead = order[:place][alone[order[:place]]]
+        alone[start] = not (np.abs(knowing[ahead] - knowing[start]).max(axis=1) < SAME_WAY).any()
+    return alone
+
+
+def _best(bounds: list[float]) -> int:
+    """The start with the highest bound; the first of those that are equal but for rounding."""
+    return next(start for start, bound in enumerate(bounds) if bound >= max(bounds) - 1e-9 * (1 + abs(max(bounds))))
+
+
+def _starts(answers: Answers, starts: int, seed: int) -> Numbers:
+    """(starts, answers) the probability that who gave an answer knew: the share of the item's raters who gave it too,
+    times how far a rater is trusted at the start: 1 in the first start, at random in the others.
+
+    Raters are told apart by how much they rated and agreed, not by their place, so that no order matters.
+    """
+    classes = len(answers.used)
+    votes = np.bincount(answers.pattern * classes + answers.place, minlength=len(answers.times) * classes)
+    same = votes[answers.pattern * classes + answers.place]
+    asked = np.bincount(answers.pattern, minlength=len(answers.times))[answers.pattern]
+    facts = np.zeros((answers.raters, 3), dtype=np.int64)
+    for column, fact in enumerate((np.ones_like(same), same, asked)):
+        total = np.bincount(answers.rater, weights=fact * answers.times[answers.pattern], minlength=answers.raters)
+        facts[:, column] = np.rint(total)
+    _, kind = np.unique(facts, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    trust = np.random.default_rng(seed).random((starts, int(kind.max()) + 1))
+    trust[0] = 1.0
+    return np.asarray(trust[:, kind][:, answers.rater] * (same / asked))
+
+
+class _Fit:
+    """The two steps, for all running starts at once.
+
+    knowing: (starts, raters) and careless: (starts, raters, classes) are expected counts of answers; with the priors
+    they are the parameters of the posteriors of knowing and of careless answers.
+    """
+
+    def __init__(self, answers: Answers, starts: int) -> None:
+        self.answers = answers
+        self.classes, self.patterns = len(answers.used), len(answers.times)
+        self.times = answers.times.astype(np.float64)
+        self.cell = answers.rater * self.classes + answers.place
+        self.vote = answers.pattern * self.classes + answers.place
+        self.answered = float(answers.given.sum())
+        self.given = np.bincount(
+            self.cell, weights=self.times[answers.pattern], minlength=answers.raters * self.classes
+        )
+        self._flat = {
+            name: (np.arange(starts)[:, None] * size + index).ravel()
+            for name, index, size in (
+                ("cell", self.cell, answers.raters * self.classes),
+                ("vote", self.vote, self.patterns * self.classes),
+                ("pattern", answers.pattern, self.patterns),
+            )
+        }
+
+    def _sums(self, name: str, weights: Numbers, size: int) -> Numbers:
+        """(starts, size) the weights, (starts, answers), added up by cell, vote or pattern."""
+        index = self._flat[name][: weights.size]
+        sums = np.bincount(index, weights=weights.ravel(), minlength=len(weights) * size)
+        return np.asarray(sums, dtype=np.float64).reshape(len(weights), size)
+
+    def counts(self, knows: Numbers) -> tuple[Numbers, Numbers]:
+        """Expected counts from (starts, answers) the probability that each answer was known."""
+        known = self._sums("cell", knows * self.times[self.answers.pattern], len(self.given))
+        shape = (len(knows), self.answers.raters, self.classes)
+        return known.reshape(shape).sum(axis=2), np.maximum(self.given - known, 0.0).reshape(shape)
+
+    def step(self, knowing: Numbers, careless: Numbers, *, responsibilities: bool) -> tuple[Numbers, Numbers]:
+        """(starts, answers) the probability that each answer was known, or (starts, patterns, classes) that of each
+        class; and (starts,) the bound under these counts.
+        """
+        from scipy.special import digamma
+
+        spam = careless.sum(axis=2)
+        whole = digamma(2 * KNOWING + knowing + spam)
+        strategy = digamma(CARELESS + careless) - digamma(CARELESS * self.classes + spam)[:, :, None]
+        log_careless = ((digamma(KNOWING + spam) - whole)[:, :, None] + strategy).reshape(len(knowing), -1)
+        log_knows = np.repeat(digamma(KNOWING + knowing) - whole, self.classes, axis=1)
+        gain = np.logaddexp(0.0, log_knows - log_careless)
+        votes = self._sums("vote", gain[:, self.cell], self.patterns * self.classes)
+        votes = votes.reshape(len(knowing), self.patterns, self.classes)
+        top = votes.max(axis=2, keepdims=True)
+        scaled = np.exp(votes - top)
+        total = scaled.sum(axis=2, keepdims=True)
+        # What nobody knowing would give is the same for every class: it is needed for the bound only, cell by cell.
+        likelihood = log_careless @ self.given + (top + np.log(total))[:, :, 0] @ self.times
+        bound = likelihood - self.times.sum() * np.log(self.classes) - _divergence(knowing, careless)
+        share = scaled / total
+        if not responsibilities:
+            return share, bound
+        knew = np.exp(log_knows - log_careless - gain)
+        return knew[:, self.cell] * share.reshape(len(knowing), -1)[:, self.vote], bound
+
+
+def _divergence(knowing: Numbers, careless: Numbers) -> Numbers:
+    """(starts,) of the posteriors from the priors, over all raters."""
+    both = np.stack([knowing, careless.sum(axis=2)], axis=2)
+    return np.asarray((_dirichlet(both, KNOWING) + _dirichlet(careless, CARELESS)).sum(axis=1))
+
+
+def _dirichlet(counts: Any, prior: float) -> Any:
+    """Kullback-Leibler divergence of Dirichlet(prior + counts) from the symmetric Dirichlet(prior), last axis."""
+    from scipy.special import digamma, gammaln
+
+    size = counts.shape[-1]
+    posterior, total = prior + counts, prior * size + counts.sum(axis=-1)
+    constant = gammaln(total) - gammaln(posterior).sum(axis=-1) - gammaln(prior * size) + size * gammaln(prior)
+    return constant + (counts * (digamma(posterior) - digamma(total)[..., None])).sum(axis=-1)
+
+
+def _nothing(answers: Answers) -> Mace:
+    items, levels = len(answers.which), answers.levels
+    return Mace(
+        np.full((items, levels), np.nan),
+        np.full(answers.raters, np.nan),
+        np.full((answers.raters, levels), np.nan),
+        0,
+        True,
+        0.0,
+        (),
+    )
