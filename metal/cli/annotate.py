@@ -253,67 +253,18 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, d
       metal annotate import datasets/mine returned/*.json
     """
     from metal.build import forms
-    from metal.build.answers import ambiguous, take_in
-    from metal.cli import show
-    from metal.cli.annotation_folder import AMBIGUOUS, ANSWERS, FOLDER, answers_file, read_given, read_tasks
-    from metal.cli.annotation_text import show_agreement, show_ambiguous, show_returned
-    from metal.csv_cells import csv_text
-    from metal.dataset import assemble, load_dataset, update_dataset
-    from metal.errors import DataError, UsageError
+    from metal.cli.annotation_import import import_answers
+    from metal.dataset import load_dataset
     from metal.folders import one_writer
-    from metal.records import Rater
 
     click.get_current_context().with_resource(one_writer(dataset))
-    inside = Path.cwd().is_relative_to(dataset.resolve())
     loaded = load_dataset(dataset)
-    tasks = read_tasks(dataset)
-    if not tasks:
-        raise UsageError(f"{dataset}: no tasks were handed out from it; begin with `metal annotate export`")
     answers, notes = [], []
     for file in files:
         found, said = forms.read(file.name, file.read_bytes(), loaded.criteria)
         answers += found
         notes += said
-    languages = {name: output.language for name, output in loaded.outputs.items()}
-    tasks = {task: output for task, output in tasks.items() if output in loaded.outputs}
-    returned = take_in(
-        answers,
-        tasks,
-        read_given(dataset),
-        loaded.criteria,
-        loaded.ratings,
-        languages=languages,
-        replace=replace,
-    )
-    raters = dict(loaded.raters)
-    for name, spoken in returned.raters.items():
-        known = raters.setdefault(name, Rater(name, "human", group, {"language": ", ".join(sorted(spoken))}))
-        if known.kind != "human":
-            raise DataError(
-                dataset / "raters.jsonl", f"rater {name!r} is of kind {known.kind}", "People need other names"
-            )
-    whole = assemble(
-        loaded.card,
-        loaded.criteria.values(),
-        loaded.sources.values(),
-        loaded.outputs.values(),
-        raters.values(),
-        returned.facts,
-        extra=loaded.extra,
-    )
-    unclear = ambiguous(whole.ratings[whole.ratings["kind"] == "human"], whole.criteria)
-    if not dry_run:
-        extra_files = {f"{FOLDER}/{ANSWERS}": answers_file(dataset, answers)}
-        extra_files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()}
-        update_dataset(whole, dataset, extra_files)
-    show_returned(returned)
-    for note in notes:
-        show.say(f"note: {note}")
-    show_agreement(whole)
-    show_ambiguous(unclear, whole, None if dry_run else dataset / FOLDER / AMBIGUOUS)
-    show.say("Nothing was written." if dry_run else f"Next: metal audit {dataset}", wrap=False)
-    if inside and not dry_run:
-        show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")
+    import_answers(dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run)
 
 
 annotate.add_command(push)

@@ -1,0 +1,85 @@
+"""Answers become ratings of a dataset: the one way in, for files that came back and for what a platform gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metal.errors import DataError
+from metal.records import Rater
+
+if TYPE_CHECKING:
+    from metal.build.answers import Returned
+    from metal.build.tasks import Answer
+    from metal.dataset import Dataset
+
+
+def import_answers(
+    dataset: Path,
+    loaded: Dataset,
+    answers: Sequence[Answer],
+    notes: Iterable[str] = (),
+    *,
+    replace: bool = False,
+    group: str = "native",
+    dry_run: bool = False,
+) -> Returned:
+    """Check the answers, write the dataset with their ratings, and show what came in.
+
+    dataset: its folder; the caller has held `folders.one_writer` of it since before it read `loaded` from there.
+    notes: what to say about the answers, e.g. how many were left out. group: of raters who are new.
+    Nothing is written when anything is wrong, or with dry_run. Raises UsageError where no tasks were handed out,
+    else as `metal.build.answers.take_in`.
+    """
+    from metal.build.answers import ambiguous, take_in
+    from metal.cli import show
+    from metal.cli.annotation_folder import AMBIGUOUS, ANSWERS, FOLDER, answers_file, read_given, read_tasks
+    from metal.cli.annotation_text import show_agreement, show_ambiguous, show_returned
+    from metal.csv_cells import csv_text
+    from metal.dataset import assemble, update_dataset
+    from metal.errors import UsageError
+
+    inside = Path.cwd().is_relative_to(dataset.resolve())
+    tasks = read_tasks(dataset)
+    if not tasks:
+        raise UsageError(f"{dataset}: no tasks were handed out from it; begin with `metal annotate export`")
+    languages = {name: output.language for name, output in loaded.outputs.items()}
+    tasks = {task: output for task, output in tasks.items() if output in loaded.outputs}
+    given = read_given(dataset)
+    returned = take_in(answers, tasks, given, loaded.criteria, loaded.ratings, languages=languages, replace=replace)
+    whole = assemble(
+        loaded.card,
+        loaded.criteria.values(),
+        loaded.sources.values(),
+        loaded.outputs.values(),
+        _raters(dataset, loaded, returned, group),
+        returned.facts,
+        extra=loaded.extra,
+    )
+    unclear = ambiguous(whole.ratings[whole.ratings["kind"] == "human"], whole.criteria)
+    if not dry_run:
+        extra_files = {f"{FOLDER}/{ANSWERS}": answers_file(dataset, answers)}
+        extra_files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()}
+        update_dataset(whole, dataset, extra_files)
+    show_returned(returned)
+    for note in notes:
+        show.say(f"note: {note}")
+    show_agreement(whole)
+    show_ambiguous(unclear, whole, None if dry_run else dataset / FOLDER / AMBIGUOUS)
+    show.say("Nothing was written." if dry_run else f"Next: metal audit {dataset}", wrap=False)
+    if inside and not dry_run:
+        show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")
+    return returned
+
+
+def _raters(dataset: Path, loaded: Dataset, returned: Returned, group: str) -> Iterable[Rater]:
+    """The dataset's raters and those who answered. Raises DataError for a name that is no person's."""
+    raters = dict(loaded.raters)
+    for name, spoken in returned.raters.items():
+        known = raters.setdefault(name, Rater(name, "human", group, {"language": ", ".join(sorted(spoken))}))
+        if known.kind != "human":
+            raise DataError(
+                dataset / "raters.jsonl", f"rater {name!r} is of kind {known.kind}", "People need other names"
+            )
+    return raters.values()
