@@ -26,6 +26,17 @@ def annotate() -> None:
     """Hand the chosen outputs of a dataset to people, and take their ratings back."""
 
 
+template_option = click.option(
+    "--template",
+    metavar="NAME",
+    help="How tasks look and what is asked: metal, question-answering, commonsense, translation, summarization, or "
+    "your own. [default: as metal, with the dataset's criteria]",
+)
+add_criteria_option = click.option(
+    "--add-criteria", is_flag=True, help="Add the template's criteria to the dataset where it lacks them."
+)
+
+
 def _export_options(command: options.F) -> options.F:
     for option in reversed(
         (
@@ -59,6 +70,8 @@ def _export_options(command: options.F) -> options.F:
                 metavar="FILE",
                 help="Only the outputs in this CSV (a column `output`), by people who are new.",
             ),
+            template_option,
+            add_criteria_option,
             options.prompts,
             options.seed,
             options.force,
@@ -85,8 +98,15 @@ def export(form: str, **wanted: Any) -> None:
     given what is kept in DATASET/annotation/. With more --people than --raters the outputs are dealt out
     evenly, so that any two people share about as many as any other two.
 
+    --template says what a task looks like and which criteria it asks (DIR/annotate/NAME.toml with --prompts
+    DIR for your own; prompts/annotate/ has five to start from). summarization shows the output and the
+    reference side by side in blind random order; on the way back scores are turned, so that a higher one
+    always means that the output is better than the reference.
+
     \b
     Examples:
+      metal annotate export datasets/mine --to html --template summarization \\
+        --add-criteria
       metal annotate export datasets/mine --to html
       metal annotate export datasets/mine --to xlsx -l hi --people 5 --common 10
       metal annotate export datasets/mine --to html \\
@@ -120,6 +140,8 @@ def _hand_out(
     languages: tuple[str, ...],
     criteria: tuple[str, ...],
     only: Path | None,
+    template: str | None,
+    add_criteria: bool,
     prompts: tuple[Path, ...],
     seed: int,
     force: bool,
@@ -130,30 +152,43 @@ def _hand_out(
     from metal.build.tasks import deal, make_tasks
     from metal.cli import show
     from metal.cli.annotation_folder import FOLDER, note_given, read_given, task_key
-    from metal.cli.judge_folder import prompt_folders
+    from metal.cli.annotation_template import put_to_people, warn_of_returning, with_references
     from metal.cli.manifest import manifest
     from metal.dataset import load_dataset
-    from metal.errors import UnknownName
     from metal.folders import check_new, new_folder, one_writer
-    from metal.judges.rubric import rubrics_for
 
     click.get_current_context().with_resource(one_writer(dataset))
-    loaded = load_dataset(dataset)
-    for name in criteria:
-        if name not in loaded.criteria:
-            raise UnknownName("criterion", name, loaded.criteria)
-    asked = [one for name, one in loaded.criteria.items() if not criteria or name in criteria]
-    rubrics = rubrics_for(asked, prompt_folders(map(str, prompts), dataset))
-    outputs = _to_rate(loaded, dataset, languages, only)
+    put = put_to_people(load_dataset(dataset), dataset, template, criteria, prompts, add=add_criteria)
+    loaded = put.dataset
+    outputs = with_references(loaded, dataset, _to_rate(loaded, dataset, languages, only), put.template)
     out = out or Path("runs") / f"{dataset.resolve().name}-{form}"
     check_new(out, force=force, marks=("run.toml",))
     first = 1 + _highest(loaded, read_given(dataset), new_people=only is not None)
     key = task_key(dataset)
-    tasks = make_tasks(key, outputs, loaded.sources)
-    sheets = deal(tasks, loaded.card.name, rubrics, raters=raters, people=people, common=common, first=first, seed=seed)
-    settings = {"form": form, "raters": raters, "people": people or raters, "common": common, "seed": seed}
+    tasks = make_tasks(key, outputs, loaded.sources, put.template)
+    sheets = deal(
+        tasks,
+        loaded.card.name,
+        put.rubrics,
+        raters=raters,
+        people=people,
+        common=common,
+        first=first,
+        seed=seed,
+        template=put.template,
+    )
+    warn_of_returning(loaded, sheets)
+    settings = {
+        "form": form,
+        "template": put.template.name,
+        "raters": raters,
+        "people": people or raters,
+        "common": common,
+        "seed": seed,
+    }
     settings |= {"people_given": {sheet.rater: len(sheet.tasks) for sheet in sheets}}
     about = manifest("annotate", loaded, [dataset], settings)
+    put.keep_added(dataset)
     with new_folder(out, force=force, marks=("run.toml",)) as partial:
         for name, content in forms.write(form, sheets):
             (partial / name).write_bytes(content)
@@ -166,7 +201,7 @@ def _hand_out(
         count = len({task.task for sheet in mine for task in sheet.tasks})
         names = f"{mine[0].rater} to {mine[-1].rater}" if len(mine) > 1 else mine[0].rater
         rows.append([language, f"{count:,}", names, " or ".join(map(str, loads))])
-    asked_of = ", ".join(one.short for one in asked)
+    asked_of = ", ".join(rubric.criterion.short for rubric in put.rubrics.values())
     show.table(f"Tasks for people: {asked_of}", ["", "outputs", "people", "each rates"], rows)
     guide = "README.txt there says how to go on" if (out / "README.txt").is_file() else "give each person their file"
     show.say(f"In {out}: {guide}", wrap=False)

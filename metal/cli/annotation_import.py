@@ -33,8 +33,9 @@ def import_answers(
     else as `metal.build.answers.take_in`.
     """
     from metal.build.answers import ambiguous, take_in
+    from metal.build.pairs import turned
     from metal.cli import show
-    from metal.cli.annotation_folder import AMBIGUOUS, ANSWERS, FOLDER, answers_file, read_given, read_tasks
+    from metal.cli.annotation_folder import AMBIGUOUS, ANSWERS, FOLDER, answers_file, read_given, read_pairs, read_tasks
     from metal.cli.annotation_text import show_agreement, show_ambiguous, show_returned
     from metal.csv_cells import csv_text
     from metal.dataset import assemble, update_dataset
@@ -47,7 +48,8 @@ def import_answers(
     languages = {name: output.language for name, output in loaded.outputs.items()}
     tasks = {task: output for task, output in tasks.items() if output in loaded.outputs}
     given = read_given(dataset)
-    returned = take_in(answers, tasks, given, loaded.criteria, loaded.ratings, languages=languages, replace=replace)
+    said = turned(answers, read_pairs(dataset, loaded.criteria))
+    returned = take_in(said, tasks, given, loaded.criteria, loaded.ratings, languages=languages, replace=replace)
     whole = assemble(
         loaded.card,
         loaded.criteria.values(),
