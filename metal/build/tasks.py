@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from metal.build.template import METAL, Template
 from metal.errors import UsageError
 from metal.judges.rubric import Rubric
 from metal.records import Output, Source
@@ -17,7 +18,8 @@ from metal.records import Output, Source
 class Task:
     """One output to be rated, as people see it: nothing in it tells its generator or quality.
 
-    task: an id that says nothing. output stays with us and is written into no form.
+    task: an id that says nothing. references: of the source, where people see them. output and output_first stay with
+    us and are written into no form: of a pair (the first reference and the output) output_first says which came first.
     """
 
     task: str
@@ -26,17 +28,29 @@ class Task:
     title: str
     source: str
     text: str
+    references: tuple[str, ...] = ()
+    output_first: bool = False
+
+    def texts(self, template: Template) -> dict[str, str]:
+        """The texts beside the source by the names that the template has for them: of a pair, first and second."""
+        if template.paired:
+            pair = (self.text, self.references[0]) if self.output_first else (self.references[0], self.text)
+            return dict(zip(template.texts, pair, strict=True))
+        known = "\n".join(f"• {text}" for text in self.references) if len(self.references) > 1 else ""
+        found = {"output": self.text, "reference": known or "".join(self.references)}
+        return {name: found[name] for name in template.texts}
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What one person is given: tasks in their order, and the criteria to rate them on."""
+    """What one person is given: tasks in their order, the criteria to rate them on, and how both are put to people."""
 
     dataset: str
     rater: str
     language: str
     tasks: tuple[Task, ...]
     rubrics: Mapping[str, Rubric]
+    template: Template = METAL
 
 
 @dataclass(frozen=True)
@@ -63,14 +77,29 @@ def task_id(key: str, output: str) -> str:
     return "t" + blake2b(output.encode(), key=key.encode()[:64], digest_size=6).hexdigest()
 
 
-def make_tasks(key: str, outputs: Iterable[Output], sources: Mapping[str, Source]) -> list[Task]:
-    """A task for each output. key: see task_id."""
+def make_tasks(
+    key: str, outputs: Iterable[Output], sources: Mapping[str, Source], template: Template = METAL
+) -> list[Task]:
+    """A task for each output. key: see task_id.
+
+    A pair is a task of its own, so that its answers are never taken for those about the output alone; which of its
+    texts comes first is decided by the key and that id, the same in every round. Outputs of sources without references
+    cannot be shown with one: leave them out before.
+    """
     found = []
     for output in outputs:
         source = sources[output.source]
-        name = task_id(key, output.output)
-        found.append(Task(name, output.output, output.language, source.title, source.text, output.text))
+        name = task_id(key, f"{output.output}\0{template.name}" if template.paired else output.output)
+        references = () if template.reference == "hidden" else tuple(filter(str.strip, source.references))
+        first = template.paired and _coin(key, name)
+        found.append(
+            Task(name, output.output, output.language, source.title, source.text, output.text, references, first)
+        )
     return found
+
+
+def _coin(key: str, task: str) -> bool:
+    return bool(blake2b(task.encode(), key=key.encode()[:64], person=b"first", digest_size=1).digest()[0] & 1)
 
 
 def deal(
@@ -84,6 +113,7 @@ def deal(
     first: int = 1,
     seed: int = 0,
     hidden: Sequence[Sequence[Task]] = (),
+    template: Template = METAL,
 ) -> list[Sheet]:
     """Sheets for the people of each language, named `hi-1`, `hi-2`, ... from `first` on.
 
@@ -109,7 +139,8 @@ def deal(
         for number, pile in enumerate(filter(None, piles), first):
             rater = f"{language}-{number}"
             order = _rng(seed, rater).permutation(len(pile))
-            sheets.append(Sheet(dataset, rater, language, tuple(mine[pile[place]] for place in order), rubrics))
+            dealt = tuple(mine[pile[place]] for place in order)
+            sheets.append(Sheet(dataset, rater, language, dealt, rubrics, template))
     return sheets
 
 

@@ -27,6 +27,7 @@ from metal.cli.import_ import import_
 from metal.cli.judge import judge
 from metal.cli.judges import judges
 from metal.cli.metric import metric
+from metal.cli.monitor import monitor
 from metal.cli.prompt import prompt
 from metal.cli.report import report
 from metal.cli.sample import sample
@@ -65,6 +66,7 @@ for verb in (
     metric,
     audit,
     billboard,
+    monitor,
     submit,
     report,
     compare,

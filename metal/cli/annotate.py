@@ -29,6 +29,17 @@ def annotate() -> None:
     """Hand the chosen outputs of a dataset to people, and take their ratings back."""
 
 
+template_option = click.option(
+    "--template",
+    metavar="NAME",
+    help="How tasks look and what is asked: metal, question-answering, commonsense, translation, summarization, or "
+    "your own. [default: as metal, with the dataset's criteria]",
+)
+add_criteria_option = click.option(
+    "--add-criteria", is_flag=True, help="Add the template's criteria to the dataset where it lacks them."
+)
+
+
 def _export_options(command: options.F) -> options.F:
     for option in reversed(
         (
@@ -63,6 +74,8 @@ def _export_options(command: options.F) -> options.F:
                 help="Only the outputs in this CSV (a column `output`), by people who are new.",
             ),
             options.test_questions,
+            template_option,
+            add_criteria_option,
             options.prompts,
             options.seed,
             options.force,
@@ -93,8 +106,15 @@ def export(form: str, **wanted: Any) -> None:
     another source (negative); nobody can tell them from the rest. Answers to them stay out of the ratings:
     `metal monitor` looks at them to find people who do not read.
 
+    --template says what a task looks like and which criteria it asks (DIR/annotate/NAME.toml with --prompts
+    DIR for your own; prompts/annotate/ has five to start from). summarization shows the output and the
+    reference side by side in blind random order; on the way back scores are turned, so that a higher one
+    always means that the output is better than the reference.
+
     \b
     Examples:
+      metal annotate export datasets/mine --to html --template summarization \\
+        --add-criteria
       metal annotate export datasets/mine --to html
       metal annotate export datasets/mine --to html --test-questions
       metal annotate export datasets/mine --to xlsx -l hi --people 5 --common 10
@@ -130,6 +150,8 @@ def _hand_out(
     criteria: tuple[str, ...],
     only: Path | None,
     test_questions: str,
+    template: str | None,
+    add_criteria: bool,
     prompts: tuple[Path, ...],
     seed: int,
     force: bool,
@@ -140,23 +162,17 @@ def _hand_out(
     from metal.build.tasks import deal, make_tasks
     from metal.cli import annotation_text, show
     from metal.cli.annotation_folder import FOLDER, note_given, read_given, task_key
-    from metal.cli.judge_folder import prompt_folders
+    from metal.cli.annotation_template import put_to_people, warn_of_returning, with_references
     from metal.cli.manifest import manifest
     from metal.cli.test_folder import draw_questions, read_questions, write_questions
     from metal.dataset import load_dataset
-    from metal.errors import UnknownName
     from metal.folders import check_new, new_folder, one_writer
     from metal.genie.test_questions import SIDES, side_of
-    from metal.judges.rubric import rubrics_for
 
     click.get_current_context().with_resource(one_writer(dataset))
-    loaded = load_dataset(dataset)
-    for name in criteria:
-        if name not in loaded.criteria:
-            raise UnknownName("criterion", name, loaded.criteria)
-    asked = [one for name, one in loaded.criteria.items() if not criteria or name in criteria]
-    rubrics = rubrics_for(asked, prompt_folders(map(str, prompts), dataset))
-    outputs = _to_rate(loaded, dataset, languages, only)
+    put = put_to_people(load_dataset(dataset), dataset, template, criteria, prompts, add=add_criteria)
+    loaded = put.dataset
+    outputs = with_references(loaded, dataset, _to_rate(loaded, dataset, languages, only), put.template)
     out = out or Path("runs") / f"{dataset.resolve().name}-{form}"
     check_new(out, force=force, marks=("run.toml",))
     first = 1 + _highest(loaded, read_given(dataset), new_people=only is not None)
@@ -165,22 +181,32 @@ def _hand_out(
     if test_questions:
         questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), show.say)
     sides = [[one for one in questions if side_of(one.output) == side] for side in SIDES]
-    tasks, *hidden = (make_tasks(key, group, loaded.sources) for group in (outputs, *sides))
+    tasks, *hidden = (make_tasks(key, group, loaded.sources, put.template) for group in (outputs, *sides))
     sheets = deal(
         tasks,
         loaded.card.name,
-        rubrics,
+        put.rubrics,
         raters=raters,
         people=people,
         common=common,
         first=first,
         seed=seed,
         hidden=hidden,
+        template=put.template,
     )
-    settings = {"form": form, "raters": raters, "people": people or raters, "common": common, "seed": seed}
+    warn_of_returning(loaded, sheets)
+    settings = {
+        "form": form,
+        "template": put.template.name,
+        "raters": raters,
+        "people": people or raters,
+        "common": common,
+        "seed": seed,
+    }
     settings |= {"test_questions": test_questions} if questions else {}
     settings |= {"people_given": {sheet.rater: len(sheet.tasks) for sheet in sheets}}
     about = manifest("annotate", loaded, [dataset], settings)
+    put.keep_added(dataset)
     with new_folder(out, force=force, marks=("run.toml",)) as partial:
         for name, content in forms.write(form, sheets):
             (partial / name).write_bytes(content)
@@ -195,7 +221,7 @@ def _hand_out(
         count = len({task.task for sheet in mine for task in sheet.tasks})
         names = f"{mine[0].rater} to {mine[-1].rater}" if len(mine) > 1 else mine[0].rater
         rows.append([language, f"{count:,}", names, " or ".join(map(str, loads))])
-    asked_of = ", ".join(one.short for one in asked)
+    asked_of = ", ".join(rubric.criterion.short for rubric in put.rubrics.values())
     note = f"{annotation_text.counted(len(questions), 'test question')} among them" if questions else ""
     show.table(f"Tasks for people: {asked_of}", ["", "tasks", "people", "each rates"], rows, note=note)
     guide = "README.txt there says how to go on" if (out / "README.txt").is_file() else "give each person their file"

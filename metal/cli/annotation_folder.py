@@ -1,7 +1,9 @@
 """annotation/ in a dataset folder: who was given which tasks, and all that came back.
 
 key              a secret that ids of tasks are made with; never given to people
-tasks.jsonl      task, output: what an id in a form stands for; never given to people
+tasks.jsonl      task, output: what an id in a form stands for; of a pair also template and output_first; never given
+                 to people
+templates.jsonl  template, compared: of templates that show pairs, the criteria that compare, with the words of levels
 given.jsonl      rater, language, form, seed, criteria, tasks: a line a sheet that was handed out
 answers.jsonl    every answer that was imported, as it was given, with its round, its file and the seconds it took
 rounds.jsonl     a line an import that brought something new: when, and how everybody stood after it
@@ -17,15 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from metal.build.answers import Given
-from metal.build.tasks import Answer, Sheet
+from metal.build.pairs import Pair
+from metal.build.tasks import Answer, Sheet, Task
+from metal.build.template import DEFAULT, relabelled
 from metal.errors import DataError
 from metal.folders import new_file
 from metal.json_files import read_jsonl, whole_text, write_jsonl
+from metal.records import Criterion
 
 FOLDER = "annotation"
 KEY = "key"
 TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
 ROUNDS = "rounds.jsonl"
+TEMPLATES = "templates.jsonl"
 MTURK = "mturk"  # its workers name themselves; nobody is waited for under the names that sheets have
 
 
@@ -70,9 +76,13 @@ def note_given(dataset: Path, sheets: Sequence[Sheet], form: str, seed: int, key
     folder.mkdir(exist_ok=True)
     with new_file(folder / KEY) as partial:
         partial.write_text(key, encoding="ascii")
-    tasks = read_tasks(dataset) | {task.task: task.output for sheet in sheets for task in sheet.tasks}
+    tasks = {str(entry["task"]): entry for entry in _lines(folder / TASKS, ("task",))}
+    for sheet in sheets:
+        for task in sheet.tasks:
+            tasks[task.task] = tasks.get(task.task, {}) | _task_record(sheet, task)
     with new_file(folder / TASKS) as partial:
-        write_jsonl(partial, ({"task": task, "output": output} for task, output in tasks.items()))
+        write_jsonl(partial, tasks.values())
+    _note_templates(folder, {sheet.template.name: sheet for sheet in sheets if sheet.template.paired})
     before = list(_lines(folder / GIVEN, ("rater",)))
     fresh = [
         {
@@ -80,6 +90,7 @@ def note_given(dataset: Path, sheets: Sequence[Sheet], form: str, seed: int, key
             "language": sheet.language,
             "form": form,
             "seed": seed,
+            **({} if sheet.template.name == DEFAULT else {"template": sheet.template.name}),
             "criteria": list(sheet.rubrics),
             "tasks": [task.task for task in sheet.tasks],
         }
@@ -87,6 +98,64 @@ def note_given(dataset: Path, sheets: Sequence[Sheet], form: str, seed: int, key
     ]
     with new_file(folder / GIVEN) as partial:
         write_jsonl(partial, [*before, *(entry for entry in fresh if entry not in before)])
+
+
+def _task_record(sheet: Sheet, task: Task) -> dict[str, Any]:
+    record: dict[str, Any] = {"task": task.task, "output": task.output}
+    if sheet.template.paired:
+        record |= {"template": sheet.template.name, "output_first": task.output_first}
+    return record
+
+
+def _note_templates(folder: Path, sheets: Mapping[str, Sheet]) -> None:
+    """Keep which criteria compare, and the words that people saw; sheets: one of each template that shows pairs."""
+    if not sheets:
+        return
+    kept = {str(entry["template"]): entry for entry in _lines(folder / TEMPLATES, ("template",))}
+    for name, sheet in sheets.items():
+        before = kept.get(name, {}).get("compared", {})
+        now = {
+            one: [level.label for level in rubric.criterion.scale.levels]
+            for one, rubric in sheet.rubrics.items()
+            if one in sheet.template.compared
+        }
+        kept[name] = {"template": name, "compared": {**before, **now}}
+    with new_file(folder / TEMPLATES) as partial:
+        write_jsonl(partial, kept.values())
+
+
+def read_compared(dataset: Path) -> dict[str, str]:
+    """Criterion -> the template that shows the pairs it compares, of all that were handed out."""
+    entries = _lines(dataset / FOLDER / TEMPLATES, ("template", "compared"))
+    return {name: str(entry["template"]) for entry in entries for name in entry["compared"]}
+
+
+def read_pairs(dataset: Path, criteria: Mapping[str, Criterion]) -> dict[str, Pair]:
+    """Task -> what is known of the pair it showed, for tasks that showed one. criteria: the dataset's."""
+    path = dataset / FOLDER / TEMPLATES
+    compared = {
+        str(entry["template"]): {
+            name: _as_shown(criteria[name], labels, path)
+            for name, labels in entry["compared"].items()
+            if name in criteria
+        }
+        for entry in _lines(path, ("template", "compared"))
+    }
+    return {
+        str(entry["task"]): Pair(bool(entry["output_first"]), compared.get(str(entry["template"]), {}))
+        for entry in _lines(dataset / FOLDER / TASKS, ("task", "output"))
+        if "output_first" in entry
+    }
+
+
+def _as_shown(criterion: Criterion, labels: Sequence[str], path: Path) -> Criterion:
+    if len(labels) != len(criterion.scale.levels):
+        raise DataError(
+            path,
+            f"criterion {criterion.name} was handed out with {len(labels)} levels, and has another number now",
+            "Restore its levels in dataset.toml",
+        )
+    return relabelled(criterion, labels)
 
 
 def history_files(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,8 +36,17 @@ def import_answers(
     else as `metal.build.answers.take_in`.
     """
     from metal.build.answers import ambiguous, take_in
+    from metal.build.pairs import turned
     from metal.cli import show
-    from metal.cli.annotation_folder import AMBIGUOUS, FOLDER, history_files, read_given, read_tasks
+    from metal.cli.annotation_folder import (
+        AMBIGUOUS,
+        FOLDER,
+        history_files,
+        read_compared,
+        read_given,
+        read_pairs,
+        read_tasks,
+    )
     from metal.cli.annotation_text import show_agreement, show_ambiguous, show_returned, show_tests
     from metal.cli.test_folder import answers_files, read_answers, read_questions
     from metal.csv_cells import csv_text
@@ -53,8 +62,9 @@ def import_answers(
     languages = {name: output.language for name, output in {**loaded.outputs, **questions}.items()}
     tasks = {task: output for task, output in tasks.items() if output in languages}
     given = read_given(dataset)
+    said = turned(answers, read_pairs(dataset, loaded.criteria))
     before = concat_facts([loaded.ratings, read_answers(dataset)])
-    returned = take_in(answers, tasks, given, loaded.criteria, before, languages=languages, replace=replace)
+    returned = take_in(said, tasks, given, loaded.criteria, before, languages=languages, replace=replace)
     facts, tested = apart(returned.facts)
     whole = assemble(
         loaded.card,
@@ -65,17 +75,18 @@ def import_answers(
         facts,
         extra=loaded.extra,
     )
+    compared = read_compared(dataset)
     unclear = ambiguous(whole.ratings[whole.ratings["kind"] == "human"], whole.criteria)
     if not dry_run:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        extra_files = history_files(dataset, answers, now, _standing(whole, questions, tested))
+        extra_files = history_files(dataset, answers, now, _standing(whole, questions, tested, compared))
         extra_files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()} | answers_files(tested)
         update_dataset(whole, dataset, extra_files)
     show_returned(returned)
     for note in notes:
         show.say(f"note: {note}")
     if len(tested):
-        show_tests(whole, questions, tested)
+        show_tests(whole, questions, tested, compared)
     show_agreement(whole)
     show_ambiguous(unclear, whole, None if dry_run else dataset / FOLDER / AMBIGUOUS)
     show.say("Nothing was written." if dry_run else f"Next: metal audit {dataset}", wrap=False)
@@ -84,14 +95,16 @@ def import_answers(
     return returned
 
 
-def _standing(dataset: Dataset, questions: Mapping[str, Output], tested: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def _standing(
+    dataset: Dataset, questions: Mapping[str, Output], tested: pd.DataFrame, compared: Container[str]
+) -> dict[str, dict[str, Any]]:
     """What is known of each person now: ratings, and for each side of the test questions [right, answered]."""
     from metal.genie.monitoring import trials
 
     table = dataset.ratings
     counts = table[table["kind"] == "human"].groupby("rater", observed=True).size()
     found: dict[str, dict[str, Any]] = {str(name): {"ratings": int(count)} for name, count in counts.items()}
-    answered = trials(tested, questions, dataset.criteria).dropna(subset=["right"])
+    answered = trials(tested, questions, dataset.criteria, compared).dropna(subset=["right"])
     for (rater, side), rows in answered.groupby(["rater", "side"]):
         found.setdefault(str(rater), {"ratings": 0})[str(side)] = [int(rows["right"].sum()), len(rows)]
     return found

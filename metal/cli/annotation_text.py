@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from metal.cli import show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     import pandas as pd
 
@@ -47,18 +47,20 @@ def show_returned(returned: Returned) -> None:
             show.say(f"{counted(count, what)} {then}")
 
 
-def show_tests(dataset: Dataset, questions: Mapping[str, Output], answers: pd.DataFrame) -> None:
+def show_tests(
+    dataset: Dataset, questions: Mapping[str, Output], answers: pd.DataFrame, compared: Container[str]
+) -> None:
     """How everybody did on the test questions so far, and who is noisy by them."""
     from metal.genie.monitoring import monitor
     from metal.genie.test_questions import SIDES
 
-    found = monitor(answers, questions, dataset.criteria, dataset.raters)
+    found = monitor(answers, questions, dataset.criteria, dataset.raters, comparative=compared)
     counts = found.workers.groupby("rater")[[f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")]]
     rows = [
         [str(name), *(f"{row[f'{side}_right']:,} of {row[f'{side}_asked']:,}" for side in SIDES)]
         for name, row in counts.sum().to_dict("index").items()
     ]
-    show.table("Test questions right", ["person", *SIDES], rows)
+    show.table("Answers to test questions right", ["person", *SIDES], rows)
     for name, why in found.noisy.items():
         show.say(f"{name} is noisy: {'; '.join(why)}")
     if found.noisy:

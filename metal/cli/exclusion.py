@@ -19,6 +19,7 @@ def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: s
     """
     if not model:
         return dataset, None
+    from metal.cli.annotation_folder import read_compared
     from metal.cli.test_folder import read_tests
     from metal.errors import UsageError
     from metal.genie.exclusion import without
@@ -32,5 +33,12 @@ def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: s
             f"--exclude-noisy: nobody answered a test question of {folder}; hide some with "
             f"`metal annotate export {folder} --test-questions`"
         )
-    found = monitor(tests.answers, tests.questions, dataset.criteria, dataset.raters, model=model)
+    found = monitor(
+        tests.answers,
+        tests.questions,
+        dataset.criteria,
+        dataset.raters,
+        model=model,
+        comparative=read_compared(folder),
+    )
     return without(dataset, found.noisy, model)

@@ -71,6 +71,7 @@ def watch(
       metal monitor simulate
     """
     from metal.cli import monitor_text, show
+    from metal.cli.annotation_folder import read_compared
     from metal.cli.manifest import manifest
     from metal.cli.monitor_run import signature, tables, warnings, write_monitor
     from metal.cli.run_folder import records
@@ -87,14 +88,19 @@ def watch(
     people = people_named(loaded, reference)
     tests = read_tests(dataset, ratings)
     found = examined(
-        tests.answers, tests.questions, loaded.criteria, loaded.raters, model=model, noisy_beta=noisy_beta, seed=seed
+        tests.answers,
+        tests.questions,
+        loaded.criteria,
+        loaded.raters,
+        model=model,
+        noisy_beta=noisy_beta,
+        seed=seed,
+        comparative=read_compared(dataset),
     )
     with show.progress("comparing people") as advance:
         all_tables = tables(loaded, dataset, found, reference=reference, resamples=resamples, seed=seed, said=advance)
     settings = {"model": model, "noisy_beta": noisy_beta, "reference": reference, "resamples": resamples, "seed": seed}
-    about = manifest(
-        "monitor", loaded, [dataset, *ratings], settings, people, signature(loaded.identity, settings)
-    )
+    about = manifest("monitor", loaded, [dataset, *ratings], settings, people, signature(loaded.identity, settings))
     noted = warnings(loaded, tests, found, people)
     write_monitor(out, all_tables, loaded, about, noted, force=force)
     if as_json:

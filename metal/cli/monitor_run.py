@@ -17,7 +17,6 @@ from metal.cli.run_parts import need_files, read_lines, read_manifest, read_tabl
 from metal.cli.test_folder import Tests
 from metal.dataset import Dataset, read_criterion
 from metal.dataset_lines import rater_record, read_raters
-from metal.errors import UsageError
 from metal.folders import new_folder
 from metal.genie.behaviour import behaviour
 from metal.genie.exclusion import without
@@ -47,7 +46,7 @@ def tables(
     """The run's tables: what test questions say, how people rate beside each other, what exclusion would change."""
     said(0, 3)
     beside = behaviour(dataset, reference=reference, resamples=resamples, seed=seed)
-    beside["stands_out"] = ["; ".join(stands_out(row)) for row in beside.to_dict("records")]
+    beside["stands_out"] = ["; ".join(stands_out(row)) for row in _rows(beside)]
     said(1, 3)
     agreement = [row | {"without_noisy": False} for row in _agreement(dataset)]
     dropped = pd.DataFrame({name: [] for name in ("rater", "language", "criterion", "ratings", "why")})
@@ -68,6 +67,11 @@ def tables(
         "exclusions": dropped,
         "rounds": pd.DataFrame(_rounds(folder), columns=list(ROUNDS)),
     }
+
+
+def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for row in table.to_dict("records"):
+        yield {str(key): value for key, value in row.items()}
 
 
 def _agreement(dataset: Dataset) -> Iterator[dict[str, Any]]:
@@ -110,7 +114,9 @@ def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence
         asked = sum(row[f"{side}_asked"] for side in SIDES)
         right = sum(row[f"{side}_right"] for side in SIDES)
         if asked and not right:
-            lines.append(f"{row['rater']} got none of {asked:,} test answers right: is a scale read the wrong way round?")
+            lines.append(
+                f"{row['rater']} got none of {asked:,} test answers right: is a scale read the wrong way round?"
+            )
         if row["unanswered"]:
             lines.append(f"{row['rater']} left {row['unanswered']:,} test answers open; they count neither way")
     if len(people) == 1:

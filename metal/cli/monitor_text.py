@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-def show_monitor(
-    tables: Mapping[str, pd.DataFrame], found: Monitoring, warnings: Sequence[str], dataset: Path
-) -> None:
+def show_monitor(tables: Mapping[str, pd.DataFrame], found: Monitoring, warnings: Sequence[str], dataset: Path) -> None:
     """Test questions, then people beside each other, then what to do next."""
     if len(found.raters):
         _show_tests(found)
@@ -72,8 +70,13 @@ def _show_beside(table: pd.DataFrame) -> None:
         keep=2,
     )
     out = table[table["stands_out"] != ""]
-    for row in out.to_dict("records"):
-        show.say(f"{row['rater']} stands out ({row['criterion']}, {row['language']}): {row['stands_out']}")
+    for (rater, language), rows in out.groupby(["rater", "language"], sort=False):
+        criteria = list(rows["criterion"])
+        first = rows[rows["criterion"] == ALL_CRITERIA] if ALL_CRITERIA in criteria else rows
+        on = str(first["criterion"].iloc[0])
+        others = [name for name in criteria if name not in (on, ALL_CRITERIA)]
+        also = f"; also on {', '.join(others)} (tables/behaviour.csv)" if others else ""
+        show.say(f"{rater} ({language}) stands out on {on}: {first['stands_out'].iloc[0]}{also}")
     if not len(out) and len(table):
         show.say("Nobody stands out.")
 

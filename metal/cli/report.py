@@ -52,17 +52,21 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
             show.say("No browser could be opened; open the file above in one.")
 
 
+# What each command's run folder is read with, and the module that draws its page: both are loaded when needed.
+PAGES = {
+    "audit": ("metal.cli.run_folder", "read_run", "metal.report.page"),
+    "billboard": ("metal.cli.board_run", "read_board_run", "metal.report.board.page"),
+    "monitor": ("metal.cli.monitor_run", "read_monitor_run", "metal.report.monitor.page"),
+}
+
+
 def _parts(folder: Path) -> tuple[str, list[Chart], list[TableView]]:
-    """Page, charts and tables of an audit's or a board's run folder."""
-    from metal.cli.board_run import is_board, read_board_run
-    from metal.cli.run_folder import read_run
+    """Page, charts and tables of a run folder."""
+    from importlib import import_module
 
-    if is_board(folder):
-        from metal.report.board import page as of_board
+    from metal.cli.run_parts import command_of
 
-        board = read_board_run(folder)
-        return of_board.page(board), of_board.charts(board), of_board.tables(board)
-    from metal.report import page as of_audit
-
-    run = read_run(folder)
-    return of_audit.page(run), of_audit.charts(run), of_audit.tables(run)
+    module, reader, drawing = PAGES.get(command_of(folder), PAGES["audit"])
+    run = getattr(import_module(module), reader)(folder)
+    page = import_module(drawing)
+    return page.page(run), page.charts(run), page.tables(run)

@@ -20,6 +20,12 @@ def again(command: str) -> str:
     return f"Run `metal {command}` again"
 
 
+def command_of(folder: Path) -> str:
+    """The command whose run the folder is; empty for no run."""
+    path = folder / "run.toml"
+    return str(read_toml(path).get("command", "")) if path.is_file() else ""
+
+
 def read_manifest(folder: Path, command: str) -> dict[str, Any]:
     """run.toml of a run of `metal COMMAND` from which a report can be made. Raises UsageError for another folder,
     DataError for a part that is missing.
@@ -31,7 +37,9 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
     about = read_toml(folder / "run.toml")
     if about.get("command") != command:
         whose = f"a run of `metal {about['command']}`" if "command" in about else "run.toml names no command"
-        raise UsageError(f"{folder}: {whose}; a report is made from a run of `metal audit` or `metal billboard`")
+        raise UsageError(
+            f"{folder}: {whose}; a report is made from a run of `metal audit`, `billboard`, `monitor`, `leaderboard` or `design`"
+        )
     for part, shape in SHAPES.items():
         if not isinstance(about.get(part), shape) or not about[part]:
             raise DataError(folder / "run.toml", f"no {part!r}", again(command))

@@ -6,7 +6,7 @@ too, and who is noisy on either is noisy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,9 +52,9 @@ QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "
 
 @dataclass(frozen=True)
 class Monitoring:
-    """workers: a row a rater, language and criterion. raters: a row a rater. mixtures: what was fitted. questions: how each question did.
+    """workers: a row a rater, language and criterion. raters: a row a rater. mixtures: what was fitted.
 
-    noisy: rater -> why, in words, for those who are.
+    questions: how each question did. noisy: rater -> why, in words, for those who are.
     """
 
     model: str
@@ -66,12 +66,16 @@ class Monitoring:
 
 
 def trials(
-    answers: pd.DataFrame, questions: Mapping[str, Output], criteria: Mapping[str, Criterion], comparative: bool = False
+    answers: pd.DataFrame,
+    questions: Mapping[str, Output],
+    criteria: Mapping[str, Criterion],
+    comparative: Container[str] = (),
 ) -> pd.DataFrame:
     """Answers to test questions with what is known of them: language, side, and `right`, 1 or 0.
 
     right is NaN for an answer without a score; answers that can be neither right nor wrong (see `tells`) are left
-    out. Raises UsageError for an answer to a question that nobody asked.
+    out. comparative: criteria that compare an output with the gold. Raises UsageError for an answer to a question
+    that nobody asked.
     """
     table = answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
     table[["output", "criterion", "rater"]] = table[["output", "criterion", "rater"]].astype(str)
@@ -85,7 +89,7 @@ def trials(
         criterion, side = criteria[str(name)], str(side)
         if tells(criterion, side):
             scores = rows["score"].to_numpy(dtype=np.float64)
-            found.append(rows.assign(right=rightness(criterion, side, scores, comparative=comparative)))
+            found.append(rows.assign(right=rightness(criterion, side, scores, comparative=name in comparative)))
     return pd.concat(found) if found else table.iloc[:0].assign(right=np.array([], dtype=np.float64))
 
 
@@ -98,7 +102,7 @@ def monitor(
     model: str = DEFAULT_MODEL,
     noisy_beta: float = NOISY_BETA,
     seed: int = 0,
-    comparative: bool = False,
+    comparative: Container[str] = (),
 ) -> Monitoring:
     """Model the answers to the test questions.
 
@@ -206,9 +210,8 @@ def _why(row: Mapping[str, Any]) -> Iterator[str]:
         p = row[f"{side}_p_noisy"]
         if p > CERTAINTY:
             counts = f"{row[f'{side}_right']} of {row[f'{side}_asked']} right"
-            shown = f"{p:.4f}" if p < 0.99995 else "above 0.9999"
-            task = f"{row['criterion']} ({row['language']})"
-            yield f"{side} questions on {task}: {counts}, noisy with probability {shown}"
+            shown = f"{p:.3f}" if p < 0.9995 else "above 0.999"
+            yield f"{side} questions on {row['criterion']} ({row['language']}): {counts}, P {shown}"
 
 
 def rater_table(workers: pd.DataFrame) -> pd.DataFrame:

@@ -165,7 +165,7 @@ def noisy_on_any(examinations: Sequence[Examination]) -> Flags:
     """
     if len({len(found.right) for found in examinations}) != 1:
         raise UsageError("the examinations are not of the same people; give each the same people in the same order")
-    return np.logical_or.reduce([found.noisy for found in examinations])
+    return np.asarray(np.logical_or.reduce([found.noisy for found in examinations]))
 
 
 def learning_starts(components: int, seed: int = 0) -> Starts:
@@ -183,9 +183,8 @@ def checked_counts(right: Sequence[int] | Counts, asked: Sequence[int] | Counts)
     given, questions = _numbers("right", right), _numbers("asked", asked)
     if len(given) != len(questions):
         remedy = "give one of each for every person, 0 of 0 for someone without a test question"
-        raise DataError(
-            "test questions", f"{len(given)} counts of right answers, {len(questions)} of questions", remedy
-        )
+        lengths = f"{len(given)} counts of right answers, but {len(questions)} of questions"
+        raise DataError("test questions", lengths, remedy)
     whole = np.isfinite(given) & np.isfinite(questions)
     whole &= (np.trunc(given) == given) & (np.trunc(questions) == questions)
     possible = whole & (given >= 0) & (questions >= given) & (questions <= MOST_QUESTIONS)

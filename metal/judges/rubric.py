@@ -116,10 +116,8 @@ def _own(criterion: Criterion, language: str) -> Rubric:
 
 def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubric:
     """A rubric file, checked against the dataset's criterion of that name."""
-    entry = read_toml(path)
-    texts, levels = _level_texts(entry, path)
-    plain = {key: value for key, value in entry.items() if key not in (SIMPLE, DETAILED)}
-    said = read_criterion(criterion.name, plain | ({"levels": levels} if levels else {}), path)
+    rubric = declared(criterion.name, read_toml(path), path)
+    said = rubric.criterion
     if (said.scale.values, said.scale.low, said.scale.high) != (
         criterion.scale.values,
         criterion.scale.low,
@@ -150,10 +148,18 @@ def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubr
             f"{said.direction} is better here, {criterion.direction} in the dataset",
             f"If it counts the other way round, set the dataset's direction there and pass --flip {criterion.name}",
         )
+    return rubric
+
+
+def declared(name: str, entry: Mapping[str, Any], path: Path) -> Rubric:
+    """A rubric from its TOML table, with the criterion that it declares. path: the file, for messages."""
+    texts, levels = _level_texts(entry, path)
+    plain = {key: value for key, value in entry.items() if key not in (SIMPLE, DETAILED)}
+    criterion = read_criterion(name, plain | ({"levels": levels} if levels else {}), path)
     for key in (SIMPLE, DETAILED):
         if not isinstance(entry.get(key, ""), str):
             raise DataError(path, f"{key} is not a text", f'Write {key} = """..."""')
-    return Rubric(said, entry.get(SIMPLE, "").strip(), entry.get(DETAILED, "").strip(), texts)
+    return Rubric(criterion, entry.get(SIMPLE, "").strip(), entry.get(DETAILED, "").strip(), texts)
 
 
 def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, LevelText], list[dict[str, Any]]]:

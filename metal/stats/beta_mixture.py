@@ -110,7 +110,7 @@ class BetaMixture:
         return np.asarray(likelihood / likelihood.sum(axis=1, keepdims=True))
 
     def _log_likelihood(self, right: Counts, asked: Counts) -> Numbers:
-        return log_coefficient(right, asked) + np.logaddexp.reduce(self._joint(right, asked), axis=1)
+        return np.asarray(log_coefficient(right, asked) + np.logaddexp.reduce(self._joint(right, asked), axis=1))
 
     def _joint(self, right: Counts, asked: Counts) -> Numbers:
         """(pairs, components) log of probability_k alpha^(X) beta^(n-X) / (alpha+beta)^(n), rising factorials."""
@@ -140,7 +140,7 @@ def log_rising(start: Numbers, counts: Counts) -> Numbers:
     A sum of logarithms, not a difference of log gammas, which loses its digits where `start` is large.
     """
     most = int(np.max(counts, initial=0))
-    table = np.zeros((len(start), most + 1))
+    table: Numbers = np.zeros((len(start), most + 1))
     np.cumsum(np.log(start[:, None] + np.arange(most)), axis=1, out=table[:, 1:])
     return table
 

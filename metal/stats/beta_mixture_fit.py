@@ -5,10 +5,6 @@ the rising factorials of the likelihood alpha^(X) beta^(n-X) / (alpha+beta)^(n),
 sum_{i<X} log(alpha+i) + sum_{i<n-X} log(beta+i) - sum_{i<n} log(alpha+beta+i). For the M step it is therefore enough
 to know, for each i, how many (by responsibility) have X > i, n - X > i, n > i: no gamma functions, and nothing grows
 with the number of people.
-
-M step: one Newton step on (log alpha, log beta) a round, damped so that the likelihood never falls. People whose
-accuracies vary less than a binomial would have their best fit at infinite alpha + beta, where Newton crawls; such a
-component is recognised (Tarone's test, in the limit) and put at the cap at once, where its mean has a closed form.
 """
 
 from __future__ import annotations
@@ -19,16 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from metal.stats.beta_mixture import BetaMixture, CountPairs, find_pairs, log_coefficient
+from metal.stats.beta_mixture_maximisation import SMALLEST, TINY, Logarithms, maximisation, within_bounds
 from metal.stats.patterns import Counts, Numbers
 
-MOST_CONCENTRATED = 1e6  # cap of alpha + beta
 TOLERANCE = 1e-9  # EM stops when a round gains less log-likelihood than this for each person
 MOST_ROUNDS = 5_000
 
-_SMALLEST = 1e-10  # of alpha and of beta: where nobody is ever wrong, beta runs to 0
-_TINY = 1e-300  # stands in for 0 under a logarithm or a fraction
-_REACH = 3.0  # the longest step in (log alpha, log beta)
-_SHORTER_STEPS = 12
 _CELLS = 2_000_000  # of the largest array: rows are taken together until it is full
 _SIGNS = np.array([1.0, 1.0, -1.0])
 
@@ -67,7 +59,7 @@ def draw_starts(rng: np.random.Generator, components: int, starts: int = 10) -> 
     Source: GENIE (2022), appendix B.1.
     """
     mean, concentration = rng.uniform(size=(starts, components)), rng.gamma(2.0, size=(starts, components))
-    return Starts(*(np.maximum(concentration * share, _SMALLEST) for share in (mean, 1 - mean)))
+    return Starts(*(np.maximum(concentration * share, SMALLEST) for share in (mean, 1 - mean)))
 
 
 def fit(
@@ -129,7 +121,7 @@ class _Batch:
             people[place, :some] = pairs.count
         each, components = starts.alpha.shape
         rows = len(groups) * each
-        start = _within_bounds(np.log(np.stack([starts.alpha, starts.beta], axis=-1)))
+        start = within_bounds(np.log(np.stack([starts.alpha, starts.beta], axis=-1)))
         return cls(
             values,
             people,
@@ -143,7 +135,7 @@ class _Batch:
 
     def portions(self) -> Iterator[Counts]:
         """Numbers of the rows to take together. A group without any pair needs no EM."""
-        rows = np.flatnonzero(self.people.any(axis=1)[self.group])
+        rows = np.flatnonzero((self.people.sum(axis=1) > 0)[self.group])
         wide = 3 * self.log_shares.shape[1] * max(self.values.shape[2], int(self.values.max(initial=0)) + 1)
         size = max(1, _CELLS // wide)
         return (rows[start : start + size] for start in range(0, len(rows), size))
@@ -164,26 +156,12 @@ class _Batch:
         )
 
 
-class _Logarithms:
-    """log(alpha + i), log(beta + i), log(alpha + beta + i) for i = 0, 1, ...: (rows, components, 3, positions)."""
-
-    def __init__(self, parameters: Numbers, positions: Numbers) -> None:
-        alpha_beta = np.exp(parameters)
-        self.arguments = np.concatenate([alpha_beta, alpha_beta.sum(axis=-1, keepdims=True)], axis=-1)
-        self.shifted = self.arguments[..., None] + positions
-        self.logs = np.log(self.shifted)
-
-    def expected(self, signed: Numbers) -> Numbers:
-        """(rows, components) the log-likelihood of people counted in `signed`."""
-        return np.asarray((signed * self.logs).sum(axis=(-1, -2)))
-
-
 def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, most_rounds: int) -> None:
     """Run EM on `rows` and write where they end into the batch. A row that stopped is not computed any more."""
     positions = np.arange(int(batch.values.max()), dtype=np.float64)
     parameters, log_shares = batch.parameters[rows], batch.log_shares[rows]
     people, places = batch.people[batch.group[rows]], _places(batch, rows)
-    logarithms, before = _Logarithms(parameters, positions), np.full(len(rows), -np.inf)
+    logarithms, before = Logarithms(parameters, positions), np.full(len(rows), -np.inf)
     for number in range(most_rounds + 1):
         likelihood, responsible = _expectation(logarithms, log_shares, people, places)
         stopped = likelihood - before < tolerance * people.sum(axis=1)
@@ -195,12 +173,12 @@ def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, mos
             on = ~stopped
             rows, parameters, people, likelihood = rows[on], parameters[on], people[on], likelihood[on]
             responsible, places = responsible[on], _places(batch, rows)
-            logarithms = _Logarithms(parameters, positions)
+            logarithms = Logarithms(parameters, positions)
         before = likelihood
         shares = responsible.sum(axis=-1) / people.sum(axis=1)[:, None]
-        log_shares = np.log(np.maximum(shares, _TINY))
+        log_shares = np.log(np.maximum(shares, TINY))
         signed = _more_than(responsible, places, len(positions)) * _SIGNS[:, None]
-        parameters, logarithms = _maximisation(parameters, logarithms, signed, positions)
+        parameters, logarithms = maximisation(parameters, logarithms, signed, positions)
 
 
 def _places(batch: _Batch, rows: Counts) -> Counts:
@@ -211,7 +189,7 @@ def _places(batch: _Batch, rows: Counts) -> Counts:
 
 
 def _expectation(
-    logarithms: _Logarithms, log_shares: Numbers, people: Numbers, places: Counts
+    logarithms: Logarithms, log_shares: Numbers, people: Numbers, places: Counts
 ) -> tuple[Numbers, Numbers]:
     """(rows,) the log-likelihood without coefficients; (rows, components, pairs) people by component."""
     logs = logarithms.logs
@@ -232,73 +210,3 @@ def _more_than(responsible: Numbers, places: Counts, positions: int) -> Numbers:
     shape = (*places.shape[:3], positions + 1)
     exactly = np.bincount(places.ravel(), weights.ravel(), minlength=int(np.prod(shape))).reshape(shape)
     return np.asarray(exactly[..., :0:-1].cumsum(axis=-1)[..., ::-1])
-
-
-def _maximisation(
-    parameters: Numbers, logarithms: _Logarithms, signed: Numbers, positions: Numbers
-) -> tuple[Numbers, _Logarithms]:
-    """New parameters whose expected log-likelihood is not lower, with their logarithms.
-
-    The cap where it is best, else a Newton step; of either no use, a shorter step, at last none.
-    """
-    before = logarithms.expected(signed)
-    step = _newton_step(logarithms, signed)
-    at_cap, belongs_there = _at_cap(signed, positions)
-    proposed = np.where(belongs_there[..., None], at_cap, _within_bounds(parameters + step))
-    length = np.where(belongs_there, 2.0, 1.0)
-    for _ in range(_SHORTER_STEPS):
-        proposal = _Logarithms(proposed, positions)
-        worse = proposal.expected(signed) < before - 1e-12 * np.abs(before)
-        if not worse.any():
-            return proposed, proposal
-        length = np.where(worse, length / 2, length)
-        proposed = np.where(worse[..., None], _within_bounds(parameters + length[..., None] * step), proposed)
-    proposed = np.where(worse[..., None], parameters, proposed)
-    return proposed, _Logarithms(proposed, positions)
-
-
-def _newton_step(logarithms: _Logarithms, signed: Numbers) -> Numbers:
-    """(rows, components, 2) a step in (log alpha, log beta), uphill and no longer than the reach."""
-    inverse = 1 / logarithms.shifted
-    first = (signed * inverse).sum(axis=-1)
-    second = -(signed * inverse**2).sum(axis=-1)
-    alpha_beta = logarithms.arguments[..., :2]
-    slope = alpha_beta * (first[..., :2] + first[..., 2:])
-    bend = slope + alpha_beta**2 * (second[..., :2] + second[..., 2:])
-    cross = alpha_beta.prod(axis=-1) * second[..., 2]
-    # Where it bends upwards, both curvatures are lowered until the step is uphill and within reach.
-    highest = bend.mean(axis=-1) + np.hypot((bend[..., 0] - bend[..., 1]) / 2, cross)
-    steepness = np.hypot(slope[..., 0], slope[..., 1])
-    bend = bend - np.where(highest < 0, 0, highest + steepness / _REACH)[..., None]
-    determinant = bend.prod(axis=-1) - cross**2
-    step = cross[..., None] * slope[..., ::-1] - bend[..., ::-1] * slope
-    step = step / np.where(determinant > 0, determinant, np.inf)[..., None]
-    length = np.hypot(step[..., 0], step[..., 1])
-    return np.asarray(step * np.minimum(1, _REACH / np.maximum(length, _TINY))[..., None])
-
-
-def _at_cap(signed: Numbers, positions: Numbers) -> tuple[Numbers, Numbers]:
-    """(rows, components, 2) the best parameters at the cap; (rows, components) whether the fit improves towards it.
-
-    With s = alpha + beta and mean m, the log-likelihood is that of a binomial plus 1/s times
-    sum i R_i / m + sum i W_i / (1-m) - sum i N_i, + terms in 1/s^2; R, W, N as in `_more_than`. At the binomial's own
-    mean this is Tarone's statistic of overdispersion; below 0 the likelihood rises with s. The mean at the cap is
-    corrected to first order in 1/s.
-    """
-    counts = np.abs(signed).sum(axis=-1)
-    weighted = np.abs(signed * positions).sum(axis=-1)
-    right, wrong, asked = np.moveaxis(np.maximum(counts, _TINY), -1, 0)
-    mean, rest = right / asked, wrong / asked
-    overdispersion = weighted[..., 0] / mean + weighted[..., 1] / rest - weighted[..., 2]
-    belongs = (overdispersion < 0) & (counts > 0).all(axis=-1)
-    tilt = weighted[..., 1] / rest**2 - weighted[..., 0] / mean**2
-    shift = np.where(belongs, mean * rest * tilt / (asked * MOST_CONCENTRATED), 0)
-    ends = np.stack([mean + shift, rest - shift], axis=-1)
-    return _within_bounds(np.log(MOST_CONCENTRATED * np.maximum(ends, _TINY))), belongs
-
-
-def _within_bounds(parameters: Numbers) -> Numbers:
-    """Above the smallest, and alpha + beta at most the cap, the mean kept."""
-    bounded = np.maximum(parameters, np.log(_SMALLEST))
-    concentration = np.logaddexp(bounded[..., 0], bounded[..., 1])
-    return np.asarray(bounded - np.maximum(0, concentration - np.log(MOST_CONCENTRATED))[..., None])

@@ -20,7 +20,7 @@ def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     """guidelines.html, then RATER.csv for each sheet: one row a task, an empty column a criterion, a comment."""
     for number, sheet in enumerate(sheets):
         if number == 0:
-            yield "guidelines.html", guidelines.as_html(sheet.rubrics).encode()
+            yield "guidelines.html", guidelines.as_html(sheet.rubrics, sheet.template).encode()
         yield f"{sheet.rater}.csv", _content(sheet)
 
 
@@ -29,7 +29,7 @@ def _content(sheet: Sheet) -> bytes:
     import pandas as pd
 
     blanks = [""] * (len(sheet.rubrics) + 1)
-    rows = [header(sheet.rubrics), *([*about(sheet, task), *blanks] for task in sheet.tasks)]
+    rows = [header(sheet.rubrics, sheet.template), *([*about(sheet, task), *blanks] for task in sheet.tasks)]
     text = guard(pd.DataFrame(rows, dtype=object)).to_csv(index=False, header=False, lineterminator="\r\n")
     return text.encode("utf-8-sig")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from metal.build.forms.rows import printable
+from metal.build.template import METAL, Template
 from metal.judges.rubric import LevelText, Rubric
 
 if TYPE_CHECKING:
@@ -15,10 +16,9 @@ TITLE = "Guidelines for raters"
 
 ADVICE = (
     "Rate only texts in a language that you have spoken since childhood, and rate them as you would read them at home.",
-    "Read the source first, then the output, which is the text to be rated, and only then the questions about it.",
     "Answer each question by itself. A text can be excellent in one respect and poor in another; let no answer colour "
     "the next.",
-    "Judge each text by what is said of the levels below, not by comparing it with the one before.",
+    "Judge each task by what is said of the levels below, not by comparing it with the one before.",
     "Work alone. Do not talk about the texts with others who rate them, and do not ask a computer for its opinion: "
     "your own view is what is wanted.",
     "No particular number of good or bad ratings is expected. If every text deserves the same answer, give the same "
@@ -29,10 +29,19 @@ ADVICE = (
     "to read, and say so in a comment.",
 )
 
+READ_FIRST = (
+    "Read the source first, then the output, which is the text to be rated, and only then the questions about it."
+)
 
-def lines(rubrics: Mapping[str, Rubric]) -> list[tuple[str, str]]:
+
+def advice_for(template: Template) -> tuple[str, ...]:
+    """What people are told before the criteria: the first of ADVICE, what the template says, the rest of ADVICE."""
+    return (ADVICE[0], *(template.paragraphs or [READ_FIRST]), *ADVICE[1:])
+
+
+def lines(rubrics: Mapping[str, Rubric], template: Template = METAL) -> list[tuple[str, str]]:
     """The guidelines line by line, each with what it is: title, criterion, level, item or text."""
-    found = [("title", TITLE), *(("item", advice) for advice in ADVICE)]
+    found = [("title", TITLE), *(("item", advice) for advice in advice_for(template))]
     for name, rubric in rubrics.items():
         criterion = rubric.criterion
         found.append(("criterion", criterion.label or name))
@@ -52,7 +61,7 @@ def _descriptions(rubric: Rubric) -> list[str]:
     return list(dict.fromkeys(part.strip() for text in texts for part in text.split("\n\n") if part.strip()))
 
 
-def as_text(rubrics: Mapping[str, Rubric]) -> str:
+def as_text(rubrics: Mapping[str, Rubric], template: Template = METAL) -> str:
     """The guidelines as plain text."""
     forms: Mapping[str, Callable[[str], str]] = {
         "title": lambda text: f"{text}\n{'=' * len(text)}\n",
@@ -61,18 +70,18 @@ def as_text(rubrics: Mapping[str, Rubric]) -> str:
         "item": lambda text: f"- {text}",
         "text": lambda text: f"{text}\n",
     }
-    return "\n".join(forms[kind](text) for kind, text in lines(rubrics)) + "\n"
+    return "\n".join(forms[kind](text) for kind, text in lines(rubrics, template)) + "\n"
 
 
-def as_html(rubrics: Mapping[str, Rubric]) -> str:
+def as_html(rubrics: Mapping[str, Rubric], template: Template = METAL) -> str:
     """The guidelines as a page of its own, which loads nothing."""
-    return environment(_shown).get_template("guidelines.html").render(content(rubrics))
+    return environment(_shown).get_template("guidelines.html").render(content(rubrics, template))
 
 
-def content(rubrics: Mapping[str, Rubric]) -> dict[str, Any]:
+def content(rubrics: Mapping[str, Rubric], template: Template = METAL) -> dict[str, Any]:
     """What the template criteria.html needs."""
     described = [(name, rubric, _descriptions(rubric)) for name, rubric in rubrics.items()]
-    return {"title": TITLE, "advice": ADVICE, "described": described, "no_text": LevelText()}
+    return {"title": TITLE, "advice": advice_for(template), "described": described, "no_text": LevelText()}
 
 
 def environment(finalize: Callable[[Any], Any]) -> Environment:

@@ -61,6 +61,7 @@ def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
             sheet=sheet,
             language=language_name(sheet.language),
             questions=questions,
+            template=sheet.template,
             file=f"{stem}.answers.json",
             data=_in_script(_data(sheet, questions, f"{stem}.answers.json")),
         )
@@ -136,6 +137,7 @@ def _data(sheet: Sheet, questions: list[dict[str, Any]], file: str) -> dict[str,
         "digest": hashlib.blake2b(names.encode("utf-8", "replace"), digest_size=8).hexdigest(),
         "file": file,
         "criteria": asked,
+        "texts": list(sheet.template.texts),
         "languages": {task.language: _sides(task.language) for task in sheet.tasks},
         "tasks": [
             {
@@ -143,8 +145,8 @@ def _data(sheet: Sheet, questions: list[dict[str, Any]], file: str) -> dict[str,
                 "language": task.language,
                 "title": _printable(task.title),
                 "source": _printable(task.source),
-                "text": _printable(task.text),
             }
+            | {name: _printable(text) for name, text in task.texts(sheet.template).items()}
             for task in sheet.tasks
         ],
     }

@@ -18,6 +18,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from metal.build.forms.label_studio_export import FIELD, Annotation, read_annotations
 from metal.build.tasks import Answer, Sheet, Task
+from metal.build.template import METAL
 from metal.json_files import whole_text
 from metal.judges.rubric import Rubric
 from metal.languages import language_name, text_direction
@@ -123,7 +124,8 @@ def _answer(annotation: Annotation, criteria: Mapping[str, Criterion], shared: b
 def _task(sheet: Sheet, task: Task) -> dict[str, dict[str, str]]:
     """The fields of a task. None may be called `source`: the page would show the task's record, all of it, there."""
     told = {"task": task.task, "rater": sheet.rater, "language": sheet.language}
-    shown = {"title": task.title, "source_text": task.source, "output_text": task.text}
+    shown = {"title": task.title, "source_text": task.source}
+    shown |= {f"{name}_text": text for name, text in task.texts(sheet.template).items()}
     return {"data": told | {field: _plain(text) for field, text in shown.items()}}
 
 
@@ -145,13 +147,14 @@ def _said(text: str) -> str:
 
 
 def interface(language: str, sheets: Iterable[Sheet]) -> bytes:
-    """The labelling configuration: the source on one side, the output and the questions on the other.
+    """The labelling configuration: the source on one side, the other texts and the questions on the other.
 
-    The output runs as its language does, the source as most of its letters do: it may be in another language.
+    A text runs as its language does, the source as most of its letters do: it may be in another language.
     Parts that no task fills (titles, sources) are left out.
     """
     sheets = list(sheets)
     tasks = [task for sheet in sheets for task in sheet.tasks]
+    template = sheets[0].template if sheets else METAL
     direction = text_direction(language)
     output_direction = direction if direction != "auto" else _direction(task.text for task in tasks)
     root = Element("View")
@@ -159,18 +162,28 @@ def interface(language: str, sheets: Iterable[Sheet]) -> bytes:
     page = SubElement(root, "View", className=f"metal metal-{output_direction}")
     if any(task.source for task in tasks):
         side = SubElement(page, "View", className="metal-source")
-        _text(side, "source", "Source", _direction(task.source for task in tasks), any(task.title for task in tasks))
+        _text(
+            side,
+            "source",
+            template.heading("source"),
+            _direction(task.source for task in tasks),
+            any(task.title for task in tasks),
+        )
     side = SubElement(page, "View", className="metal-rating")
-    _text(side, "output", f"Output to rate: {language_name(language)}", output_direction)
+    for name in template.texts:
+        _text(side, name, f"{template.heading(name)}: {language_name(language)}", output_direction)
+    to = template.texts[-1]  # Label Studio has every answer be about one of the texts
+    if template.paragraphs:
+        _line(side, "\n".join(template.paragraphs))
     rubrics = sheets[0].rubrics if sheets else {}
     for rubric, keys in zip(rubrics.values(), hotkeys(rubrics.values()), strict=True):
-        _ask(SubElement(side, "View", className="metal-criterion metal-ltr"), rubric, keys)
+        _ask(SubElement(side, "View", className="metal-criterion metal-ltr"), rubric, keys, to)
     comment = SubElement(side, "View", className="metal-criterion metal-ltr")
     _line(comment, "Comment (if you like)", HEADING)
     SubElement(
         comment,
         "TextArea",
-        {"name": "comment", "toName": "output", "rows": "3", "maxSubmissions": "1", "editable": "true"},
+        {"name": "comment", "toName": to, "rows": "3", "maxSubmissions": "1", "editable": "true"},
         placeholder="In any language",
     )
     indent(root)
@@ -186,13 +199,13 @@ def _text(side: Element, field: str, heading: str, direction: str, titled: bool 
     SubElement(view, "Text", name=field, value=f"${field}_text", valueType="text", selectionEnabled="false")
 
 
-def _ask(view: Element, rubric: Rubric, keys: str) -> None:
+def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
     """A criterion: its question, the answers, and everything the rubric says behind a line to open."""
     criterion = rubric.criterion
     label = criterion.label or criterion.name
     _line(view, label, HEADING)
     _line(view, criterion.question or rubric.simple)
-    named = {"name": FIELD + _plain(criterion.name), "toName": "output", "required": "true"}
+    named = {"name": FIELD + _plain(criterion.name), "toName": to, "required": "true"}
     named["requiredMessage"] = f"No answer yet: {_said(label)}"
     scale = criterion.scale
     if scale.levels:

@@ -16,13 +16,13 @@ from metal.build.forms import guidelines
 from metal.build.forms.csv_sheet import csv_rows
 from metal.build.forms.rows import COMMENT, check_criteria, column_of, filled_rows, listed, printable, sides
 from metal.build.tasks import Answer, Sheet, Task
+from metal.build.template import Template
 from metal.csv_cells import FORMULA_STARTS
 from metal.errors import DataError
 from metal.judges.rubric import Rubric
 from metal.languages import language_name
 from metal.records import Criterion
 
-COLUMNS = ("task", "title", "source", "output", "language", "direction")
 HIT_LIMIT = 65_535  # bytes of layout and texts together that Mechanical Turk takes for one HIT
 ANSWER, AT_ONCE = "Answer.", "Answer.taskAnswers"
 
@@ -32,6 +32,7 @@ class _Batch:
     """The HITs of a language: rows of its CSV, how many people rate each, the layout they are put into."""
 
     language: str
+    columns: tuple[str, ...]
     rows: list[dict[str, str]]
     people: int
     layout: str
@@ -54,7 +55,7 @@ def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     batches = [_batch(language, mine) for language, mine in by_language.items()]
     for batch in batches:
         table = io.StringIO(newline="")
-        writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(table, batch.columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(batch.rows)
         yield f"tasks-{batch.language}.csv", table.getvalue().encode()
@@ -62,32 +63,33 @@ def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     if batches:
         described = {"batches": batches, "language_name": language_name, "limit": HIT_LIMIT}
         yield "README.txt", guidelines.environment(_plain).get_template("mturk_readme.txt").render(described).encode()
-        rubrics = next(iter(by_language.values()))[0].rubrics
-        yield "guidelines.html", guidelines.as_html(rubrics).encode()
+        one = next(iter(by_language.values()))[0]
+        yield "guidelines.html", guidelines.as_html(one.rubrics, one.template).encode()
 
 
 def _batch(language: str, sheets: Sequence[Sheet]) -> _Batch:
     tasks = {task.task: task for sheet in sheets for task in sheet.tasks}
     people = Counter(task.task for sheet in sheets for task in sheet.tasks)
     (usual, _), *_ = Counter(people.values()).most_common(1) or [(1, 0)]
-    layout = _layout(language, sheets[0].rubrics)
-    return _Batch(language, [_row(task) for task in tasks.values()], usual, layout)
+    layout = _layout(language, sheets[0].rubrics, sheets[0].template)
+    template = sheets[0].template
+    columns = ("task", "title", "source", *template.texts, "language", "direction")
+    return _Batch(language, columns, [_row(task, template) for task in tasks.values()], usual, layout)
 
 
-def _layout(language: str, rubrics: Mapping[str, Rubric]) -> str:
+def _layout(language: str, rubrics: Mapping[str, Rubric], template: Template) -> str:
     source, output = sides(language)
     asked = [(column_of(name), rubric) for name, rubric in rubrics.items()]
-    return (
-        guidelines.environment(_markup)
-        .get_template("mturk.html")
-        .render(guidelines.content(rubrics) | {"asked": asked, "source_side": source, "output_side": output})
-    )
+    told = {"asked": asked, "source_side": source, "output_side": output, "template": template, "variable": _variable}
+    page = guidelines.environment(_markup).get_template("mturk.html")
+    return page.render(guidelines.content(rubrics, template) | told)
 
 
-def _row(task: Task) -> dict[str, str]:
+def _row(task: Task, template: Template) -> dict[str, str]:
     (_, _), (_, direction) = sides(task.language)
-    texts = (task.task, task.title, task.source, task.text, task.language, direction)
-    return dict(zip(COLUMNS, map(_cell, texts), strict=True))
+    row = {"task": task.task, "title": task.title, "source": task.source, **task.texts(template)}
+    row |= {"language": task.language, "direction": direction}
+    return {column: _cell(text) for column, text in row.items()}
 
 
 def _cell(text: str) -> str:
@@ -103,6 +105,10 @@ def _markup(value: Any) -> Any:
         return value
     text = str(escape(printable(value))).replace("${", "&#36;{")
     return Markup("".join(char if ord(char) <= 0xFFFF else f"&#{ord(char)};" for char in text))  # noqa: S704
+
+
+def _variable(column: str) -> Markup:
+    return Markup(f"${{{column}}}")  # noqa: S704  a name of ours
 
 
 def _plain(value: Any) -> Any:

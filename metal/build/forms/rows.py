@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from metal import languages
 from metal.build.tasks import Answer, Sheet, Task
+from metal.build.template import METAL, TEXTS, Template
 from metal.csv_cells import FORMULA_STARTS
 from metal.errors import DataError, UnknownName
 from metal.languages import text_direction
@@ -15,6 +16,7 @@ from metal.records import Criterion
 
 ABOUT = ("task", "rater", "language", "title", "source", "output")
 COMMENT = "comment"
+OURS = (*dict.fromkeys((*ABOUT, *TEXTS)), COMMENT)  # columns that no criterion can have, whatever the template
 CELL_LIMIT = 32_767  # UTF-16 units in a cell of Excel; a longer one spills over into other rows when a CSV is opened
 CUT = "\n[… cut here: a spreadsheet cell cannot hold more of this text]"
 
@@ -45,18 +47,24 @@ def _units(text: str) -> int:
 
 
 def about(sheet: Sheet, task: Task) -> list[str]:
-    """The cells under ABOUT: nothing in them tells where the output comes from."""
-    return [cut(part) for part in (task.task, sheet.rater, task.language, task.title, task.source, task.text)]
+    """The cells under `about_columns`: nothing in them tells where the output comes from."""
+    told = (task.task, sheet.rater, task.language, task.title, task.source)
+    return [cut(part) for part in (*told, *task.texts(sheet.template).values())]
+
+
+def about_columns(template: Template = METAL) -> tuple[str, ...]:
+    """The columns before the criteria: ABOUT, or with the texts that the template shows in the output's place."""
+    return (*ABOUT[:-1], *template.texts)
 
 
 def column_of(criterion: str) -> str:
     """The column of a criterion: its name, unless another column is called that."""
-    return f"{criterion} score" if criterion in (*ABOUT, COMMENT) else criterion
+    return f"{criterion} score" if criterion in OURS else criterion
 
 
-def header(criteria: Iterable[str]) -> list[str]:
+def header(criteria: Iterable[str], template: Template = METAL) -> list[str]:
     """The names of all columns in order."""
-    return [*ABOUT, *map(column_of, criteria), COMMENT]
+    return [*about_columns(template), *map(column_of, criteria), COMMENT]
 
 
 def sides(language: str) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -98,12 +106,13 @@ def filled_rows(rows: Iterable[Sequence[str]]) -> list[tuple[int, list[str]]]:
 
 def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -> dict[str, int]:
     """Where each column that matters stands; the first row is checked on the way."""
-    known = {*ABOUT, COMMENT, *map(column_of, criteria)}
+    known = {*OURS, *map(column_of, criteria)}
     doubled = [column for column in known if head.count(column) > 1]
     if doubled:
         raise DataError(name, f"there are two columns {min(doubled)!r}", "Delete or rename the one that does not count")
     place = {column: head.index(column) for column in known if column in head}
-    check_criteria(name, head, criteria, place.get("output", len(head)), place.get(COMMENT, 0))
+    texts = max((place[text] for text in TEXTS if text in place), default=len(head))
+    check_criteria(name, head, criteria, texts, place.get(COMMENT, 0))
     missing = [column for column in ("task", "rater") if column not in place]
     if missing or not any(column_of(criterion) in place for criterion in criteria):
         lacking = f"no column {missing[0]!r}" if missing else "no column of a criterion"
@@ -118,7 +127,7 @@ def check_criteria(name: str, head: Sequence[str], criteria: Iterable[str], firs
     ours = [column_of(criterion) for criterion in criteria]
     absent = [column for column in ours if column not in head]
     for at, column in enumerate(head):
-        if not column or column in (*ABOUT, COMMENT, *ours):
+        if not column or column in (*OURS, *ours):
             continue
         if first < at < last or difflib.get_close_matches(column[:200], absent, n=1, cutoff=0.75):
             remedy = "Columns of your own belong to the right of the comments"

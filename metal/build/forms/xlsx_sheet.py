@@ -15,14 +15,26 @@ from datetime import datetime
 from typing import Any
 
 from metal.build.forms import guidelines
-from metal.build.forms.rows import COMMENT, CUT, about, answers_from, cut, header, listed, printable, sides
+from metal.build.forms.rows import (
+    COMMENT,
+    CUT,
+    about,
+    about_columns,
+    answers_from,
+    cut,
+    header,
+    listed,
+    printable,
+    sides,
+)
 from metal.build.tasks import Answer, Sheet
+from metal.build.template import TEXTS
 from metal.errors import DataError
 from metal.judges.rubric import Rubric
 from metal.records import Criterion
 
 GUIDELINES, TASKS, LEVELS = "Guidelines", "Tasks", "Levels"
-WIDTHS = {"task": 15, "rater": 9, "language": 9, "title": 20, "source": 70, "output": 50, COMMENT: 34}
+WIDTHS = {"task": 15, "rater": 9, "language": 9, "title": 20, "source": 70, COMMENT: 34} | dict.fromkeys(TEXTS, 50)
 CRITERION_WIDTH = 16
 READING_ORDER = {"ltr": 1, "rtl": 2, "auto": 0}
 FILL_IN, HEAD = "FFF8DC", "E4E5E9"
@@ -50,7 +62,8 @@ def _content(sheet: Sheet) -> bytes:
     levels = book.create_sheet(LEVELS)
     levels.sheet_state = "hidden"
     for number, rubric in enumerate(sheet.rubrics.values()):
-        _offer_levels(tasks, levels, number, rubric, last_row=max(len(rows), 1) + 1)
+        column = len(about_columns(sheet.template)) + 1 + number
+        _offer_levels(tasks, levels, (number, column), rubric, last_row=max(len(rows), 1) + 1)
     return _saved(book)
 
 
@@ -67,7 +80,7 @@ def _write_guidelines(page: Any, sheet: Sheet, some_cut: bool) -> None:
 
     page.title = GUIDELINES
     page.column_dimensions["A"].width = 110
-    listing = guidelines.lines(sheet.rubrics)
+    listing = guidelines.lines(sheet.rubrics, sheet.template)
     listing.insert(1, ("text", f"Fill in the yellow columns of the sheet {TASKS!r}, then save the file as .xlsx."))
     if some_cut:
         listing.insert(2, ("text", f"Some texts do not fit into a cell; they end with{CUT}".replace("\n", " ")))
@@ -89,8 +102,8 @@ def _write_tasks(page: Any, sheet: Sheet, rows: Sequence[Sequence[str]]) -> None
     (_, source_direction), (_, direction) = sides(sheet.language)
     page.sheet_view.rightToLeft = direction == "rtl"
     page.freeze_panes = "A2"
-    names = header(sheet.rubrics)
-    orders = {"title": source_direction, "source": source_direction, "output": direction}
+    names = header(sheet.rubrics, sheet.template)
+    orders = {"title": source_direction, "source": source_direction} | dict.fromkeys(TEXTS, direction)
     thin = Side(style="thin", color="B0B0B0")
     to_fill_in, grey = PatternFill("solid", fgColor=FILL_IN), PatternFill("solid", fgColor=HEAD)
     for column, name in enumerate(names, 1):
@@ -109,8 +122,8 @@ def _write_tasks(page: Any, sheet: Sheet, rows: Sequence[Sequence[str]]) -> None
                 cell.fill = to_fill_in
 
 
-def _offer_levels(tasks: Any, levels: Any, number: int, rubric: Rubric, last_row: int) -> None:
-    """The list to choose from, or the range of numbers, for the column of a criterion."""
+def _offer_levels(tasks: Any, levels: Any, place: tuple[int, int], rubric: Rubric, last_row: int) -> None:
+    """The list to choose from, or the range of numbers, for a criterion. place: its number from 0, and its column."""
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 
@@ -118,8 +131,8 @@ def _offer_levels(tasks: Any, levels: Any, number: int, rubric: Rubric, last_row
     if scale.levels:
         # A list of its own on a sheet: inside the rule commas would divide labels, and 255 characters are the most.
         for row, level in enumerate(scale.levels, 1):
-            _put(levels, row, number + 1, cut(level.shown))
-        letter = get_column_letter(number + 1)
+            _put(levels, row, place[0] + 1, cut(level.shown))
+        letter = get_column_letter(place[0] + 1)
         asked: dict[str, Any] = {"type": "list", "formula1": f"{LEVELS}!${letter}$1:${letter}${len(scale.levels)}"}
     elif scale.low is not None and scale.high is not None:
         asked = {"type": "decimal", "operator": "between", "formula1": repr(scale.low), "formula2": repr(scale.high)}
@@ -130,7 +143,7 @@ def _offer_levels(tasks: Any, levels: Any, number: int, rubric: Rubric, last_row
     rule.error = f"Choose from: {scale.describe()}"[:255] if scale.levels else f"A number: {scale.describe()}"
     rule.promptTitle = printable(criterion.label or criterion.name)[:32]
     rule.prompt = printable(criterion.question or rubric.simple or criterion.name)[:255]
-    column = get_column_letter(len(header(())) + number)
+    column = get_column_letter(place[1])
     rule.add(f"{column}2:{column}{last_row}")
     tasks.add_data_validation(rule)
 

@@ -60,7 +60,12 @@ def exclusion_section(run: MonitorRun) -> Section | None:
         "them out, counts them and names the people.",
     )
     table = TableView(
-        "exclusions", "Ratings of noisy people", ("rater", "ratings", "why"), rows, "exclusions", run.signature("exclusions")
+        "exclusions",
+        "Ratings of noisy people",
+        ("rater", "ratings", "why"),
+        rows,
+        "exclusions",
+        run.signature("exclusions"),
     )
     return Section("exclusions", "Exclusions", words, (), (table,))
 
@@ -83,8 +88,6 @@ def history_section(run: MonitorRun) -> Section | None:
             cells.append(Cell(count(row["ratings"]), tests) if row else Cell(UNDEFINED))
         rows.append(tuple(cells))
     columns = ("rater", *(f"{number}: {str(at)[:16].replace('T', ' ')}" for number, at in rounds))
-    table = TableView(
-        "rounds", "Ratings after each import", columns, tuple(rows), "rounds", run.signature("rounds")
-    )
+    table = TableView("rounds", "Ratings after each import", columns, tuple(rows), "rounds", run.signature("rounds"))
     words = ("What each import brought, added up; times are UTC. annotation/answers.jsonl has every answer.",)
     return Section("history", "History", words, (), (table,))

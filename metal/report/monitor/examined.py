@@ -29,7 +29,7 @@ def examined_section(run: MonitorRun) -> Section | None:
         return None
     words = (
         "Each rater by the task (language, criterion, side) that speaks most against them: accuracy with its 95% "
-        f"interval. Left of the line at {THRESHOLD:g}, somebody is wrong too often; noisy is who is almost surely there.",
+        f"interval. Left of the line at {THRESHOLD:g} somebody is wrong too often; noisy is who almost surely is.",
     )
     return Section("tests", "Test questions", words, (_chart(run),), (_raters(run),), (_cells(run),))
 
@@ -80,7 +80,15 @@ def _raters(run: MonitorRun) -> TableView:
         )
         for row in run.examined
     )
-    columns = ("rater", "language", *(f"{side} right" for side in SIDES), "weakest at", "accuracy there", "P(noisy)", "")
+    columns = (
+        "rater",
+        "language",
+        *(f"{side} right" for side in SIDES),
+        "weakest at",
+        "accuracy there",
+        "P(noisy)",
+        "",
+    )
     return TableView("raters", "Answers to test questions", columns, rows, "raters", run.signature("raters"))
 
 
@@ -107,7 +115,7 @@ def question_section(run: MonitorRun) -> Section | None:
     found.sort(key=lambda row: (row["right"] / row["asked"], -row["asked"], row["question"]))
     wrong = [row for row in found if row["right"] < row["asked"]]
     nobody = sum(row["right"] == 0 and row["asked"] > 1 for row in found)
-    words = [f"{plural(len(found), 'question', 'questions')} by criterion were answered; {len(wrong):,} of them wrong by somebody."]
+    words = [f"{plural(len(found), 'question')} by criterion answered, {len(wrong):,} of them wrong by somebody."]
     if nobody:
         words.append(f"{nobody:,} nobody got right: look at these golds before at the people.")
     rows = tuple(
@@ -123,6 +131,13 @@ def question_section(run: MonitorRun) -> Section | None:
     columns = ("source", "language", "side", "criterion", "right")
     notes = (f"The first {MOST_QUESTIONS} of {len(wrong):,}; the CSV has all.",) if len(wrong) > MOST_QUESTIONS else ()
     table = TableView(
-        "questions", "Questions answered wrong most often", columns, rows, "questions", run.signature("questions"), 4, notes
+        "questions",
+        "Questions answered wrong most often",
+        columns,
+        rows,
+        "questions",
+        run.signature("questions"),
+        4,
+        notes,
     )
     return Section("questions", "Questions", tuple(words), (), (table,) if rows else ())

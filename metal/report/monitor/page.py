@@ -51,7 +51,9 @@ def facts(run: MonitorRun) -> list[Line]:
     lines = [Line("Looked at", f"{plural(len(people), 'person', 'people')} who rated, {_asked(examined, judges)}.")]
     if run.examined:
         lines.append(Line("Noisy", _named(run.noisy) or "Nobody, by the test questions."))
-    lines.append(Line("Stands out", _named(list(run.standing_out)) or "Nobody, beside those who rated the same outputs."))
+    lines.append(
+        Line("Stands out", _named(list(run.standing_out)) or "Nobody, beside those who rated the same outputs.")
+    )
     if len(run.tables["exclusions"]):
         dropped = int(run.tables["exclusions"]["ratings"].sum())
         excluded = run.tables["exclusions"]["rater"].nunique()
@@ -116,11 +118,12 @@ def definitions(run: MonitorRun) -> list[Definition]:
             "Agreement with colleagues",
             "Of outputs that two or more others of the same group rated: the share of them who gave the same label, "
             "beside how often they do among themselves on those very outputs, so that hard outputs condemn nobody. "
-            f"95% intervals by bootstrap over sources ({count(settings['resamples'])} resamples); corrected over people "
-            "by Holm.",
+            f"95% intervals by bootstrap over sources ({count(settings['resamples'])} resamples); corrected over "
+            "people by Holm.",
         ),
         Definition(
-            "Severity", "How much lower than the colleagues' mean somebody scores, in shares of the scale; below 0: milder."
+            "Severity",
+            "How much lower than the colleagues' mean somebody scores, in shares of the scale; below 0: milder.",
         ),
         Definition(
             "Dawid-Skene, MACE",

@@ -21,7 +21,10 @@ function showTask() {
   $("task-heading").textContent = `Task ${at + 1} of ${count}`;
   showText($("title"), task.title, sides.source);
   showText($("source-body"), task.source, sides.source);
-  showText($("output-body"), task.text || "(The output is empty.)", task.text ? sides.output : { lang: "en", dir: "ltr" });
+  for (const name of data.texts) {
+    const text = task[name];
+    showText($(`${name}-body`), text || "(This text is empty.)", text ? sides.output : { lang: "en", dir: "ltr" });
+  }
   $("title").hidden = !task.title;
   $("source").hidden = !task.title && !task.source;
   for (const button of document.querySelectorAll("button.whole")) fold(button);
