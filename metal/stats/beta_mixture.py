@@ -1,0 +1,150 @@
+"""How often people are right, when everyone's accuracy comes from a mixture of Beta distributions.
+
+Of n questions a person answers X right: X ~ Binomial(n, P), P ~ Beta(alpha_Z, beta_Z), Z = component k with
+probability probabilities_k. The Beta is conjugate to the binomial, so whatever is asked about P or Z after X of n is
+a closed form. `right` and `asked` are (people,) whole numbers, 0 <= right <= asked; someone asked nothing has the
+prior. Pairs that occur often are computed once. The parameters are found in `beta_mixture_fit`.
+Source: Khashabi et al., GENIE (2022), section 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betainc, gammaln
+
+from metal.stats.patterns import Counts, Numbers
+
+# A probability is halved this often when a quantile is looked for: to 2e-15.
+_HALVINGS = 49
+
+
+@dataclass(frozen=True)
+class CountPairs:
+    """right, asked: (pairs,) the distinct pairs in rising order; count: (pairs,) how many people have each; which:
+    (people,) everyone's pair."""
+
+    right: Counts
+    asked: Counts
+    count: Counts
+    which: Counts
+
+
+@dataclass(frozen=True)
+class BetaMixture:
+    """probabilities, alpha, beta: (components,); ValueError unless they are positive and the first sum to 1."""
+
+    probabilities: Numbers
+    alpha: Numbers
+    beta: Numbers
+
+    def __post_init__(self) -> None:
+        if not len(self.probabilities) == len(self.alpha) == len(self.beta) > 0:
+            raise ValueError("probabilities, alpha and beta have one number for each component")
+        if not ((self.alpha > 0).all() and (self.beta > 0).all() and (self.probabilities >= 0).all()):
+            raise ValueError("alpha and beta are above 0, probabilities not below")
+        if not np.isclose(self.probabilities.sum(), 1):
+            raise ValueError("probabilities sum to 1")
+
+    @property
+    def means(self) -> Numbers:
+        """(components,) the expected accuracy in each."""
+        return self.alpha / (self.alpha + self.beta)
+
+    def log_likelihood(self, right: Counts, asked: Counts) -> Numbers:
+        """(people,) log of the probability of each person's count, binomial coefficient included."""
+        return _by_pair(right, asked, self._log_likelihood)
+
+    def responsibilities(self, right: Counts, asked: Counts) -> Numbers:
+        """(people, components) the posterior of Z: which component each person comes from."""
+        return _by_pair(right, asked, self._responsibilities)
+
+    def probability_below(self, threshold: float, right: Counts, asked: Counts) -> Numbers:
+        """(people,) posterior probability that a person's accuracy is below `threshold`.
+
+        >>> uniform = BetaMixture(np.ones(1), np.ones(1), np.ones(1))
+        >>> uniform.probability_below(0.9, np.array([0]), np.array([1])).round(12)  # 1 - 0.1**2
+        array([0.99])
+        """
+        return _by_pair(right, asked, lambda x, n: self._below(np.full(len(x), threshold), x, n))
+
+    def accuracy(self, right: Counts, asked: Counts) -> Numbers:
+        """(people,) posterior mean of a person's accuracy."""
+
+        def mean(right: Counts, asked: Counts) -> Numbers:
+            alpha, beta = self._posterior(right, asked)
+            return np.asarray((self._responsibilities(right, asked) * alpha / (alpha + beta)).sum(axis=1))
+
+        return _by_pair(right, asked, mean)
+
+    def accuracy_interval(self, right: Counts, asked: Counts, level: float = 0.95) -> Numbers:
+        """(people, 2) the central posterior interval of a person's accuracy: as much outside below as above."""
+
+        def interval(right: Counts, asked: Counts) -> Numbers:
+            outside = (1 - level) / 2
+            return np.stack([self._quantile(share, right, asked) for share in (outside, 1 - outside)], axis=1)
+
+        return _by_pair(right, asked, interval)
+
+    def _quantile(self, share: float, right: Counts, asked: Counts) -> Numbers:
+        low, high = np.zeros(len(right)), np.ones(len(right))
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            above = self._below(middle, right, asked) < share
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        return (low + high) / 2
+
+    def _below(self, threshold: Numbers, right: Counts, asked: Counts) -> Numbers:
+        alpha, beta = self._posterior(right, asked)
+        below = betainc(alpha, beta, threshold[:, None])
+        return np.asarray((self._responsibilities(right, asked) * below).sum(axis=1))
+
+    def _posterior(self, right: Counts, asked: Counts) -> tuple[Numbers, Numbers]:
+        return self.alpha + right[:, None], self.beta + (asked - right)[:, None]
+
+    def _responsibilities(self, right: Counts, asked: Counts) -> Numbers:
+        joint = self._joint(right, asked)
+        likelihood = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return np.asarray(likelihood / likelihood.sum(axis=1, keepdims=True))
+
+    def _log_likelihood(self, right: Counts, asked: Counts) -> Numbers:
+        return np.asarray(log_coefficient(right, asked) + np.logaddexp.reduce(self._joint(right, asked), axis=1))
+
+    def _joint(self, right: Counts, asked: Counts) -> Numbers:
+        """(pairs, components) log of probability_k alpha^(X) beta^(n-X) / (alpha+beta)^(n), rising factorials."""
+        with np.errstate(divide="ignore"):  # a component nobody comes from
+            log_probabilities = np.log(self.probabilities)
+        wrong = asked - right
+        rising = log_rising(self.alpha, right)[:, right] + log_rising(self.beta, wrong)[:, wrong]
+        return np.asarray(log_probabilities + (rising - log_rising(self.alpha + self.beta, asked)[:, asked]).T)
+
+
+def find_pairs(right: Counts, asked: Counts) -> CountPairs:
+    """The distinct pairs of `right` and `asked`, both (people,) whole numbers."""
+    right, asked = np.asarray(right, dtype=np.int64), np.asarray(asked, dtype=np.int64)
+    base = int(right.max(initial=0)) + 1
+    keys, which, count = np.unique(asked * base + right, return_inverse=True, return_counts=True)
+    return CountPairs(keys % base, keys // base, count, which)
+
+
+def log_coefficient(right: Counts, asked: Counts) -> Numbers:
+    """log of asked! / (right! (asked - right)!)."""
+    return np.asarray(gammaln(asked + 1) - gammaln(right + 1) - gammaln(asked - right + 1))
+
+
+def log_rising(start: Numbers, counts: Counts) -> Numbers:
+    """(starts, 1 + highest of counts) log of start (start + 1) ... (start + n - 1) for n = 0, 1, ...
+
+    A sum of logarithms, not a difference of log gammas, which loses its digits where `start` is large.
+    """
+    most = int(np.max(counts, initial=0))
+    table: Numbers = np.zeros((len(start), most + 1))
+    np.cumsum(np.log(start[:, None] + np.arange(most)), axis=1, out=table[:, 1:])
+    return table
+
+
+def _by_pair(right: Counts, asked: Counts, of_pairs: Callable[[Counts, Counts], Numbers]) -> Numbers:
+    pairs = find_pairs(right, asked)
+    return np.asarray(of_pairs(pairs.right, pairs.asked)[pairs.which])
