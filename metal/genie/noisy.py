@@ -33,6 +33,7 @@ NOISY_BETA = 4.5
 PSEUDO_RIGHT = np.array([19] * 36 + [1, 1, 5, 10])
 PSEUDO_ASKED = np.full(40, 20)
 MOST_QUESTIONS = 1_000_000
+_ROUNDING = 1e-12  # a posterior of exactly 0.99 is not above it, whatever its last digit
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Prior = Literal["Jeffreys", "uniform", "fixed", "learned"]
@@ -107,7 +108,7 @@ class Examination:
     @property
     def noisy(self) -> Flags:
         """(people,) whether p_noisy is above the certainty."""
-        return np.asarray(self.p_noisy > self.certainty)
+        return is_noisy(self.p_noisy, self.certainty)
 
     @cached_property
     def log_likelihood(self) -> float:
@@ -156,6 +157,11 @@ def examine(
     else:
         mixture = chosen.fixed_prior(noisy_beta)
     return _with_mixture(chosen, mixture, right, asked, threshold, certainty)
+
+
+def is_noisy(p_noisy: Numbers, certainty: float = CERTAINTY) -> Flags:
+    """(people,) whether the posterior probability of being noisy is above the certainty."""
+    return np.asarray(p_noisy > certainty + _ROUNDING)
 
 
 def noisy_on_any(examinations: Sequence[Examination]) -> Flags:

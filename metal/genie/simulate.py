@@ -14,12 +14,12 @@ import pandas as pd
 
 from metal.errors import UsageError
 from metal.genie.noisy import (
-    CERTAINTY,
     MODELS,
     NOISY_BETA,
     Flags,
     Model,
     find_model,
+    is_noisy,
     learning_starts,
     with_pseudo_people,
 )
@@ -124,7 +124,7 @@ def _flags(models: Iterable[Model], drawn: Sequence[Round], noisy_beta: float) -
             right, asked = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("right", "asked"))
             posterior = model.probability_noisy(model.fixed_prior(noisy_beta), right, asked)
             posteriors = np.split(posterior, np.cumsum([len(one.asked) for one in drawn])[:-1])
-        yield model, [posterior > CERTAINTY for posterior in posteriors]
+        yield model, [is_noisy(posterior) for posterior in posteriors]
 
 
 def _count(drawn: Sequence[Round], flags: Sequence[Flags]) -> Counts:
