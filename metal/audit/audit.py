@@ -28,8 +28,10 @@ from metal.dataset import Dataset
 from metal.errors import UsageError
 from metal.records import Estimate, Rater
 from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.consensus import MODELS, consensus
 
 FEW_SOURCES = 30
+DEPARTS = 0.10  # a model overrules one majority in ten: more than the odd careless pair
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,7 @@ def _audit(
         disagreements=disagreements(found, dataset),
         warnings=(
             *_mixed_groups(found),
+            *_departures(found),
             *_few_sources(tables["people"]),
             *(finding.message for finding in lint(dataset)),
         ),
@@ -137,6 +140,24 @@ def _mixed_groups(found: list[Cell]) -> list[str]:
         return []
     named = ", ".join(group or "(none)" for group in groups)
     return [f"people of several groups ({named}) are taken together; --reference GROUP compares with one"]
+
+
+def _departures(found: list[Cell]) -> list[str]:
+    """Where a model's labels are not what most people said. Nothing ties its classes to the answers of that name."""
+    rule = found[0].settings.aggregate
+    departed = []
+    for cell in found if rule in MODELS else ():
+        voted = consensus(cell.by_people, cell.values, "majority", ordered=cell.ordered)
+        both = (voted >= 0) & (cell.truth >= 0)
+        share = float((voted != cell.truth)[both].mean()) if both.any() else 0.0
+        if share > DEPARTS:
+            departed.append(f"{cell.language} {cell.criterion.name} {share:.0%}")
+    if not departed:
+        return []
+    return [
+        f"--aggregate {rule} gives a label other than the majority's to more than {DEPARTS:.0%} of the outputs that "
+        f"have one: {', '.join(departed)}. With few people a label can come to mean another there; compare with majority"
+    ]
 
 
 def _few_sources(people: pd.DataFrame) -> list[str]:

@@ -222,7 +222,7 @@ def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
         "severity": alone or NO_ENDS,
         "label_share": no_labels or SCALES_DIFFER,
         "dawid_skene": alone or competence.reason,
-        "mace": alone or competence.reason or "one class only was given",
+        "mace": alone or (NO_LEVELS if not levelled else "one class only was given"),
         "repeated": NO_ANSWER if not row["ratings"] else NO_COMMENT,
     }
     notes = [f"{name}: {reason}" for name, reason in reasons.items() if np.isnan(row[name])]

@@ -16,12 +16,13 @@ from metal.stats.mace import mace
 from metal.stats.patterns import Codes
 
 NO_LEVELS = "the criterion has no levels"
+MISNAMED = "in Dawid and Skene's model a label came to mean another"  # DawidSkene.misnamed: right is not right then
 
 
 @dataclass(frozen=True)
 class Competence:
     """dawid_skene: expected share of right answers; mace: probability of knowing. NaN where undefined. ratings: that
-    it rests on. reason: why neither is defined, where the criterion is to blame.
+    it rests on. reason: why dawid_skene is undefined, where the criterion or the model is to blame.
     """
 
     dawid_skene: float
@@ -63,10 +64,11 @@ def competences(rows: pd.DataFrame, criterion: Criterion, people: frozenset[str]
 
 def _fitted(codes: Codes, names: Sequence[str], levels: int) -> dict[str, Competence]:
     answers = answers_of_matrix(codes, levels)
-    first, second = dawid_skene(answers).competence.tolist(), mace(answers).competence.tolist()
-    return {
-        name: Competence(*figures) for name, *figures in zip(names, first, second, answers.given.tolist(), strict=True)
-    }
+    fit = dawid_skene(answers)
+    lost = bool(len(fit.misnamed))
+    first = np.where(lost, np.nan, fit.competence).tolist()
+    figures = zip(first, mace(answers).competence.tolist(), answers.given.tolist(), strict=True)
+    return {name: Competence(*mine, MISNAMED if lost else "") for name, mine in zip(names, figures, strict=True)}
 
 
 def _weighted(parts: Sequence[tuple[float, int]]) -> float:

@@ -7,12 +7,16 @@ from each item's shares of votes.
 Smoothing: a pseudo-count in every cell of every confusion matrix and of the class prior, that is the mode under
 Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does, is no step of any objective; with
 pseudo-counts every iteration raises (or keeps) one, `history`.
+
+Nothing in the model ties a true class to the answer of that name: with few raters, or where many items are answered at
+random, a class may come to stand for something else (`misnamed`), and its items get a label hardly anybody gave.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +36,7 @@ class DawidSkene:
     confusion: (raters, levels, levels) how often a rater says the second where the first is true; NaN for raters
     without answers and for true classes that nobody gave; uniform over the classes used where a rater saw no item of a
     class. competence: (raters,) expected accuracy under the class prior; NaN for raters who share no item with another.
+    given: (raters,) answers of each.
     log_likelihood: of the answers, without the pseudo-counts; history: with them, after each iteration.
     """
 
@@ -39,6 +44,7 @@ class DawidSkene:
     prior: Numbers
     confusion: Numbers
     competence: Numbers
+    given: Codes
     iterations: int
     converged: bool
     log_likelihood: float
@@ -48,6 +54,14 @@ class DawidSkene:
     def labels(self) -> Codes:
         """(items,) the most probable class (see most_probable for ties)."""
         return most_probable(self.probabilities)
+
+    @cached_property
+    def misnamed(self) -> Codes:
+        """The classes that raters together, each weighted by answers, more often answer with another class."""
+        rated = self.given > 0
+        together = np.tensordot(self.given[rated], self.confusion[rated], axes=1)
+        own = np.diagonal(together)
+        return np.flatnonzero((self.prior > 0) & (own < together.max(axis=1, initial=0)))
 
 
 def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iterations: int = MAX_ITERATIONS) -> DawidSkene:
@@ -80,6 +94,7 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
         answers.over_levels(prior),
         whole,
         np.where(answers.shared > 0, accuracy, np.nan),
+        answers.given,
         len(history),
         converged,
         likelihood,
@@ -88,46 +103,42 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
 
 
 class _Fit:
-    """The two steps. Shapes: share (patterns, classes), prior (classes,), confusion (raters, true, said)."""
+    """The two steps. Shapes: share (patterns, classes), prior (classes,), confusion (raters, true, said).
+
+    `gives` (patterns, raters x said) is 1 where a rater says that class of that pattern; both steps multiply by it.
+    """
 
     def __init__(self, answers: Answers, smoothing: float) -> None:
+        from scipy.sparse import csr_array
+
         self.answers, self.smoothing = answers, smoothing
         self.classes = len(answers.used)
-        self.cell = answers.rater * self.classes + answers.place
         self.times = answers.times.astype(np.float64)
         self.answered = float(answers.given.sum())
+        cell = answers.rater * self.classes + answers.place
+        shape = (len(self.times), answers.raters * self.classes)
+        self.gives: Any = csr_array((np.ones(len(cell)), (answers.pattern, cell)), shape=shape)
+        self.given_by: Any = self.gives.T.tocsr()
 
     def votes(self) -> Numbers:
         """Where to start: the share of an item's raters that gave each class."""
-        index = self.answers.pattern * self.classes + self.answers.place
-        counts = np.bincount(index, minlength=len(self.times) * self.classes).reshape(-1, self.classes)
+        said = np.tile(np.eye(self.classes), (self.answers.raters, 1))
+        counts = self.gives @ said
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     def parameters(self, share: Numbers) -> tuple[Numbers, Numbers]:
         """The class prior and the confusion matrices, most probable given how likely each item is in each class."""
         weight = share * self.times[:, None]
         prior = weight.sum(axis=0) + self.smoothing
-        cells = self.answers.raters * self.classes
-        counts = np.stack(
-            [
-                np.bincount(self.cell, weights=np.ascontiguousarray(of_class)[self.answers.pattern], minlength=cells)
-                for of_class in weight.T
-            ],
-            axis=1,
-        ).reshape(self.answers.raters, self.classes, self.classes)  # (raters, said, true)
+        counts = (self.given_by @ weight).reshape(self.answers.raters, self.classes, self.classes)  # (, said, true)
         confusion = np.swapaxes(counts, 1, 2) + self.smoothing
         return prior / prior.sum(), confusion / confusion.sum(axis=2, keepdims=True)
 
     def posterior(self, prior: Numbers, confusion: Numbers) -> tuple[Numbers, float, float]:
         """How likely each item is in each class; the log-likelihood, alone and with the pseudo-counts."""
-        log_confusion, patterns = np.log(confusion), len(self.times)
-        joint = np.stack(
-            [
-                np.bincount(self.answers.pattern, weights=log_confusion[:, true].ravel()[self.cell], minlength=patterns)
-                for true in range(self.classes)
-            ],
-            axis=1,
-        ) + np.log(prior)
+        log_confusion = np.log(confusion)
+        by_cell = np.swapaxes(log_confusion, 1, 2).reshape(-1, self.classes)
+        joint = self.gives @ by_cell + np.log(prior)
         top = joint.max(axis=1, keepdims=True)
         scaled = np.exp(joint - top)
         total = scaled.sum(axis=1, keepdims=True)
@@ -143,6 +154,7 @@ def _nothing(answers: Answers) -> DawidSkene:
         np.full(levels, np.nan),
         np.full((answers.raters, levels, levels), np.nan),
         np.full(answers.raters, np.nan),
+        answers.given,
         0,
         True,
         0.0,

@@ -67,12 +67,13 @@ def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iteration
         raise ValueError(f"{starts} starts: one or more")
     if not len(answers.used):
         return _nothing(answers)
-    fit = _Fit(answers, starts)
-    knowing, careless = fit.counts(_starts(answers, starts, seed))
+    fit = _Fit(answers)
+    trust = np.repeat(_trust(answers, starts, seed), fit.classes, axis=1)
+    knowing, careless = fit.counts(trust, fit.vote_shares(starts))
     histories: list[list[float]] = [[] for _ in range(starts)]
     running = np.arange(starts)
     while len(running):
-        knows, bound = fit.step(knowing[running], careless[running], responsibilities=True)
+        knew, share, bound = fit.step(knowing[running], careless[running])
         for start, value in zip(running, bound.tolist(), strict=True):
             histories[start].append(value)
         going = np.array([_gains(histories[start], fit.answered, max_iterations) for start in running])
@@ -80,9 +81,9 @@ def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iteration
             going &= _alone(knowing[running] / (answers.given + 1), bound)
         running = running[going]
         if len(running):
-            knowing[running], careless[running] = fit.counts(knows[going])
+            knowing[running], careless[running] = fit.counts(knew[going], share[going])
     best = _best([history[-1] for history in histories])
-    share, _ = fit.step(knowing[[best]], careless[[best]], responsibilities=False)
+    _, share, _ = fit.step(knowing[[best]], careless[[best]])
     mean_knowing = (KNOWING + knowing[best]) / (2 * KNOWING + answers.given)
     mean_careless = CARELESS + careless[best]
     mean_careless = mean_careless / mean_careless.sum(axis=1, keepdims=True)
@@ -121,9 +122,8 @@ def _best(bounds: list[float]) -> int:
     return next(start for start, bound in enumerate(bounds) if bound >= max(bounds) - 1e-9 * (1 + abs(max(bounds))))
 
 
-def _starts(answers: Answers, starts: int, seed: int) -> Numbers:
-    """(starts, answers) the probability that who gave an answer knew: the share of the item's raters who gave it too,
-    times how far a rater is trusted at the start: 1 in the first start, at random in the others.
+def _trust(answers: Answers, starts: int, seed: int) -> Numbers:
+    """(starts, raters) how far each rater is trusted at the start: 1 in the first, at random in the others.
 
     Raters are told apart by how much they rated and agreed, not by their place, so that no order matters.
     """
@@ -136,54 +136,50 @@ def _starts(answers: Answers, starts: int, seed: int) -> Numbers:
         total = np.bincount(answers.rater, weights=fact * answers.times[answers.pattern], minlength=answers.raters)
         facts[:, column] = np.rint(total)
     _, kind = np.unique(facts, axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
-    trust = np.random.default_rng(seed).random((starts, int(kind.max()) + 1))
+    trust = np.random.default_rng(seed).random((starts, answers.raters))
     trust[0] = 1.0
-    return np.asarray(trust[:, kind][:, answers.rater] * (same / asked))
+    return np.asarray(trust[:, kind.reshape(-1)])
 
 
 class _Fit:
     """The two steps, for all running starts at once.
 
+    A cell is a rater saying a class, a vote a pattern being of a class: `gives` (votes, cells) is 1 where that rater
+    says that class of that pattern, and both steps are products with it.
     knowing: (starts, raters) and careless: (starts, raters, classes) are expected counts of answers; with the priors
     they are the parameters of the posteriors of knowing and of careless answers.
     """
 
-    def __init__(self, answers: Answers, starts: int) -> None:
+    def __init__(self, answers: Answers) -> None:
+        from scipy.sparse import csr_array
+
         self.answers = answers
         self.classes, self.patterns = len(answers.used), len(answers.times)
         self.times = answers.times.astype(np.float64)
-        self.cell = answers.rater * self.classes + answers.place
-        self.vote = answers.pattern * self.classes + answers.place
+        cell = answers.rater * self.classes + answers.place
+        vote = answers.pattern * self.classes + answers.place
+        shape = (self.patterns * self.classes, answers.raters * self.classes)
+        self.gives: Any = csr_array((np.ones(len(cell)), (vote, cell)), shape=shape)
+        self.given_by: Any = self.gives.T.tocsr()
         self.answered = float(answers.given.sum())
-        self.given = np.bincount(
-            self.cell, weights=self.times[answers.pattern], minlength=answers.raters * self.classes
-        )
-        self._flat = {
-            name: (np.arange(starts)[:, None] * size + index).ravel()
-            for name, index, size in (
-                ("cell", self.cell, answers.raters * self.classes),
-                ("vote", self.vote, self.patterns * self.classes),
-                ("pattern", answers.pattern, self.patterns),
-            )
-        }
+        self.given = self.given_by @ np.repeat(self.times, self.classes)
 
-    def _sums(self, name: str, weights: Numbers, size: int) -> Numbers:
-        """(starts, size) the weights, (starts, answers), added up by cell, vote or pattern."""
-        index = self._flat[name][: weights.size]
-        sums = np.bincount(index, weights=weights.ravel(), minlength=len(weights) * size)
-        return np.asarray(sums, dtype=np.float64).reshape(len(weights), size)
+    def vote_shares(self, starts: int) -> Numbers:
+        """(starts, patterns, classes) the share of a pattern's raters that gave each class."""
+        votes = self.gives.sum(axis=1).reshape(self.patterns, self.classes)
+        return np.repeat((votes / votes.sum(axis=1, keepdims=True))[None], starts, axis=0)
 
-    def counts(self, knows: Numbers) -> tuple[Numbers, Numbers]:
-        """Expected counts from (starts, answers) the probability that each answer was known."""
-        known = self._sums("cell", knows * self.times[self.answers.pattern], len(self.given))
-        shape = (len(knows), self.answers.raters, self.classes)
+    def counts(self, knew: Numbers, share: Numbers) -> tuple[Numbers, Numbers]:
+        """Expected counts, from (starts, cells) the probability that who gives an answer knew, if it is right, and
+        (starts, patterns, classes) the probability of each class.
+        """
+        right = (share * self.times[:, None]).reshape(len(share), -1)
+        known = knew * (self.given_by @ np.ascontiguousarray(right.T)).T
+        shape = (len(knew), self.answers.raters, self.classes)
         return known.reshape(shape).sum(axis=2), np.maximum(self.given - known, 0.0).reshape(shape)
 
-    def step(self, knowing: Numbers, careless: Numbers, *, responsibilities: bool) -> tuple[Numbers, Numbers]:
-        """(starts, answers) the probability that each answer was known, or (starts, patterns, classes) that of each
-        class; and (starts,) the bound under these counts.
-        """
+    def step(self, knowing: Numbers, careless: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """What `counts` needs, knew and share, and (starts,) the bound, under these expected counts."""
         from scipy.special import digamma
 
         spam = careless.sum(axis=2)
@@ -192,19 +188,14 @@ class _Fit:
         log_careless = ((digamma(KNOWING + spam) - whole)[:, :, None] + strategy).reshape(len(knowing), -1)
         log_knows = np.repeat(digamma(KNOWING + knowing) - whole, self.classes, axis=1)
         gain = np.logaddexp(0.0, log_knows - log_careless)
-        votes = self._sums("vote", gain[:, self.cell], self.patterns * self.classes)
-        votes = votes.reshape(len(knowing), self.patterns, self.classes)
+        votes = (self.gives @ np.ascontiguousarray(gain.T)).T.reshape(len(knowing), self.patterns, self.classes)
         top = votes.max(axis=2, keepdims=True)
         scaled = np.exp(votes - top)
         total = scaled.sum(axis=2, keepdims=True)
         # What nobody knowing would give is the same for every class: it is needed for the bound only, cell by cell.
         likelihood = log_careless @ self.given + (top + np.log(total))[:, :, 0] @ self.times
         bound = likelihood - self.times.sum() * np.log(self.classes) - _divergence(knowing, careless)
-        share = scaled / total
-        if not responsibilities:
-            return share, bound
-        knew = np.exp(log_knows - log_careless - gain)
-        return knew[:, self.cell] * share.reshape(len(knowing), -1)[:, self.vote], bound
+        return np.exp(log_knows - log_careless - gain), scaled / total, bound
 
 
 def _divergence(knowing: Numbers, careless: Numbers) -> Numbers:

@@ -1,0 +1,167 @@
+"""Dawid and Skene's model by hand, and what holds of it whatever people said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from metal.stats.aggregate import NOBODY, TIE
+from metal.stats.answers import answers_of_matrix, answers_of_triples, most_probable
+from metal.stats.consensus import consensus
+from metal.stats.dawid_skene import dawid_skene
+
+LEVELS = 3
+CODES = hnp.arrays(np.int64, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(-1, LEVELS - 1))
+
+
+def crowd(items: int, skills: list[float], levels: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """The truth and (items, raters) codes of raters who know the answer so often and guess otherwise."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, levels, items)
+    knows = rng.random((items, len(skills))) < np.array(skills)
+    return truth, np.where(knows, truth[:, None], rng.integers(0, levels, (items, len(skills))))
+
+
+def test_one_step_by_hand() -> None:
+    # Two raters; votes are the shares of items 0 (both say 0), 1 (both say 1), 2 (0 and 1: half each).
+    # Counts of rater 0: true 0 -> says 0: 1 + .5, says 1: 0; true 1 -> says 0: .5, says 1: 1. Smoothing 0.5 a cell:
+    #   true 0: (2, .5) / 2.5 = .8 .2    true 1: (1, 1.5) / 2.5 = .4 .6;   rater 1 the same the other way round.
+    # Prior (1.5 + .5) / 4 = .5 each. Item 2 (rater 0 says 0, rater 1 says 1):
+    #   class 0: .5 * .8 * P1(1|0), where rater 1: true 0: says 0: 1, says 1: .5 -> (1.5, 1)/2.5 = .6 .4
+    #   class 1: .5 * .4 * P1(1|1), true 1: says 0: 0, says 1: 1.5 -> (.5, 2)/2.5 = .2 .8
+    #   .5 * .8 * .4 = .16 and .5 * .4 * .8 = .16: a tie.   Item 0: .5 * .8 * .6 = .24, .5 * .4 * .2 = .04
+    fit = dawid_skene(answers_of_matrix(np.array([[0, 0], [1, 1], [0, 1]]), 2), smoothing=0.5, max_iterations=1)
+    assert fit.probabilities == pytest.approx(
+        np.array([[0.24 / 0.28, 0.04 / 0.28], [0.04 / 0.28, 0.24 / 0.28], [0.5, 0.5]])
+    )
+    assert fit.confusion[0] == pytest.approx(np.array([[0.8, 0.2], [0.4, 0.6]]))
+    assert fit.competence == pytest.approx([0.5 * 0.8 + 0.5 * 0.6, 0.5 * 0.6 + 0.5 * 0.8])
+    assert fit.log_likelihood == pytest.approx(2 * np.log(0.28) + np.log(0.32))
+    assert fit.labels.tolist() == [0, 1, TIE]
+    assert (fit.iterations, fit.converged) == (1, False)
+
+
+def test_it_finds_the_truth_and_the_skills() -> None:
+    truth, codes = crowd(2000, [0.9, 0.7, 0.5, 0.3, 0.0])
+    fit = dawid_skene(answers_of_matrix(codes, 3))
+    voted = consensus(codes, np.arange(3.0), "majority")
+    assert (fit.labels == truth).mean() > (voted == truth).mean() + 0.03
+    assert fit.competence == pytest.approx([skill + (1 - skill) / 3 for skill in (0.9, 0.7, 0.5, 0.3, 0.0)], abs=0.04)
+    assert fit.converged
+    assert not len(fit.misnamed)
+
+
+def test_who_turns_the_scale_round_is_read_the_other_way() -> None:
+    truth, codes = crowd(400, [0.8, 0.8, 0.8], 2)
+    codes = np.column_stack([codes, 1 - truth])
+    fit = dawid_skene(answers_of_matrix(codes, 2))
+    assert (fit.labels == truth).all()
+    assert fit.competence[3] < 0.05
+
+
+def test_a_class_that_is_never_answered_by_its_name_is_told() -> None:
+    # Half of the items are answered at random by all: the model keeps a class for them, the rare one.
+    rng = np.random.default_rng(1)
+    truth = rng.integers(1, 5, 600)
+    codes = np.repeat(truth[:, None], 4, axis=1)
+    codes[:300] = rng.choice(5, (300, 4), p=[0.02, 0.1, 0.3, 0.3, 0.28])
+    fit = dawid_skene(answers_of_matrix(codes, 5))
+    assert len(fit.misnamed) >= 1
+
+
+def test_nothing_one_rater_one_class() -> None:
+    nothing = dawid_skene(answers_of_matrix(np.full((3, 2), -1), 3))
+    assert nothing.labels.tolist() == [NOBODY] * 3
+    assert np.isnan(nothing.competence).all()
+    assert dawid_skene(answers_of_matrix(np.zeros((0, 0), dtype=int), 3)).labels.tolist() == []
+    alone = dawid_skene(answers_of_matrix(np.array([[0], [1], [-1]]), 3))
+    assert alone.labels.tolist() == [0, 1, NOBODY]
+    assert np.isnan(alone.competence).all()  # nobody to agree with
+    same = dawid_skene(answers_of_matrix(np.full((4, 3), 2), 3))
+    assert same.labels.tolist() == [2] * 4
+    assert same.competence == pytest.approx([1, 1, 1])
+    assert same.prior.tolist() == [0, 0, 1]
+    assert np.isnan(same.confusion[:, :2]).all()
+
+
+def test_an_item_with_one_rating_counts_and_an_absent_rater_has_no_figures() -> None:
+    fit = dawid_skene(answers_of_matrix(np.array([[0, 0, -1], [1, 1, -1], [1, -1, -1]]), 2))
+    assert fit.labels.tolist() == [0, 1, 1]
+    assert np.isnan(fit.competence[2])
+    assert np.isnan(fit.confusion[2]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(codes=CODES)
+def test_no_iteration_lowers_the_likelihood(codes: np.ndarray) -> None:
+    fit = dawid_skene(answers_of_matrix(codes, LEVELS), max_iterations=60)
+    assert (np.diff(fit.history) > -1e-8).all()
+    rated = (codes >= 0).any(axis=1)
+    assert fit.probabilities[rated].sum(axis=1) == pytest.approx(1)
+    assert np.isnan(fit.probabilities[~rated]).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(codes=CODES, seed=st.integers(0, 99))
+def test_the_order_of_items_raters_and_classes_does_not_matter(codes: np.ndarray, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    items, raters, classes = (rng.permutation(size) for size in (*codes.shape, LEVELS))
+    turned = np.where(codes >= 0, classes[codes], -1)[items][:, raters]
+    first = dawid_skene(answers_of_matrix(codes, LEVELS), max_iterations=30)
+    second = dawid_skene(answers_of_matrix(turned, LEVELS), max_iterations=30)
+    if first.iterations == second.iterations:  # else one stopped a rounding error earlier
+        assert second.probabilities[:, classes] == pytest.approx(first.probabilities[items], abs=1e-6, nan_ok=True)
+        assert second.competence == pytest.approx(first.competence[raters], abs=1e-6, nan_ok=True)
+    assert second.log_likelihood == pytest.approx(first.log_likelihood, abs=1e-3)
+
+
+# ---------------------------------------------------------------- answers
+
+
+@given(codes=CODES)
+def test_equal_items_are_kept_once_and_nothing_is_lost(codes: np.ndarray) -> None:
+    answers = answers_of_matrix(codes, LEVELS)
+    known = np.where(codes < 0, -1, codes)
+    again = np.full_like(codes, -1)
+    for item, pattern in enumerate(answers.which):
+        mine = answers.pattern == pattern
+        again[item, answers.rater[mine]] = answers.code[mine]
+    assert (again == known).all()
+    assert len(answers.times) == len(np.unique(known[(known >= 0).any(axis=1)], axis=0))
+    assert answers.given.tolist() == (known >= 0).sum(axis=0).tolist()
+    assert answers.shared.tolist() == ((known >= 0) & ((known >= 0).sum(axis=1) > 1)[:, None]).sum(axis=0).tolist()
+
+
+def test_an_item_with_a_hundred_ratings_among_many_with_one() -> None:
+    item = np.concatenate([np.zeros(100, dtype=int), np.arange(1, 200)])
+    rater = np.concatenate([np.arange(100), np.zeros(199, dtype=int)])
+    answers = answers_of_triples(item, rater, np.ones(299, dtype=int), (200, 100), 2)
+    assert len(answers.times) == 200  # not compared: the table would be 200 x 100 for 299 answers
+    assert dawid_skene(answers).labels.tolist() == [1] * 200
+
+
+def test_impossible_answers_are_refused() -> None:
+    one = np.zeros(2, dtype=int)
+    with pytest.raises(ValueError, match="twice"):
+        answers_of_triples(one, one, one, (1, 1), 2)
+    with pytest.raises(ValueError, match="code"):
+        answers_of_matrix(np.array([[3]]), 3)
+    with pytest.raises(ValueError, match="smoothing"):
+        dawid_skene(answers_of_matrix(np.array([[0]]), 2), smoothing=0)
+
+
+def test_ties_within_rounding() -> None:
+    shares = np.array([[0.5, 0.5 - 1e-12, 1e-12], [0.5, 0.5 - 1e-6, 1e-6], [np.nan] * 3])
+    assert most_probable(shares).tolist() == [TIE, 0, NOBODY]
+
+
+def test_consensus_by_model_and_by_vote() -> None:
+    _, codes = crowd(60, [0.9, 0.8, 0.7])
+    assert (consensus(codes, np.arange(3.0), "dawid-skene") == dawid_skene(answers_of_matrix(codes, 3)).labels).all()
+    assert consensus(np.array([[0, 2, 1]]), np.arange(3.0)).tolist() == [1]
+    assert consensus(np.zeros((2, 0), dtype=int), np.arange(3.0), "mace").tolist() == [NOBODY, NOBODY]
+    with pytest.raises(ValueError, match="dawid-skene, mace"):
+        consensus(codes, np.arange(3.0), "vote")
