@@ -76,6 +76,20 @@ def _export_options(command: options.F) -> options.F:
             options.test_questions,
             template_option,
             add_criteria_option,
+            click.option(
+                "--generators",
+                "-g",
+                multiple=True,
+                metavar="NAME[,NAME]",
+                help="Only what these generators wrote, e.g. one that is new; default all.",
+            ),
+            click.option(
+                "--sample",
+                type=click.IntRange(min=1),
+                metavar="N",
+                help="Only outputs of N sources a language, at random by --seed; the same for every generator, and "
+                "those that `metal leaderboard --sample N` scores.",
+            ),
             options.prompts,
             options.seed,
             options.force,
@@ -120,6 +134,7 @@ def export(form: str, **wanted: Any) -> None:
       metal annotate export datasets/mine --to xlsx -l hi --people 5 --common 10
       metal annotate export datasets/mine --to html \\
         --only datasets/mine/annotation/ambiguous.csv
+      metal annotate export datasets/mine --to html --generators new-model --sample 300
     """
     _hand_out(form, **wanted)
 
@@ -152,6 +167,8 @@ def _hand_out(
     test_questions: str,
     template: str | None,
     add_criteria: bool,
+    generators: tuple[str, ...],
+    sample: int | None,
     prompts: tuple[Path, ...],
     seed: int,
     force: bool,
@@ -172,7 +189,9 @@ def _hand_out(
     click.get_current_context().with_resource(one_writer(dataset))
     put = put_to_people(load_dataset(dataset), dataset, template, criteria, prompts, add=add_criteria)
     loaded = put.dataset
-    outputs = with_references(loaded, dataset, _to_rate(loaded, dataset, languages, only), put.template)
+    chosen = _generators_named(loaded, generators)
+    to_rate = _to_rate(loaded, dataset, languages, only, chosen, _sample(loaded, sample, seed))
+    outputs = with_references(loaded, dataset, to_rate, put.template)
     out = out or Path("runs") / f"{dataset.resolve().name}-{form}"
     check_new(out, force=force, marks=("run.toml",))
     first = 1 + _highest(loaded, read_given(dataset), new_people=only is not None)
@@ -204,6 +223,8 @@ def _hand_out(
         "seed": seed,
     }
     settings |= {"test_questions": test_questions} if questions else {}
+    settings |= {"generators": list(chosen)} if chosen else {}
+    settings |= {"sample": sample} if sample else {}
     settings |= {"people_given": {sheet.rater: len(sheet.tasks) for sheet in sheets}}
     about = manifest("annotate", loaded, [dataset], settings)
     put.keep_added(dataset)
@@ -230,8 +251,35 @@ def _hand_out(
     show.say(f"Next: metal annotate import {dataset} ANSWERS...", wrap=False)
 
 
-def _to_rate(dataset: Dataset, folder: Path, languages: tuple[str, ...], only: Path | None) -> list[Output]:
-    """The chosen outputs that have a text. Raises UsageError when there are none."""
+def _generators_named(dataset: Dataset, named: tuple[str, ...]) -> tuple[str, ...]:
+    """The generators of --generators: each name as it stands, or several with commas. Raises UnknownName."""
+    from metal.errors import UnknownName
+
+    known = sorted({output.generator for output in dataset.outputs.values()})
+    parts = [part for text in named for part in ([text] if text in known else text.split(","))]
+    found = tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+    for name in found:
+        if name not in known:
+            raise UnknownName("generator", name, known)
+    return found
+
+
+def _sample(dataset: Dataset, number: int | None, seed: int) -> frozenset[str] | None:
+    """The sources of --sample; None for all."""
+    from metal.genie.subsample import sources_chosen
+
+    return None if number is None else sources_chosen(dataset.sources.values(), number, seed)
+
+
+def _to_rate(
+    dataset: Dataset,
+    folder: Path,
+    languages: tuple[str, ...],
+    only: Path | None,
+    generators: tuple[str, ...] = (),
+    sources: frozenset[str] | None = None,
+) -> list[Output]:
+    """The chosen outputs that have a text, of these generators and sources. Raises UsageError when there are none."""
     from metal.cli import show
     from metal.cli.annotation_text import counted
     from metal.errors import UnknownName, UsageError
@@ -242,13 +290,18 @@ def _to_rate(dataset: Dataset, folder: Path, languages: tuple[str, ...], only: P
     if not dataset.outputs:
         raise UsageError(f"{folder} has no outputs to rate yet; `metal generate` makes some from its sources")
     found = [one for one in dataset.outputs.values() if not languages or one.language in languages]
+    found = [one for one in found if not generators or one.generator in generators]
+    found = [one for one in found if sources is None or one.source in sources]
     if only:
         wanted = _wanted(only, dataset)
         found = [one for one in found if one.output in wanted]
     chosen = [one for one in found if one.chosen]
     usable = [one for one in chosen if one.text.strip()]
     if not usable:
-        raise UsageError(f"{folder}: no chosen output with a text to rate{f' in {only}' if only else ''}")
+        where = [f"in {only}"] if only else []
+        where += [f"by {', '.join(generators)}"] if generators else []
+        where += ["in the sample"] if sources is not None else []
+        raise UsageError(" ".join([f"{folder}: no chosen output with a text to rate", *where]))
     missing = sum(not dataset.sources[one.source].text.strip() for one in usable)
     for count, what in (
         (len(found) - len(chosen) if only else 0, "not handed out: not chosen"),

@@ -1,0 +1,70 @@
+"""Automatic metrics and LLM judges beside the people of a leaderboard, on the same outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from metal.dataset import Dataset
+from metal.genie.leaderboard_settings import OVERALL
+from metal.genie.output_scores import DIGITS, Outputs, OutputScores
+from metal.stats.patterns import Codes, Numbers
+
+
+def raters_beside(dataset: Dataset, *, with_judges: bool) -> list[str]:
+    """The raters to put beside people: metrics, then judges if wanted; none that repeats another."""
+    kinds = ("metric", "llm") if with_judges else ("metric",)
+    known = dataset.raters
+    found = [one for one in known.values() if one.kind in kinds and one.about.get("repeats") not in known]
+    return [one.rater for one in sorted(found, key=lambda one: kinds.index(one.kind))]
+
+
+def beside_rows(
+    dataset: Dataset,
+    outputs: Outputs,
+    items: Codes,
+    cells: Sequence[OutputScores],
+    language: str,
+    given: Mapping[str, Mapping[str, Numbers]],
+) -> Iterator[dict[str, Any]]:
+    """What metrics and judges gave each generator, on the outputs that people rated.
+
+    On a criterion of the ranking, as shares of its scale; what a metric gives for all criteria, as it stands, on the
+    outputs of the last ranking (overall).
+    """
+    if not cells:
+        return
+    ranked = {one.criterion: one for one in cells}
+    for rater, by_criterion in given.items():
+        shares = {name: dataset.criteria[name].share(by_criterion[name]) for name in ranked if name in by_criterion}
+        parts = [name for name in ranked if name != OVERALL]
+        if OVERALL in ranked and OVERALL not in shares and all(name in shares for name in parts):
+            shares[OVERALL] = np.mean([shares[name] for name in parts], axis=0)
+        found = [(name, "share", ranked[name], share) for name, share in shares.items()]
+        if dataset.raters[rater].kind == "metric":
+            found += [(name, "own", cells[-1], raw) for name, raw in by_criterion.items() if name not in ranked]
+        for name, scale, cell, values in found:
+            asked = items & ~np.isnan(cell.share)
+            where = {"language": language, "criterion": name, "rater": rater, "kind": dataset.raters[rater].kind}
+            for row in _by_generator(outputs, asked, values):
+                yield where | {"scale": scale} | row
+
+
+def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[dict[str, Any]]:
+    """A row a generator: the mean of the values on the outputs `asked` (a mask); none where there is no value."""
+    answered = asked & ~np.isnan(values)
+    if not answered.any():
+        return
+    size = len(outputs.generators)
+    sums = np.bincount(outputs.generator[answered], values[answered], minlength=size)
+    counts, wanted = (np.bincount(outputs.generator[mask], minlength=size) for mask in (answered, asked))
+    for code in np.flatnonzero(wanted):
+        yield {
+            "generator": outputs.generators[code],
+            "score": round(float(sums[code] / counts[code]), DIGITS) if counts[code] else float("nan"),
+            "outputs": int(counts[code]),
+            "asked": int(wanted[code]),
+            "coverage": float(counts[code] / wanted[code]),
+        }

@@ -1,0 +1,236 @@
+"""A leaderboard of generators by people (GENIE, section 6): scores in [0, 1] with their doubts, and who is shown to be
+better; automatic metrics beside; what is still to be rated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.dataset import Dataset
+from metal.errors import UnknownName, UsageError
+from metal.genie.beside import beside_rows, raters_beside
+from metal.genie.coverage import coverage_rows
+from metal.genie.generator_scores import LEAST_SHARED, rank
+from metal.genie.leaderboard_settings import ALL_LANGUAGES, OVERALL, LeaderboardSettings, signature
+from metal.genie.output_scores import Outputs, OutputScores, output_scores, scores_of_each, together
+from metal.genie.subsample import sources_chosen
+from metal.people import people_named
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.patterns import Codes
+
+Progress = Callable[[int, int], None]
+
+COLUMNS = {
+    "leaderboard": (
+        *("language", "criterion", "rank", "cluster", "generator", "human", "score", "score_low", "score_high"),
+        *("standard_error", "worst_error", "outputs", "sources", "ratings", "people", "unanswered", "undefined"),
+    ),
+    "comparisons": ("language", "criterion", "first", "second", "sources", "difference", "p", "undefined"),
+    "beside": (
+        *("language", "criterion", "rater", "kind", "generator", "score", "scale", "outputs", "asked", "coverage"),
+    ),
+    "coverage": (
+        *("language", "generator", "sources", "sources_rated", "outputs", "outputs_rated", "outputs_to_rate"),
+        "without_text",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """tables: by name (COLUMNS). main: the criterion shown first. people: whose ratings count. counted: the criteria
+    that count. left_out: criteria that people rated and that have no ends. beside: metrics and judges.
+    """
+
+    settings: LeaderboardSettings
+    main: str
+    people: tuple[str, ...]
+    counted: tuple[str, ...]
+    left_out: tuple[str, ...]
+    beside: tuple[str, ...]
+    tables: Mapping[str, pd.DataFrame]
+    warnings: tuple[str, ...]
+    signature: str
+
+
+def leaderboard(
+    dataset: Dataset, settings: LeaderboardSettings | None = None, progress: Progress = lambda done, total: None
+) -> Leaderboard:
+    """The leaderboard of a dataset: all languages together, where there are several, then each; each criterion that
+    people rated and whose scale has ends, then `overall`, the mean of these on each output.
+
+    Raises UnknownName for a criterion, language, group or person that does not occur, UsageError where the people
+    rated nothing that could be scored.
+    """
+    settings = settings or LeaderboardSettings()
+    people = _people(dataset, settings)
+    languages = _languages(dataset, settings)
+    sample = (
+        None if settings.sample is None else sources_chosen(dataset.sources.values(), settings.sample, settings.seed)
+    )
+    outputs = Outputs.of(dataset, languages, sample)
+    scores, left_out = _counted(dataset, settings, output_scores(dataset, outputs, people, settings.aggregate))
+    slices = [ALL_LANGUAGES, *languages] if len(languages) > 1 else [*languages]
+    given = scores_of_each(dataset, outputs, raters_beside(dataset, with_judges=settings.with_judges))
+    bootstrap = SourceBootstrap(settings.resamples, settings.seed)
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
+    warnings = _about_the_whole(dataset, settings, left_out)
+    for done, language in enumerate(slices):
+        progress(done, len(slices))
+        items = np.isin(outputs.language, languages) if language == ALL_LANGUAGES else outputs.language == language
+        cells = _cells(scores, items)
+        for one in cells:
+            ranked, pairs = rank(one, outputs, items, bootstrap, settings.permutations)
+            where = {"language": language, "criterion": one.criterion}
+            rows["leaderboard"] += [where | row | {"human": _human(dataset, row["generator"])} for row in ranked]
+            rows["comparisons"] += [where | pair for pair in pairs]
+            if one is cells[-1]:  # the others' are in the tables
+                warnings += _about_a_ranking(ranked, language, one.criterion, settings)
+        rows["beside"] += beside_rows(dataset, outputs, items, cells, language, given)
+        rows["coverage"] += coverage_rows(dataset, outputs, items, [*scores.values()], language)
+        warnings += _about_overall(cells, items, language)
+    progress(len(slices), len(slices))
+    if not rows["leaderboard"]:
+        raise UsageError(_nothing_rated(dataset, settings))
+    tables = {name: pd.DataFrame(rows[name], columns=[*columns]) for name, columns in COLUMNS.items()}
+    tables["leaderboard"]["cluster"] = tables["leaderboard"]["cluster"].astype("float64")
+    return Leaderboard(
+        settings,
+        OVERALL if OVERALL in set(tables["leaderboard"]["criterion"]) else rows["leaderboard"][0]["criterion"],
+        people,
+        tuple(scores),
+        left_out,
+        tuple(given),
+        tables,
+        tuple(dict.fromkeys(warnings)),
+        signature(dataset.identity, settings),
+    )
+
+
+# ---------------------------------------------------------------- who and what
+
+
+def _people(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
+    if not settings.reference and not any(rater.kind == "human" for rater in dataset.raters.values()):
+        raise UsageError(
+            f"dataset {dataset.card.name} has no ratings by people yet; `metal annotate export` hands its outputs out, "
+            "`metal annotate import` takes the answers back"
+        )
+    return people_named(dataset, settings.reference)
+
+
+def _languages(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
+    for name in settings.languages:
+        if name not in dataset.languages:
+            raise UnknownName("language", name, dataset.languages)
+    return tuple(dict.fromkeys(settings.languages)) or dataset.languages
+
+
+def _counted(
+    dataset: Dataset, settings: LeaderboardSettings, rated: Mapping[str, OutputScores]
+) -> tuple[dict[str, OutputScores], tuple[str, ...]]:
+    """The criteria that count, and those that people rated and that have no ends."""
+    endless = tuple(name for name in rated if dataset.criteria[name].scale.ends is None)
+    scores = {name: one for name, one in rated.items() if name not in endless}
+    for name in settings.criteria:
+        if name in endless:
+            raise UsageError(f"criterion {name!r}: {_endless(dataset, name)}")
+        if name not in scores:
+            raise UnknownName("criterion that the people rated", name, scores)
+    if not scores:
+        why = f": {endless[0]!r}: {_endless(dataset, endless[0])}" if endless else ""
+        raise UsageError(_nothing_rated(dataset, settings) + why)
+    return {name: one for name, one in scores.items() if not settings.criteria or name in settings.criteria}, endless
+
+
+def _endless(dataset: Dataset, name: str) -> str:
+    """Why a criterion has no score between 0 and 1, and what to do."""
+    if dataset.criteria[name].scale.levels:
+        return "its levels have no order (nominal), so none of them is the best; make it ordinal, if they have one"
+    return "its scale has no ends; declare range = [LOW, HIGH] in dataset.toml"
+
+
+def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
+    return (
+        f"dataset {dataset.card.name}: the people"
+        + (f" ({settings.reference})" if settings.reference else "")
+        + " rated nothing that can be scored"
+        + (f" in {', '.join(settings.languages)}" if settings.languages else "")
+        + (f" among the {settings.sample} sources a language of --sample" if settings.sample else "")
+    )
+
+
+def _human(dataset: Dataset, generator: str) -> bool:
+    """Whether dataset.toml says that a generator is people."""
+    known = dataset.extra.get("generators", {})
+    about = known.get(generator, {}) if isinstance(known, Mapping) else {}
+    return isinstance(about, Mapping) and about.get("kind") == "human"
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:
+    """What is ranked on these outputs: each criterion that was rated there, and overall where there are several."""
+    there = [one for one in scores.values() if not np.isnan(one.share[items]).all()]
+    if len(there) < 2 or OVERALL in scores:
+        return there
+    overall = together(there)
+    return [*there, *([overall] if not np.isnan(overall.share[items]).all() else [])]
+
+
+# ---------------------------------------------------------------- what to know
+
+
+def _about_the_whole(dataset: Dataset, settings: LeaderboardSettings, left_out: Sequence[str]) -> list[str]:
+    found = [f"criterion {name!r} is left out: {_endless(dataset, name)}" for name in left_out]
+    if settings.sample is not None:
+        counts: dict[str, int] = {}
+        for source in dataset.sources.values():
+            counts[source.language] = counts.get(source.language, 0) + 1
+        found += [
+            f"{language}: --sample {settings.sample} is all of its {count} sources"
+            for language, count in sorted(counts.items())
+            if count < settings.sample
+        ]
+    return found
+
+
+def _about_a_ranking(
+    ranked: Sequence[Mapping[str, Any]], language: str, criterion: str, settings: LeaderboardSettings
+) -> list[str]:
+    where, found = f"{language or 'all languages'}, {criterion}", []
+    alone = [row["generator"] for row in ranked if not row["cluster"]]
+    if alone:
+        named = ", ".join(map(repr, alone[:3])) + (f" and {len(alone) - 3} more" if len(alone) > 3 else "")
+        found.append(
+            f"{where}: fewer than {LEAST_SHARED} sources are shared with some other generators, so no test says "
+            f"whether these are better or worse: {named}"
+        )
+    least, most = (pick(row["sources"] for row in ranked) for pick in (min, max))
+    if least < most:
+        found.append(
+            f"{where}: generators were rated on different sources, {least} to {most} of them; scores are not of the "
+            "same texts, tests are on shared sources only"
+        )
+    if len(ranked) - 1 > 0.05 * (1 + settings.permutations):
+        needed = 20 * len(ranked)
+        found.append(f"{where}: too few permutations for {len(ranked)} generators; use --permutations {needed} or more")
+    return found
+
+
+def _about_overall(cells: Sequence[OutputScores], items: Codes, language: str) -> list[str]:
+    if len(cells) < 2:
+        return []
+    parts, last = [one for one in cells if one.criterion != OVERALL], cells[-1]
+    where = language or "all languages"
+    if last.criterion != OVERALL:
+        return [f"{where}: no output was rated on all {len(parts)} criteria, so there is no overall score"]
+    rated = np.any([~np.isnan(one.share) for one in parts], axis=0)
+    partly = int((items & rated & np.isnan(last.share)).sum())
+    return [f"{where}: {partly:,} outputs were rated on some criteria only and are not in overall"] if partly else []

@@ -1,0 +1,156 @@
+"""What each output got, as shares of the scale: 0 the worst, 1 the best (Criterion.share)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metal.dataset import Dataset
+from metal.genie.leaderboard_settings import OVERALL, Aggregation
+from metal.records import Criterion
+from metal.stats.patterns import Codes, Numbers, ratio
+
+# Means of the same numbers in another order differ beyond this many digits.
+DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The outputs of a leaderboard, in string order, so that no figure depends on the order of lines.
+
+    generator, source: (outputs,) codes into `generators` and `sources`, both in string order. language: (outputs,).
+    """
+
+    names: tuple[str, ...]
+    generator: Codes
+    source: Codes
+    language: Codes
+    generators: tuple[str, ...]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, dataset: Dataset, languages: Collection[str], sources: Collection[str] | None) -> Outputs:
+        """The outputs in these languages, of these sources (None: of all)."""
+        chosen = sorted(
+            (one.output, one.generator, one.source, one.language)
+            for one in dataset.outputs.values()
+            if one.language in languages and (sources is None or one.source in sources)
+        )
+        names = tuple(row[0] for row in chosen)
+        generators = sorted({row[1] for row in chosen})
+        known = sorted({row[2] for row in chosen})
+        generator_code = {name: code for code, name in enumerate(generators)}
+        source_code = {name: code for code, name in enumerate(known)}
+        return cls(
+            names,
+            np.array([generator_code[row[1]] for row in chosen], dtype=np.int64),
+            np.array([source_code[row[2]] for row in chosen], dtype=np.int64),
+            np.array([row[3] for row in chosen], dtype=object),
+            tuple(generators),
+            tuple(known),
+        )
+
+
+@dataclass(frozen=True)
+class OutputScores:
+    """What some raters gave the outputs on a criterion.
+
+    share: (outputs,) NaN where there is no score. output, rater: (ratings,) each rating's output and rater (codes of
+    the ratings table). unanswered: (outputs,) ratings without a score. criteria: how many were put together.
+    """
+
+    criterion: str
+    share: Numbers
+    output: Codes
+    rater: Codes
+    unanswered: Codes
+    criteria: int = 1
+
+
+@dataclass(frozen=True)
+class _Ratings:
+    """(ratings,) those that some raters gave the outputs: rows of `Outputs`, codes of the ratings table, scores."""
+
+    row: Codes
+    rater: Codes
+    criterion: Codes
+    score: Numbers
+
+
+def _ratings(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> _Ratings:
+    table = dataset.ratings
+    place = {name: row for row, name in enumerate(outputs.names)}
+    row_of = np.array([place.get(name, -1) for name in table["output"].cat.categories] or [-1], dtype=np.int64)
+    mine = np.array([name in raters for name in table["rater"].cat.categories] or [False], dtype=bool)
+    row, rater = row_of[table["output"].cat.codes.to_numpy()], table["rater"].cat.codes.to_numpy().astype(np.int64)
+    kept = np.flatnonzero((row >= 0) & mine[rater])
+    criterion = table["criterion"].cat.codes.to_numpy().astype(np.int64)
+    return _Ratings(row[kept], rater[kept], criterion[kept], table["score"].to_numpy(dtype=np.float64)[kept])
+
+
+def output_scores(
+    dataset: Dataset, outputs: Outputs, raters: Collection[str], aggregate: Aggregation = "mean"
+) -> dict[str, OutputScores]:
+    """By criterion, in declared order, what these raters gave; criteria on which they rated none of the outputs are
+    not in it. Criteria without ends have NaN for every share.
+    """
+    all_of_them = _ratings(dataset, outputs, raters)
+    size = len(outputs.names)
+    found = {}
+    for code, name in enumerate(dataset.ratings["criterion"].cat.categories):
+        asked = np.flatnonzero(all_of_them.criterion == code)
+        answered = asked[~np.isnan(all_of_them.score[asked])]
+        if not len(answered):
+            continue
+        row, score = all_of_them.row[answered], all_of_them.score[answered]
+        unanswered = np.bincount(all_of_them.row[asked], minlength=size) - np.bincount(row, minlength=size)
+        share = _aggregated(dataset.criteria[name], score, row, size, aggregate)
+        found[name] = OutputScores(name, share, row, all_of_them.rater[answered], unanswered)
+    return {name: found[name] for name in dataset.criteria if name in found}
+
+
+def _aggregated(criterion: Criterion, scores: Numbers, rows: Codes, size: int, aggregate: Aggregation) -> Numbers:
+    """(size,) one share an output."""
+    shares = criterion.share(scores)
+    if aggregate == "majority" and criterion.scale.levels:
+        labels, label = np.unique(scores, return_inverse=True)
+        votes = np.bincount(rows * len(labels) + label, minlength=size * len(labels)).reshape(size, len(labels))
+        most = (votes == votes.max(axis=1, keepdims=True)) & (votes > 0)
+        means = ratio(most @ criterion.share(labels), most.sum(axis=1))
+    else:
+        means = ratio(np.bincount(rows, shares, minlength=size), np.bincount(rows, minlength=size))
+    return np.asarray(np.round(means, DIGITS))
+
+
+def together(parts: Sequence[OutputScores]) -> OutputScores:
+    """`overall`: of each output the mean of its shares on these criteria; none where one of them is missing."""
+    share: Numbers = np.round(np.stack([part.share for part in parts]).mean(axis=0), DIGITS)
+    whole = ~np.isnan(share)
+    kept = [whole[part.output] for part in parts]
+    return OutputScores(
+        OVERALL,
+        share,
+        np.concatenate([part.output[keep] for part, keep in zip(parts, kept, strict=True)]),
+        np.concatenate([part.rater[keep] for part, keep in zip(parts, kept, strict=True)]),
+        np.sum([part.unanswered for part in parts], axis=0),
+        len(parts),
+    )
+
+
+def scores_of_each(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> dict[str, dict[str, Numbers]]:
+    """rater -> criterion -> (outputs,) the scores as they stand, NaN where there is none; in the order of `raters`."""
+    all_of_them = _ratings(dataset, outputs, raters)
+    names, criteria = (dataset.ratings[key].cat.categories for key in ("rater", "criterion"))
+    key = all_of_them.rater * max(len(criteria), 1) + all_of_them.criterion
+    order = np.argsort(key, kind="stable")
+    found: dict[str, dict[str, Numbers]] = {}
+    for part in np.split(order, np.flatnonzero(np.diff(key[order])) + 1):
+        if not len(part):
+            continue
+        scores = np.full(len(outputs.names), np.nan)
+        scores[all_of_them.row[part]] = all_of_them.score[part]
+        rater, criterion = str(names[all_of_them.rater[part[0]]]), str(criteria[all_of_them.criterion[part[0]]])
+        found.setdefault(rater, {})[criterion] = scores
+    return {rater: found[rater] for rater in raters if rater in found}
