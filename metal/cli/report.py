@@ -1,4 +1,4 @@
-"""`metal report`: the page of an audit or a board again, and its charts and tables for papers."""
+"""`metal report`: the page of an audit, a board or a design study again, and its charts and tables for papers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 @click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write the charts as SVG, PDF and PNG.")
 @click.option("--latex", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as LaTeX (booktabs).")
 def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -> None:
-    """Write report.html of RUN, the run folder of an audit or a board, from its tables; nothing is computed again.
+    """Write report.html of RUN, the run folder of an audit, a board or a design study, from its tables; nothing is
+    computed again.
 
     The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their reasons, agreement among
     people, judges against people, class distribution, a browser of disagreements. Of a board: rankings of raters and
-    generators, the ensemble, who overrates machines, history. Methods and signatures of both.
+    generators, the ensemble, who overrates machines, history. Of a design study: what labels are best spent on, how
+    many items and people each language needs. Methods and signatures of all.
 
     --figures and --latex add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
     need the extra `figures`.
@@ -53,8 +55,9 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
 
 
 def _parts(folder: Path) -> tuple[str, list[Chart], list[TableView]]:
-    """Page, charts and tables of an audit's or a board's run folder."""
+    """Page, charts and tables of the run folder of an audit, a board or a design study."""
     from metal.cli.board_run import is_board, read_board_run
+    from metal.cli.design_run import is_design, read_design_run
     from metal.cli.run_folder import read_run
 
     if is_board(folder):
@@ -62,6 +65,11 @@ def _parts(folder: Path) -> tuple[str, list[Chart], list[TableView]]:
 
         board = read_board_run(folder)
         return of_board.page(board), of_board.charts(board), of_board.tables(board)
+    if is_design(folder):
+        from metal.report.design import page as of_design
+
+        study = read_design_run(folder)
+        return of_design.page(study), of_design.charts(study), of_design.tables(study)
     from metal.report import page as of_audit
 
     run = read_run(folder)
