@@ -21,6 +21,7 @@ from metal.cli.billboard import billboard
 from metal.cli.check import check
 from metal.cli.compare import compare
 from metal.cli.describe import describe
+from metal.cli.design import design
 from metal.cli.export import export
 from metal.cli.generate import generate
 from metal.cli.import_ import import_
@@ -68,6 +69,7 @@ for verb in (
     billboard,
     monitor,
     submit,
+    design,
     report,
     compare,
     export,

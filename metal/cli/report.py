@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 @click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write the charts as SVG, PDF and PNG.")
 @click.option("--latex", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as LaTeX (booktabs).")
 def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -> None:
-    """Write report.html of RUN, the run folder of an audit or a board, from its tables; nothing is computed again.
+    """Write report.html of RUN, a run folder, from its tables; nothing is computed again.
 
     The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their reasons, agreement among
     people, judges against people, class distribution, a browser of disagreements. Of a board: rankings of raters and
-    generators, the ensemble, who overrates machines, history. Methods and signatures of both.
+    generators, the ensemble, who overrates machines, history. Of `metal monitor`, `leaderboard` and `design`: the
+    people, the generators they rank, what a study needs. Methods and signatures of all.
 
     --figures and --latex add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
     need the extra `figures`.
@@ -56,6 +57,7 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
 PAGES = {
     "audit": ("metal.cli.run_folder", "read_run", "metal.report.page"),
     "billboard": ("metal.cli.board_run", "read_board_run", "metal.report.board.page"),
+    "design": ("metal.cli.design_run", "read_design_run", "metal.report.design.page"),
     "monitor": ("metal.cli.monitor_run", "read_monitor_run", "metal.report.monitor.page"),
 }
 

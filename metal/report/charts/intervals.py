@@ -55,7 +55,7 @@ def interval_dots(
     if not drawn:
         return ""
     values = [value for row in drawn for value in (row.value, row.low, row.high) if known(value)]
-    ticks = _ticks([*values, *(mark.value for mark in marks), *([0.0] if sides else [])])
+    ticks = ticks_for([*values, *(mark.value for mark in marks), *([0.0] if sides else [])])
 
     right = svg.WIDTH - (52.0 if group else 16.0)
 
@@ -76,7 +76,7 @@ def interval_dots(
         ]
     parts += [svg.line(x(tick), top, x(tick), bottom, "grid") for tick in ticks]
     parts += [
-        svg.text(x(tick), at, _written(tick, ticks), class_="soft", anchor="middle")
+        svg.text(x(tick), at, tick_text(tick, ticks), class_="soft", anchor="middle")
         for tick in ticks
         for at in (top - 4, bottom + 12)
     ]
@@ -120,7 +120,7 @@ def _bands(rows: Sequence[Row], top: float, words: str) -> list[str]:
     return parts
 
 
-def _ticks(values: Sequence[float]) -> list[float]:
+def ticks_for(values: Sequence[float]) -> list[float]:
     """Four to seven round numbers that hold all values."""
     low, high = min(values), max(values)
     width = (high - low) or abs(high) or 1.0
@@ -131,7 +131,7 @@ def _ticks(values: Sequence[float]) -> list[float]:
     return [step * place for place in range(first, max(last, first + 1) + 1)]
 
 
-def _written(tick: float, ticks: Sequence[float]) -> str:
+def tick_text(tick: float, ticks: Sequence[float]) -> str:
     """With as many digits as tell ticks apart."""
     digits = max(0, -math.floor(math.log10((ticks[1] - ticks[0]) * 1.0001)))
     finer = any(round(one, digits) != round(one, digits + 1) for one in ticks)

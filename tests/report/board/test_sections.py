@@ -24,7 +24,7 @@ from metal.report.board.overrating import overrating_charts, overrating_tables
 from metal.report.board.page import charts, tables
 from metal.report.board.ranking import further_rankings, ranking_charts, ranking_table
 from metal.report.board.run import BoardRun
-from metal.report.charts.intervals import Row, _ticks, interval_dots
+from metal.report.charts.intervals import Row, interval_dots, ticks_for
 from metal.report.charts.ranks import Ranks, rank_lines
 from metal.report.text import figure, interval
 
@@ -242,7 +242,7 @@ def test_charts_stand_where_figures_are(rich: BoardRun) -> None:
 
 @pytest.mark.parametrize("values", [[0.0], [0.3, 0.31], [-5.0, 5.0], [1e-9, 2e-9], [83.1, 77.4], [-0.2, 1.0]])
 def test_ticks_hold_all_values(values: list[float]) -> None:
-    ticks = _ticks(values)
+    ticks = ticks_for(values)
     assert ticks[0] <= min(values) + 1e-12
     assert ticks[-1] >= max(values) - 1e-12
     assert 2 <= len(ticks) <= 8

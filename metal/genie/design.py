@@ -1,0 +1,322 @@
+"""A design study: what a budget of labels is best spent on, and how much each language needs (GENIE section 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal import __version__
+from metal.dataset import Dataset
+from metal.errors import Undefined
+from metal.genie.cost import Cost, Prices, cost
+from metal.genie.design_cells import DesignCell, design_cells
+from metal.genie.labelling import Aggregation, Labelling, binarised, by_panel, simulate
+from metal.genie.planning import F1, NAN, SCORE, TEST, Plan, plans
+from metal.genie.settings import DesignSettings
+from metal.signature import join
+
+ALL = "all"  # all people together, as a population; all languages, in the table of costs
+FEW_SOURCES = 30
+LEAST_ITEMS = 10  # of a population, to be compared with others
+AGGREGATIONS: tuple[Aggregation, ...] = ("mean", "majority")
+LABELLINGS: tuple[Labelling, ...] = ("unilabelling", "multilabelling")
+_FOR_WHAT = ("language", "criterion", "question", "who", "raters")
+_PRICED = ("tasks", "test_questions", "usd", "hours")
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "designs": (
+        *("language", "criterion", "population", "people", "scale", "aggregation", "labelling", "labels", "items"),
+        *("mean", "sd", "low", "high", "undefined"),
+    ),
+    "populations": (
+        *("language", "criterion", "scale", "aggregation", "labelling", "populations"),
+        *("mean", "sd_between", "lowest", "highest", "undefined"),
+    ),
+    "raters": ("language", "criterion", "scale", "fixed", "raters", "items", "mean", "sd"),
+    "needs": (
+        *_FOR_WHAT,
+        *("value", "sources_now", "items_now", "now", "now_error", "target", "sources_needed", "items_needed"),
+        *("items_error", "at_needed", "at_needed_error", "extrapolated", *_PRICED, "dropped", "undefined"),
+    ),
+    "curves": (*_FOR_WHAT, "sources", "items", "value", "error", "extrapolated"),
+    "costs": ("language", "question", "raters", "items_needed", "for", *_PRICED, "undefined"),
+}
+
+
+@dataclass(frozen=True)
+class Design:
+    """A design study. tables: by name, columns as in COLUMNS; undefined figures are NaN with the reason beside."""
+
+    tables: Mapping[str, pd.DataFrame]
+    warnings: tuple[str, ...]
+    raters: tuple[str, ...]
+    signature: str
+    settings: DesignSettings
+
+
+def design(
+    dataset: Dataset, settings: DesignSettings, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Design:
+    """The study of a dataset. Errors as of `design_cells`."""
+    cells, warnings = design_cells(dataset, settings)
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
+    total = sum(len(cell.sizes) * (len(cell.judges) + len(np.unique(cell.generators))) for cell in cells)
+    done = 0
+    for cell in cells:
+        rows["designs"] += design_rows(cell)
+        rows["raters"] += rater_rows(cell)
+        for plan in plans(cell):
+            rows["needs"].append(_need(cell, plan))
+            rows["curves"] += _curve(cell, plan)
+            done += plan.question != TEST
+            progress(done, total)
+    rows["populations"] = population_rows(rows["designs"])
+    outputs: dict[str, float] = {}
+    for cell in cells:
+        each = len(cell.scores) / cell.source_count
+        outputs[cell.language] = max(each, outputs.get(cell.language, 0.0))
+    rows["costs"] += cost_rows(rows["needs"], outputs, settings.prices)
+    tables = {name: _typed(pd.DataFrame(rows[name], columns=list(names))) for name, names in COLUMNS.items()}
+    raters = sorted({name for cell in cells for name in (*cell.people, *cell.judges)})
+    return Design(
+        tables, (*warnings, *_warnings(cells, settings)), tuple(raters), signature(dataset.identity, settings), settings
+    )
+
+
+# ---------------------------------------------------------------- budgets of labels
+
+
+def design_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
+    """Every design with all people together, then with each population of them alone."""
+    populations = {ALL: tuple(range(len(cell.people)))}
+    if len(cell.populations) > 1:
+        populations |= cell.populations
+    for population, places in populations.items():
+        for scale, labels in _scales(cell):
+            for aggregation in AGGREGATIONS:
+                for labelling in LABELLINGS:
+                    yield {
+                        **_where(cell),
+                        "population": population,
+                        "people": len(places),
+                        "scale": scale,
+                        "aggregation": aggregation,
+                        "labelling": labelling,
+                        **_simulated(cell, labels[:, list(places)], population, scale, aggregation, labelling),
+                    }
+
+
+def _simulated(
+    cell: DesignCell, labels: Any, population: str, scale: str, aggregation: Aggregation, labelling: Labelling
+) -> dict[str, Any]:
+    # One label is its own mean and its own majority: one simulation serves both.
+    rng = cell.random("design", population, scale, labelling, aggregation if labelling == "multilabelling" else "")
+    try:
+        found = simulate(labels, labelling, aggregation, cell.settings.rounds, rng)
+    except Undefined as error:
+        return {"mean": NAN, "sd": NAN, "low": NAN, "high": NAN, "undefined": str(error)}
+    return {**vars(found), "undefined": ""}
+
+
+def _scales(cell: DesignCell) -> list[tuple[str, Any]]:
+    if cell.binary:
+        return [("binary", cell.shares)]
+    return [("as rated", cell.shares), ("binary", binarised(cell.shares))]
+
+
+def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How far the mean score of a design differs between populations: what another day's raters would change.
+
+    Populations with fewer than LEAST_ITEMS items in a round are left out.
+    """
+    by: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    keys = ("language", "criterion", "scale", "aggregation", "labelling")
+    for row in designs:
+        if row["population"] != ALL:
+            by.setdefault(tuple(row[key] for key in keys), []).append(row)
+    found = []
+    for key, rows in by.items():
+        enough = [row for row in rows if not row["undefined"] and row["items"] >= LEAST_ITEMS]
+        means = np.array([row["mean"] for row in enough])
+        one: dict[str, Any] = {**dict(zip(keys, key, strict=True)), "populations": len(means)}
+        if len(means) < 2:
+            reasons = "; ".join(dict.fromkeys(row["undefined"] for row in rows if row["undefined"]))
+            reasons = reasons or f"fewer than two populations with {LEAST_ITEMS} items"
+            figures = dict.fromkeys(("mean", "sd_between", "lowest", "highest"), NAN)
+            found.append({**one, **figures, "undefined": reasons})
+            continue
+        figures = {"mean": means.mean(), "sd_between": means.std(ddof=1), "lowest": means.min(), "highest": means.max()}
+        found.append({**one, **figures, "undefined": ""})
+    return found
+
+
+def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
+    """The spread of a score with 1, 2, ... labels an item: with as many labels in all, or as many items."""
+    for scale, labels in _scales(cell):
+        for fixed in ("labels", "items"):
+            rng = cell.random("raters", scale, fixed)
+            for found in by_panel(labels, fixed, cell.settings.rounds, rng):
+                figures = {"raters": found.labels, "items": found.items, "mean": found.mean, "sd": found.sd}
+                yield {**_where(cell), "scale": scale, "fixed": fixed, **figures}
+
+
+# ---------------------------------------------------------------- needs and costs
+
+
+def _need(cell: DesignCell, plan: Plan) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        **_where(cell),
+        "question": plan.question,
+        "who": plan.who,
+        "raters": plan.raters,
+        "value": plan.value,
+        "sources_now": plan.sources,
+        "items_now": plan.items,
+        "now": plan.now.value if plan.now else NAN,
+        "now_error": plan.now.error if plan.now else NAN,
+        "target": plan.target,
+        "extrapolated": bool(plan.needed and plan.needed.sources > plan.sources),
+        "dropped": plan.dropped,
+        "undefined": plan.reason,
+    }
+    if plan.needed:
+        row |= {
+            "sources_needed": plan.needed.sources,
+            "items_needed": (items := plan.items_of(plan.needed.sources)),
+            "items_error": plan.needed.error * plan.items / plan.sources,
+            "at_needed": plan.needed.value,
+            "at_needed_error": plan.needed.value_error,
+            **_cost(cost(items, plan.raters, cell.settings.prices)),
+        }
+    return row
+
+
+def _cost(found: Cost) -> dict[str, Any]:
+    return {key: NAN if value is None else value for key, value in vars(found).items()}
+
+
+def _curve(cell: DesignCell, plan: Plan) -> Iterator[dict[str, Any]]:
+    for point in plan.curve:
+        yield {
+            **_where(cell),
+            "question": plan.question,
+            "who": plan.who,
+            "raters": plan.raters,
+            "sources": point.sources,
+            "items": plan.items_of(point.sources),
+            "value": point.value,
+            "error": point.error,
+            "extrapolated": point.sources > plan.sources,
+        }
+
+
+def cost_rows(needs: list[dict[str, Any]], outputs: Mapping[str, float], prices: Prices) -> Iterator[dict[str, Any]]:
+    """What each language needs for all its criteria, judges and generators at once, then all languages together.
+
+    outputs: language -> rated outputs of a source. A task asks all criteria of an output, and every generator is
+    rated on the same sources, so a language needs the most sources that one of its rows needs, with all their outputs.
+    """
+    by: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for question in (F1, SCORE, TEST):
+        for language in sorted(outputs):
+            rows = [row for row in needs if (row["language"], row["question"]) == (language, question)]
+            for raters in sorted({row["raters"] for row in rows}):
+                mine = [row for row in rows if row["raters"] == raters]
+                found = _dearest(mine, outputs[language], prices)
+                by.setdefault((question, raters), []).append(
+                    {"language": language, "question": question, "raters": raters, **found}
+                )
+                yield by[question, raters][-1]
+    for (question, raters), rows in by.items():
+        known = [row for row in rows if "tasks" in row]
+        if len(rows) > 1 and known:
+            sums = {key: sum(row[key] for row in known) for key in _SUMMED}
+            missing = ", ".join(row["language"] for row in rows if "tasks" not in row)
+            left = f"without {missing}" if missing else ""
+            yield {"language": ALL, "question": question, "raters": raters, **sums, "undefined": left}
+
+
+_SUMMED = ("items_needed", *_PRICED)
+
+
+def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
+    """The cost of what the row that needs most sources needs."""
+    known = [row for row in rows if not row["undefined"]]
+    if not known:
+        return {"undefined": "; ".join(dict.fromkeys(row["undefined"] for row in rows))}
+    most = max(known, key=lambda row: row["sources_needed"])
+    items = math.ceil(most["sources_needed"] * outputs)
+    left = f"without {len(rows) - len(known)} undefined" if len(known) < len(rows) else ""
+    found = _cost(cost(items, most["raters"], prices))
+    return {"items_needed": items, "for": f"{most['criterion']}, {most['who']}", **found, "undefined": left}
+
+
+# ---------------------------------------------------------------- about the study
+
+
+def _where(cell: DesignCell) -> dict[str, str]:
+    return {"language": cell.language, "criterion": cell.criterion.name}
+
+
+_WHOLE = {"labels", "items", "people", "populations", "sources", "sources_now", "items_now", "sources_needed"}
+_WHOLE |= {"items_needed", "tasks", "test_questions", "raters"}
+_TEXT = {"language", "criterion", "population", "scale", "aggregation", "labelling", "undefined", "fixed"}
+_TEXT |= {"question", "who", "dropped", "for"}
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """Whole numbers as such, also where some are missing; no figure is an object."""
+    for name in table.columns:
+        if name in _TEXT:
+            table[name] = table[name].fillna("").astype(str)
+        elif name == "extrapolated":
+            table[name] = table[name].astype(bool)
+        else:
+            table[name] = table[name].astype("Int64" if name in _WHOLE else "float64")
+    return table
+
+
+def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str]:
+    prices = settings.prices
+    if prices.underpaid:
+        yield (
+            f"{prices.pay:g} USD for {prices.seconds:g} seconds is {prices.hourly:.2f} USD an hour, below "
+            f"{prices.min_hourly:g}: people are paid too little (GENIE section 6); pay "
+            f"{(prices.seconds or 0) * prices.min_hourly / 3600:.2f} USD a task or more"
+        )
+    for language in dict.fromkeys(cell.language for cell in cells):
+        mine = [cell for cell in cells if cell.language == language]
+        least = min(cell.source_count for cell in mine)
+        if any(len(cell.people) == 1 for cell in mine):
+            yield f"{language}: one person only, so that nothing is known of how people differ"
+        if least < FEW_SOURCES:
+            count = f"{least} source{'' if least == 1 else 's'}"
+            yield f"{language}: {count} cannot say much of how sources differ; take what it needs as rough"
+        if not all(cell.judges for cell in mine):
+            yield f"{language}: no LLM judge; add a run of `metal judge`, or name another rater with --judge"
+
+
+def signature(data: str, settings: DesignSettings) -> str:
+    """Program, data, and every setting that moves a figure. data: Dataset.identity."""
+    parts: dict[str, object] = {"metal": __version__, "data": data, "design": "genie4"}
+    return join(
+        parts
+        | {
+            "ref": settings.reference or "all-people",
+            "by": settings.by,
+            "judges": "+".join(settings.judges),
+            "criteria": "+".join(settings.criteria),
+            "langs": "+".join(settings.languages),
+            "k": "+".join(map(str, settings.raters)),
+            "width": f"{settings.width:g}",
+            "power": f"{settings.power:g}",
+            "agg": settings.aggregate,
+            "eps": "" if settings.epsilon is None else f"{settings.epsilon:g}",
+            "rounds": settings.rounds,
+            "seed": settings.seed,
+        }
+    )

@@ -1,0 +1,199 @@
+"""A cell of a design study: what people and judges said on one criterion in one language, as arrays."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from metal.dataset import Dataset
+from metal.errors import UnknownName, UsageError
+from metal.genie.panels import usual_panel
+from metal.genie.settings import MOST_RATERS, DesignSettings
+from metal.people import people_named
+from metal.ratings import CodeMatrix, code_matrix
+from metal.records import METRIC_SCORE, Criterion
+from metal.stats.alternative_annotator import EPSILON
+from metal.stats.patterns import Codes, Numbers
+
+
+@dataclass(frozen=True)
+class DesignCell:
+    """One language x criterion that people rated. Arrays have one row an output that a person rated.
+
+    scores: (items, people) as given, NaN where there is none. generators, sources: (items,) names.
+    populations: name -> places of its people. codes: classes of people and judges, None for a continuous scale.
+    """
+
+    language: str
+    criterion: Criterion
+    people: tuple[str, ...]
+    scores: Numbers
+    generators: Codes
+    sources: Codes
+    populations: Mapping[str, tuple[int, ...]]
+    judges: tuple[str, ...]
+    codes: CodeMatrix | None
+    epsilon: float
+    settings: DesignSettings
+
+    @cached_property
+    def shares(self) -> Numbers:
+        """(items, people) shares of the scale (Criterion.share); NaN where there is no score."""
+        return self.criterion.share(self.scores)
+
+    @property
+    def binary(self) -> bool:
+        """Whether the scale has two levels only, 0 and 1 as shares."""
+        return len(self.criterion.scale.levels) == 2
+
+    @cached_property
+    def panel(self) -> int:
+        """How many people an item usually has."""
+        return usual_panel(~np.isnan(self.scores))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Numbers of people an item to plan for, those asked for that are not in the data among them."""
+        asked = tuple(sorted(set(self.settings.raters)))
+        return asked or tuple(range(1, min(self.panel, MOST_RATERS) + 1))
+
+    @property
+    def source_count(self) -> int:
+        """How many sources have an output that was rated."""
+        return len(np.unique(self.sources))
+
+    def random(self, *names: object) -> np.random.Generator:
+        """Seeded by what it is for, so that no figure depends on which others are computed."""
+        words = "\n".join(map(str, (self.language, self.criterion.name, *names)))
+        return np.random.default_rng([self.settings.seed, zlib.crc32(words.encode("utf-8", "surrogatepass"))])
+
+
+def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[DesignCell], list[str]]:
+    """The cells that people rated, criteria in their order, then languages in string order; and warnings.
+
+    Raises UnknownName for a judge, criterion or language that does not occur, UsageError where nothing is rated or a
+    criterion that was asked for has no ends.
+    """
+    judges = _judges(dataset, settings)
+    _check_names(dataset, settings)
+    people = people_named(dataset, settings.reference)
+    table = dataset.ratings
+    by_people = table[table["rater"].isin(people)]
+    grouped = dict(
+        list(table[table["rater"].isin([*people, *judges])].groupby(["criterion", "language"], observed=True))
+    )
+    made, endless = [], []
+    for name, criterion in dataset.criteria.items():
+        if settings.criteria and name not in settings.criteria:
+            continue
+        mine = by_people[by_people["criterion"] == name]
+        if mine["score"].notna().sum() == 0:
+            continue
+        if criterion.scale.ends is None:
+            endless.append(name)
+            continue
+        for language in settings.languages or dataset.languages:
+            rows = grouped.get((name, language))
+            if rows is not None and rows.loc[rows["rater"].isin(people), "score"].notna().any():
+                made.append(_cell(dataset, criterion, language, rows, people, judges, settings))
+    if endless and settings.criteria:
+        raise UsageError(f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml")
+    if not made:
+        raise UsageError(
+            f"dataset {dataset.card.name}: these people rated nothing of what was asked for"
+            + (f" (criterion {endless[0]} {_ENDLESS})" if endless else "; take other criteria, languages or people")
+        )
+    return made, [f"{name} {_ENDLESS}: it is left out" for name in endless]
+
+
+_ENDLESS = "has a scale without ends, or categories in no order, so its scores are no share of anything"
+
+
+def _cell(
+    dataset: Dataset,
+    criterion: Criterion,
+    language: str,
+    rows: pd.DataFrame,
+    people: tuple[str, ...],
+    judges: tuple[str, ...],
+    settings: DesignSettings,
+) -> DesignCell:
+    given = rows[rows["rater"].isin(people) & rows["score"].notna()].astype({"output": str, "rater": str})
+    wide = given.pivot(index="output", columns="rater", values="score").sort_index().sort_index(axis=1)
+    outputs = [dataset.outputs[name] for name in wide.index]
+    here = tuple(map(str, wide.columns))
+    common = Counter(dataset.raters[name].group for name in here).most_common(1)[0][0]
+    codes = None
+    if criterion.scale.levels:
+        codes = _only(code_matrix(rows, criterion), wide.index)
+    said = rows[rows["score"].notna()]["rater"].astype(str).unique()
+    return DesignCell(
+        language,
+        criterion,
+        here,
+        wide.to_numpy(dtype=np.float64),
+        np.array([output.generator for output in outputs], dtype=object),
+        np.unique(np.array([output.source for output in outputs], dtype=object), return_inverse=True)[1],
+        _populations(dataset, here, settings.by),
+        tuple(name for name in judges if name in said or settings.judges),
+        codes,
+        EPSILON.get(common, EPSILON["skilled"]) if settings.epsilon is None else settings.epsilon,
+        settings,
+    )
+
+
+def _only(matrix: CodeMatrix, outputs: pd.Index) -> CodeMatrix:
+    """The rows of these outputs, in their order."""
+    place = {name: at for at, name in enumerate(matrix.outputs)}
+    rows = [place[name] for name in outputs]
+    return CodeMatrix(matrix.codes[rows], matrix.sources[rows], tuple(outputs), matrix.raters)
+
+
+def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str, tuple[int, ...]]:
+    """People by day, round or group where these tell them apart, else each alone."""
+
+    def told(what: str) -> list[str]:
+        raters = [dataset.raters[name] for name in people]
+        if what == "rater":
+            return list(people)
+        found = [rater.group if what == "group" else str(rater.about.get(what, "")) for rater in raters]
+        return found if all(found) else []
+
+    for what in ("day", "round", "group", "rater") if by == "auto" else (by,):
+        names = told(what)
+        if names and (by != "auto" or len(set(names)) > 1):
+            found: dict[str, list[int]] = {}
+            for place, name in enumerate(names):
+                found.setdefault(name, []).append(place)
+            return {name: tuple(found[name]) for name in sorted(found)}
+    if by not in ("auto", "rater"):
+        raise UsageError(f"--by {by}: not every person has a {by} in raters.jsonl; use --by rater, or write it there")
+    return {people[0]: (0,)}
+
+
+def _judges(dataset: Dataset, settings: DesignSettings) -> tuple[str, ...]:
+    """Those that were named, else the LLM judges, without what they said when they were asked again."""
+    known = {name: rater for name, rater in dataset.raters.items() if rater.kind != "human"}
+    for name in settings.judges:
+        if name not in known:
+            raise UnknownName("judge", name, sorted(known))
+    if settings.judges:
+        return tuple(dict.fromkeys(settings.judges))
+    llms = [rater for rater in known.values() if rater.kind == "llm" and rater.about.get("repeats") not in known]
+    return tuple(sorted(rater.rater for rater in llms))
+
+
+def _check_names(dataset: Dataset, settings: DesignSettings) -> None:
+    rated = [name for name in dataset.criteria if name != METRIC_SCORE.name]
+    for name in settings.criteria:
+        if name not in rated:
+            raise UnknownName("criterion", name, rated)
+    for name in settings.languages:
+        if name not in dataset.languages:
+            raise UnknownName("language", name, dataset.languages)

@@ -1,0 +1,185 @@
+"""How many items and people are needed: for a judge's F1, for a generator's score, for the alternative annotator test.
+
+Designs are simulated by drawing sources, with all their outputs, from those that were rated, and k of an item's people:
+as if there were more sources and outputs like these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from metal.errors import Undefined
+from metal.genie.design_cells import DesignCell
+from metal.genie.judged import JudgedPool, fewer_than, judged_pool
+from metal.genie.panels import draw_panels, pool_of
+from metal.genie.search import Measure, Needed, Point, enough, share_of, width_of
+from metal.stats.patterns import Numbers
+
+F1, TEST, SCORE = "judge F1", "alternative annotator test", "generator score"
+QUESTIONS = (F1, TEST, SCORE)
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer to a question: what is needed, and the curve it was read from.
+
+    who: the judge or generator. raters: people an item. now: what the sources there are give. value: the figure itself,
+    in the data (F1, score, share of people the judge is shown to stand in for in the end). items: that count, of
+    `sources` sources: outputs of this generator, or of all.
+    """
+
+    question: str
+    who: str
+    raters: int
+    target: float
+    sources: int
+    items: int
+    value: float
+    now: Point | None
+    needed: Needed | None
+    curve: tuple[Point, ...]
+    reason: str = ""
+    dropped: str = ""
+
+    def items_of(self, sources: int) -> int:
+        """Items of so many sources, with as many each as there are on average."""
+        return math.ceil(sources * self.items / self.sources - 1e-9) if self.sources else 0
+
+
+def plans(cell: DesignCell) -> Iterator[Plan]:
+    """Every question of a cell, for each number of people an item: judges, then generators."""
+    for judge in cell.judges:
+        for size in cell.sizes:
+            yield from judge_plans(cell, judge, size)
+    for generator in dict.fromkeys(sorted(map(str, cell.generators))):
+        for size in cell.sizes:
+            yield score_plan(cell, generator, size)
+
+
+def judge_plans(cell: DesignCell, judge: str, size: int) -> tuple[Plan, Plan]:
+    """F1 and test of a judge with `size` people an item."""
+    rng = cell.random("judge", judge, size)
+    f1, test = _asked(cell, F1, judge, size), _asked(cell, TEST, judge, size)
+    try:
+        found = _pool(cell, judge, size, rng)
+    except Undefined as error:
+        return replace(f1, reason=str(error)), replace(test, reason=str(error))
+    drawn: dict[tuple[int, int], Numbers] = {}  # both questions are put to the same samples
+
+    def sums(sources: int, times: int) -> Numbers:
+        if (sources, times) not in drawn:
+            drawn[sources, times] = found.pool.draw(sources, cell.settings.rounds * times, rng)
+        return drawn[sources, times]
+
+    def width(sources: int, times: int) -> Point:
+        return width_of(found.f1(sums(sources, times)), sources)
+
+    def power(sources: int, times: int) -> Point:
+        return share_of(found.passes(sums(sources, times), cell.epsilon), sources)
+
+    dropped = ", ".join(f"{reason} {count}" for reason, count in found.dropped.items())
+    known: dict[str, Any] = {"sources": found.pool.sources, "items": found.items, "dropped": dropped}
+    f1 = _planned(replace(f1, value=float(found.f1(found.pool.chances @ found.pool.sums)), **known), width)
+    leads = found.leads()
+    leads = leads[~np.isnan(leads)]
+    if not len(leads):
+        reason = "each item needs two people, one to leave out and one to compare with"
+        return f1, replace(test, reason=reason, **known)
+    below = int((leads < cell.epsilon).sum())
+    test = replace(test, value=below / len(leads), **known)
+    if below * 2 < len(leads):
+        reason = (
+            f"no number of items would do: epsilon {cell.epsilon:g} makes up for what the judge is behind {below} of "
+            f"{len(leads)} people only"
+        )
+        now = power(test.sources, 1)
+        return f1, replace(test, reason=reason, now=now, curve=(now,))
+    return f1, _planned(test, power)
+
+
+def score_plan(cell: DesignCell, generator: str, size: int) -> Plan:
+    """The mean score of a generator's outputs with `size` people an item."""
+    rng = cell.random("generator", generator, size)
+    asked = _asked(cell, SCORE, generator, size)
+    mine = cell.generators == generator
+    labels, sources = cell.shares[mine], cell.sources[mine]
+    rated = ~np.isnan(labels)
+    full = rated.sum(axis=1) >= size
+    if not full.any():
+        return replace(asked, reason=_not_there(size, int(rated.sum(axis=1).max())))
+    labels, rated, sources = labels[full], rated[full], sources[full]
+    chosen = draw_panels(rated, size, rng)
+    score = np.round(np.where(chosen, labels, 0.0).sum(axis=-1) / size, 12)
+    pool = pool_of(np.stack([score, np.ones_like(score)], axis=-1), sources)
+
+    def width(number: int, times: int) -> Point:
+        sums = pool.draw(number, cell.settings.rounds * times, rng)
+        return width_of(sums[:, 0] / sums[:, 1], number)
+
+    total, count = pool.chances @ pool.sums
+    left = int((~full).sum())
+    dropped = f"{fewer_than(size)} {left}" if left else ""
+    known: dict[str, Any] = {
+        "sources": pool.sources,
+        "items": len(labels),
+        "value": float(total / count),
+        "dropped": dropped,
+    }
+    return _planned(replace(asked, **known), width)
+
+
+def _pool(cell: DesignCell, judge: str, size: int, rng: np.random.Generator) -> JudgedPool:
+    if cell.codes is None:
+        raise Undefined("a continuous scale has no classes")
+    if judge not in cell.codes.raters:
+        raise Undefined("the judge rated nothing here")
+    most = int((~np.isnan(cell.scores)).sum(axis=1).max())
+    if size > most:
+        raise Undefined(_not_there(size, most))
+    return judged_pool(
+        cell.codes.of(cell.people),
+        cell.codes.of([judge])[:, 0],
+        cell.sources,
+        np.asarray(cell.criterion.scale.values),
+        size,
+        rule=cell.settings.aggregate,
+        ordered=cell.criterion.scale.measure != "nominal",
+        rng=rng,
+    )
+
+
+def _not_there(size: int, most: int) -> str:
+    return f"not in the data: items were rated by up to {most} people, not {size}"
+
+
+def _asked(cell: DesignCell, question: str, who: str, size: int) -> Plan:
+    """A question without an answer."""
+    target = cell.settings.power if question == TEST else cell.settings.width
+    return Plan(question, who, size, target, 0, 0, NAN, None, None, ())
+
+
+def _planned(plan: Plan, measure: Measure) -> Plan:
+    """The plan with what is needed, or the reason why nobody knows, and every point that was simulated."""
+    if plan.sources < 2:
+        return replace(plan, reason="one source: nothing says how sources differ")
+    points: dict[int, Point] = {}
+
+    def kept(number: int, times: int) -> Point:
+        points[number] = here = measure(number, times)  # what was simulated with more rounds comes later, and stays
+        return here
+
+    needed, reason = None, ""
+    try:
+        needed = enough(kept, plan.target, "power" if plan.question == TEST else "width", plan.sources)
+    except Undefined as error:
+        reason = str(error)
+    curve = tuple(points[number] for number in sorted(points))
+    if plan.question != TEST and all(point.value == 0 for point in curve):
+        needed, reason = None, "every sample is alike: the data do not say how sources differ"
+    return replace(plan, now=points.get(plan.sources), needed=needed, curve=curve, reason=reason)
