@@ -138,7 +138,7 @@ def push_mturk(dataset: Path, export: Path, **wanted: Any) -> None:
     asked = _asked(wanted, tuple(found), files, test)
     posts = questions((row for language in found for row in rows_of(files, language, str(export))), tasks)
     requirements(countries=asked.countries)  # raises now for what is no country, not when half is done
-    turk = Turk(asked.endpoint)
+    turk = click.get_current_context().with_resource(Turk(asked.endpoint))
     name = wanted["name"] or export.resolve().name
     cost = _cost(dataset, name, asked, posts)
     _confirm(cost, wanted["production"], wanted["yes"])

@@ -74,7 +74,8 @@ def pull_mturk(
     loaded = load_dataset(dataset)
     campaign = open_campaign(dataset, name)
     production = campaign.asked.environment == "production"
-    turk = Turk(read_endpoint(endpoint_url, production) if endpoint_url else campaign.asked.endpoint)
+    endpoint = read_endpoint(endpoint_url, production) if endpoint_url else campaign.asked.endpoint
+    turk = click.get_current_context().with_resource(Turk(endpoint))
     with show.progress("Fetching") as advance:
         fresh = fetching.fetch(turk, campaign, advance)
     got = fetching.received(campaign, loaded.criteria)
