@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metal.cli import options
+from metal.cli.annotate_mturk import push_mturk
+from metal.cli.annotate_mturk_pull import pull_mturk
 from metal.cli.annotate_pull import pull
 from metal.cli.annotate_push import push
+from metal.cli.annotate_status import status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -315,3 +318,6 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, p
 
 annotate.add_command(push)
 annotate.add_command(pull)
+annotate.add_command(status)
+push.add_command(push_mturk)
+pull.add_command(pull_mturk)

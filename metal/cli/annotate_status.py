@@ -1,0 +1,58 @@
+"""`metal annotate status`: how the campaigns of a dataset stand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from metal.cli import options
+
+COLUMNS = ("posted", "submitted", "approved", "rejected", "open", "spent", "expires")
+
+
+@click.command("status", short_help="How campaigns on platforms stand.")
+@options.dataset
+@options.as_json
+def status(dataset: Path, as_json: bool) -> None:
+    """List the campaigns of DATASET on Mechanical Turk, as they were at the last pull. Asks nobody.
+
+    posted is HITs of tasks; submitted, approved, rejected and open count assignments, and submitted are
+    those that wait for approval. spent is what was approved and paid as bonus, with fees.
+
+    \b
+    Example:
+      metal annotate status datasets/mine
+    """
+    from metal.cli import show
+    from metal.crowdsourcing.campaign import campaigns
+
+    found = [one.standing() for one in campaigns(dataset)]
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    elif found:
+        show_standing(found)
+    else:
+        show.say(f"{dataset} has no campaign; `metal annotate push` begins one")
+
+
+def show_standing(found: Sequence[Mapping[str, Any]]) -> None:
+    """A table with a row a campaign."""
+    from metal.cli import show
+
+    rows = [
+        [
+            f"{one['campaign']} ({one['environment']})",
+            f"{one['posted']:,} of {one['tasks']:,}",
+            *(f"{one[name]:,}" for name in ("submitted", "approved", "rejected", "open")),
+            f"${one['spent']:,.2f}",
+            one["expires"][:16].replace("T", " ") or "-",
+        ]
+        for one in found
+    ]
+    waiting = sum(one["waiting"] for one in found)
+    note = f"Approving all that was submitted costs ${waiting:,.2f} more." if waiting else ""
+    show.table("Campaigns, as of the last pull (times in UTC)", ["", *COLUMNS], rows, note=note)
