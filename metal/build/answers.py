@@ -163,7 +163,7 @@ def _check_known(answer: Answer, tasks: Mapping[str, str], given: Mapping[str, G
         raise DataError(
             answer.where,
             f"rater {answer.rater!r} was given nothing; {nearest(answer.rater, list(given))}",
-            "The column 'rater' stays as it was handed out",
+            "The column 'rater' stays as it was handed out; people of a crowd platform need --platform NAME",
         )
 
 

@@ -32,7 +32,7 @@ KEY = "key"
 TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
 ROUNDS = "rounds.jsonl"
 TEMPLATES = "templates.jsonl"
-MTURK = "mturk"  # its workers name themselves; nobody is waited for under the names that sheets have
+CROWD = ("mturk", "crowd-csv")  # workers name themselves; nobody is waited for under the names that sheets have
 
 
 def task_key(dataset: Path) -> str:
@@ -51,7 +51,7 @@ def read_given(dataset: Path) -> dict[str, Given]:
     asked: dict[str, dict[str, tuple[str, ...]]] = {}
     languages: dict[str, str] = {}
     for entry in _lines(dataset / FOLDER / GIVEN, ("rater", "language", "criteria", "tasks")):
-        if entry.get("form") == MTURK:
+        if entry.get("form") in CROWD:
             continue
         languages[entry["rater"]] = entry["language"]
         mine = asked.setdefault(entry["rater"], {})

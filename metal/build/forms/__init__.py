@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from metal.build.forms import crowd_csv
+from metal.build.forms.csv_sheet import csv_rows
+from metal.build.forms.rows import filled_rows, listed, unguarded
 from metal.build.tasks import Answer, Sheet
 from metal.errors import DataError
 from metal.records import Criterion
@@ -33,6 +36,7 @@ FORMS = (
     Form("xlsx", "xlsx_sheet", "one workbook a person, with drop-down lists and guidelines"),
     Form("label-studio", "label_studio", "tasks and labelling interface for Label Studio"),
     Form("mturk", "mturk", "input CSV and page layout for Mechanical Turk"),
+    Form("crowd-csv", "crowd_csv", "a CSV of tasks for Prolific or a platform of your own"),
 )
 
 
@@ -42,12 +46,42 @@ def write(form: str, sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     return files
 
 
-def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> tuple[list[Answer], list[str]]:
+def read_all(
+    files: Iterable[tuple[str, bytes]], criteria: Mapping[str, Criterion], platform: str = ""
+) -> tuple[list[Answer], list[str]]:
+    """The answers in all files that came back, (name, content) each, with notes on what was left out.
+
+    Prolific's export of participants may be among them: it says whose answers count. platform: see `read`.
+    """
+    answers: list[Answer] = []
+    notes: list[str] = []
+    people: dict[str, crowd_csv.Participant] = {}
+    for name, content in files:
+        if crowd_csv.is_participants(_columns(name, content)):
+            people |= crowd_csv.read_participants(name, content)
+            continue
+        found, said = read(name, content, criteria, platform)
+        answers += found
+        notes += said
+    if people:
+        answers, said = crowd_csv.of_participants(answers, people)
+        notes += said
+    return answers, notes
+
+
+def read(
+    name: str, content: bytes, criteria: Mapping[str, Criterion], platform: str = ""
+) -> tuple[list[Answer], list[str]]:
     """The answers in a file that came back, whatever its form, and notes on what was left out of it.
 
+    platform: whose people answered in a CSV of no form of ours; they are called `PLATFORM:ID`.
     Raises DataError for a file that is none of a known form.
     """
     form = form_of(name, content)
+    if form == "crowd-csv" or (form == "csv" and platform):
+        unused = crowd_csv.ignored(name, content, criteria)
+        said = [f"{name}: columns left alone: {listed(unused)}"] if unused else []
+        return crowd_csv.read(name, content, criteria, platform), said
     module = _module(form)
     answers: list[Answer] = module.read(name, content, criteria)
     notes = []
@@ -70,10 +104,20 @@ def form_of(name: str, content: bytes) -> str:
             return "html"  # whose reader says what is wrong
     if ending in ("csv", "tsv", "txt"):
         head = content[:4096].replace(b"\0", b"")
-        return "mturk" if b"AssignmentId" in head and b"WorkerId" in head else "csv"
+        if b"AssignmentId" in head and b"WorkerId" in head:
+            return "mturk"
+        return "crowd-csv" if crowd_csv.is_answers(_columns(name, content)) else "csv"
     if ending in ("html", "htm"):
         raise DataError(name, "this is the form, not the answers", "Ask for the file that its Download button saves")
     raise DataError(name, f"not a file that people send back ({ending or 'no ending'})", "It is .json, .csv or .xlsx")
+
+
+def _columns(name: str, content: bytes) -> list[str]:
+    """The first row of a CSV that is not blank; of another file none."""
+    if name.rpartition(".")[2].lower() not in ("csv", "tsv", "txt"):
+        return []
+    filled = filled_rows(csv_rows(name, content))
+    return [unguarded(cell) for cell in filled[0][1]] if filled else []
 
 
 def _module(form: str) -> Any:

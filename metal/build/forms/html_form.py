@@ -27,6 +27,7 @@ from metal.records import Criterion
 
 ANSWERS = "answers"
 VERSION = 1
+BRIEF = 12  # characters of a label up to which levels without definitions stand side by side
 MOST_KEYS = 10  # levels that the digit keys can tell apart
 _REMEDY = "Give the file that the form's Download button saved, unchanged"
 
@@ -101,7 +102,7 @@ def _question(rubric: Rubric) -> dict[str, Any]:
         "simple": rubric.simple if rubric.simple != criterion.question else "",
         "detailed": rubric.detailed,
         "levels": levels,
-        "brief": not any(level["definition"] for level in levels),
+        "brief": not any(level["definition"] or len(level["label"]) > BRIEF for level in levels),
         "reasons": any(level["reasons"] for level in levels),
         "low": None if scale.low is None else _number(scale.low),
         "high": None if scale.high is None else _number(scale.high),
