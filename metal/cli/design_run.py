@@ -11,7 +11,7 @@ from metal.cli.annotation_folder import ANSWERS, FOLDER
 from metal.cli.report_files import write_page
 from metal.cli.run_folder import write_tables
 from metal.cli.run_parts import again, need_files, read_lines, read_manifest, read_table
-from metal.dataset import Dataset, read_criterion, read_toml
+from metal.dataset import Dataset, read_criterion
 from metal.dataset_lines import rater_record, read_raters
 from metal.errors import DataError
 from metal.folders import new_folder
@@ -33,11 +33,6 @@ def write_design(folder: Path, found: Design, dataset: Dataset, about: Manifest,
         write_jsonl(partial / "raters.jsonl", (rater_record(dataset.raters[name]) for name in found.raters))
         write_tables(partial / "tables", found.tables)
         write_page(page(read_design_run(partial, folder.name)), partial)
-
-
-def is_design(folder: Path) -> bool:
-    """Whether the folder is a run of `metal design`."""
-    return (folder / "run.toml").is_file() and read_toml(folder / "run.toml").get("command") == COMMAND
 
 
 def read_design_run(folder: Path, name: str = "") -> DesignRun:

@@ -69,15 +69,15 @@ def _show_beside(table: pd.DataFrame) -> None:
         "label; DS: Dawid-Skene" + (f"; {more:,} more in tables/behaviour.csv" if more > 0 else ""),
         keep=2,
     )
-    out = table[table["stands_out"] != ""]
-    for (rater, language), rows in out.groupby(["rater", "language"], sort=False):
-        criteria = list(rows["criterion"])
-        first = rows[rows["criterion"] == ALL_CRITERIA] if ALL_CRITERIA in criteria else rows
-        on = str(first["criterion"].iloc[0])
-        others = [name for name in criteria if name not in (on, ALL_CRITERIA)]
+    out: dict[tuple[str, str], dict[str, str]] = {}
+    for row in table[table["stands_out"] != ""].to_dict("records"):
+        out.setdefault((row["rater"], row["language"]), {})[row["criterion"]] = row["stands_out"]
+    for (rater, language), why in out.items():
+        on = ALL_CRITERIA if ALL_CRITERIA in why else next(iter(why))
+        others = [name for name in why if name != on]
         also = f"; also on {', '.join(others)} (tables/behaviour.csv)" if others else ""
-        show.say(f"{rater} ({language}) stands out on {on}: {first['stands_out'].iloc[0]}{also}")
-    if not len(out) and len(table):
+        show.say(f"{rater} ({language}) stands out on {on}: {why[on]}{also}")
+    if not out and len(table):
         show.say("Nobody stands out.")
 
 

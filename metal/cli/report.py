@@ -1,4 +1,4 @@
-"""`metal report`: the page of an audit or a board again, and its charts and tables for papers."""
+"""`metal report`: the page of a run again, and its charts and tables for papers."""
 
 from __future__ import annotations
 
