@@ -84,22 +84,6 @@ def definitions(run: BoardRun) -> list[Definition]:
     ]
 
 
-def settings_in_words(run: BoardRun) -> str:
-    """The settings as they were given, without what was left alone."""
-    return ", ".join(f"{key} {_plain(value)}" for key, value in run.manifest["settings"].items() if _given(value))
-
-
-def _given(value: Any) -> bool:
-    """Whether it says something; 0 does."""
-    return value is not False and value not in ("", [], {})
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return " ".join(f"{one}={other}" for one, other in value.items())
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
 def undefined_table(run: BoardRun) -> TableView | None:
     """Every figure that has no value, by reason; None where all have one."""
     found: dict[tuple[str, str, str], list[str]] = {}

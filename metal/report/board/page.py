@@ -12,12 +12,13 @@ from metal.report.board.facts import facts
 from metal.report.board.generators import further_generators, generator_charts, generator_table
 from metal.report.board.history import history_table
 from metal.report.board.maps import criterion_map, generator_map, language_maps
-from metal.report.board.methods import definitions, settings_in_words, undefined_table
+from metal.report.board.methods import definitions, undefined_table
 from metal.report.board.overrating import overrating_charts, overrating_tables
 from metal.report.board.ranking import further_rankings, ranking_charts, ranking_table
 from metal.report.board.run import BoardRun
 from metal.report.document import PAGE_BYTES, document
 from metal.report.packing import Packed, blob, fitting
+from metal.report.sections import settings_in_words
 from metal.report.view import Chart, TableView
 
 MOST_FURTHER_CELLS = 4_000  # of tables behind a choice, in each of two sections: about 300 KB
@@ -65,6 +66,7 @@ def _content(run: BoardRun) -> dict[str, Any]:
     maps, maps_left = _within([(table.title, table) for table in language_maps(run)], MOST_MAP_CELLS)
     return {
         "run": run,
+        "brand": "board of raters and generators",
         "facts": facts(run),
         "ranking": ranking_table(run, run.main, run.language),
         "ranking_charts": ranking_charts(run),
