@@ -17,10 +17,14 @@ from metal.cli.run_parts import need_files, read_lines, read_manifest, read_tabl
 from metal.cli.test_folder import Tests
 from metal.dataset import Dataset, read_criterion
 from metal.dataset_lines import rater_record, read_raters
+from metal.errors import UsageError
 from metal.folders import new_folder
 from metal.genie.behaviour import behaviour
+from metal.genie.design import rater_rows
+from metal.genie.design_cells import design_cells
 from metal.genie.exclusion import without
 from metal.genie.monitoring import Monitoring
+from metal.genie.settings import DesignSettings
 from metal.genie.stands_out import stands_out
 from metal.genie.test_questions import SIDES, leaked
 from metal.json_files import write_jsonl
@@ -64,6 +68,7 @@ def tables(
         "questions": found.questions,
         "behaviour": beside,
         "agreement": pd.DataFrame(agreement, columns=[*NEEDED["agreement"]]),
+        "panels": _panels(dataset, reference, seed),
         "exclusions": dropped,
         "rounds": pd.DataFrame(_rounds(folder), columns=list(ROUNDS)),
     }
@@ -84,6 +89,19 @@ def _agreement(dataset: Dataset) -> Iterator[dict[str, Any]]:
     for cell in cells(dataset, AuditSettings()):
         if cell.people:
             yield people_row(cell, SourceBootstrap(1, 0))
+
+
+def _panels(dataset: Dataset, reference: str, seed: int) -> pd.DataFrame:
+    """Spread of the people's mean score with 1, 2, ... people an output; empty where nothing can be simulated."""
+    try:
+        cells, _ = design_cells(dataset, DesignSettings(reference=reference, seed=seed))
+    except UsageError:  # no criterion with ends that people rated
+        cells = []
+    scales = ((cell, "binary" if cell.binary else "as rated") for cell in cells)
+    rows = [
+        row for cell, scale in scales for row in rater_rows(cell) if row["fixed"] == "items" and row["scale"] == scale
+    ]
+    return pd.DataFrame(rows, columns=[*NEEDED["panels"]])
 
 
 def _rounds(folder: Path) -> Iterator[dict[str, Any]]:

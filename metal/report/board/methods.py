@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from metal.billboard.ensemble import LEAST_COVERAGE
 from metal.report.board.reasons import FIGURES, parts
 from metal.report.board.run import BoardRun

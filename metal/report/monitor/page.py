@@ -6,6 +6,7 @@ from metal.report.methods import Definition
 from metal.report.monitor.beside import beside_section
 from metal.report.monitor.changes import agreement_section, exclusion_section, history_section
 from metal.report.monitor.examined import examined_section, question_section
+from metal.report.monitor.planning import design_section
 from metal.report.monitor.run import MonitorRun
 from metal.report.sections import Section, charts_of, tables_of, write_sections
 from metal.report.summary import Line
@@ -23,6 +24,7 @@ def sections(run: MonitorRun) -> list[Section]:
         beside_section(run),
         agreement_section(run),
         exclusion_section(run),
+        design_section(run),
         history_section(run),
     )
     return [section for section in found if section]
@@ -130,6 +132,12 @@ def definitions(run: MonitorRun) -> list[Definition]:
             "Competence by two models of annotators that learn true labels and people's errors together: the expected "
             "share of right labels, and the probability of not guessing.",
             "Dawid and Skene 1979; Hovy et al. 2013",
+        ),
+        Definition(
+            "How many are needed",
+            "The standard deviation of the people's mean score over simulated rounds of as many outputs, with one, "
+            "two, ... of their people on each; an interval is 3.92 of it wide and narrows with the root of the outputs.",
+            "GENIE 4",
         ),
         Definition("Undefined", "A figure without a value is a dash, never 0; the CSV files give the reasons."),
     ]

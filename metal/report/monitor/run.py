@@ -27,6 +27,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha", "pairwise_f1"),
         *("percent_agreement", "undefined"),
     ),
+    "panels": ("language", "criterion", "scale", "raters", "items", "mean", "sd"),
     "exclusions": ("rater", "language", "criterion", "ratings", "why"),
     "rounds": ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked"))),
 }
