@@ -89,7 +89,7 @@ def _raters(run: MonitorRun) -> TableView:
         "P(noisy)",
         "",
     )
-    return TableView("raters", "Answers to test questions", columns, rows, "raters", run.signature("raters"))
+    return TableView("examined", "Answers to test questions", columns, rows, "raters", run.signature("raters"))
 
 
 def _cells(run: MonitorRun) -> TableView:

@@ -136,7 +136,7 @@ def definitions(run: MonitorRun) -> list[Definition]:
         Definition(
             "How many are needed",
             "The standard deviation of the people's mean score over simulated rounds of as many outputs, with one, "
-            "two, ... of their people on each; an interval is 3.92 of it wide and narrows with the root of the outputs.",
+            "two, ... of their people on each; an interval is 3.92 of it wide, less by the root of the outputs.",
             "GENIE 4",
         ),
         Definition("Undefined", "A figure without a value is a dash, never 0; the CSV files give the reasons."),
