@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from metal.errors import UsageError
-from metal.genie.noisy import CERTAINTY, DEFAULT_MODEL, NOISY_BETA, Examination, examine
+from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, examine, is_noisy
 from metal.genie.test_questions import SIDES, rightness, side_of, tells
 from metal.records import Criterion, Output, Rater
 from metal.stats.patterns import Numbers
@@ -208,7 +208,7 @@ def _why(row: Mapping[str, Any]) -> Iterator[str]:
     """`negative questions on task_quality (hi): 2 of 9 right, noisy with probability 0.9990`."""
     for side in SIDES:
         p = row[f"{side}_p_noisy"]
-        if p > CERTAINTY:
+        if is_noisy(np.asarray(p)):
             counts = f"{row[f'{side}_right']} of {row[f'{side}_asked']} right"
             shown = f"{p:.3f}" if p < 0.9995 else "above 0.999"
             yield f"{side} questions on {row['criterion']} ({row['language']}): {counts}, P {shown}"
