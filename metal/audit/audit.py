@@ -156,7 +156,7 @@ def _departures(found: list[Cell]) -> list[str]:
         return []
     return [
         f"--aggregate {rule} gives a label other than the majority's to more than {DEPARTS:.0%} of the outputs that "
-        f"have one: {', '.join(departed)}. With few people a label can come to mean another there; compare with majority"
+        f"have one: {', '.join(departed)}. With few people a label can come to mean another; compare with majority"
     ]
 
 

@@ -6,7 +6,8 @@ from each item's shares of votes.
 
 Smoothing: a pseudo-count in every cell of every confusion matrix and of the class prior, that is the mode under
 Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does, is no step of any objective; with
-pseudo-counts every iteration raises (or keeps) one, `history`.
+pseudo-counts every iteration raises (or keeps) one, `history`. Label for label this is crowd-kit's fit after as many
+iterations; crowd-kit makes a few only, because its loss (the class prior once a rating, not once an item) soon falls.
 
 Nothing in the model ties a true class to the answer of that name: with few raters, or where many items are answered at
 random, a class may come to stand for something else (`misnamed`), and its items get a label hardly anybody gave.
@@ -64,7 +65,13 @@ class DawidSkene:
         return np.flatnonzero((self.prior > 0) & (own < together.max(axis=1, initial=0)))
 
 
-def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iterations: int = MAX_ITERATIONS) -> DawidSkene:
+def dawid_skene(
+    answers: Answers,
+    *,
+    smoothing: float = SMOOTHING,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+) -> DawidSkene:
     """Fit the model. Nothing rated is a fit of nothing: no labels, no competences.
 
     >>> from metal.stats.answers import answers_of_matrix
@@ -83,7 +90,7 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
     while len(history) < max_iterations and not converged:
         prior, confusion = fit.parameters(share)
         share, likelihood, objective = fit.posterior(prior, confusion)
-        converged = bool(history) and objective - history[-1] < TOLERANCE * fit.answered
+        converged = bool(history) and objective - history[-1] < tolerance * fit.answered
         history.append(objective)
     accuracy = (confusion[:, np.arange(classes), np.arange(classes)] * prior).sum(axis=1)
     confusion = np.where((answers.given > 0)[:, None, None], confusion, np.nan)
