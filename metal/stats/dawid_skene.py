@@ -65,13 +65,7 @@ class DawidSkene:
         return np.flatnonzero((self.prior > 0) & (own < together.max(axis=1, initial=0)))
 
 
-def dawid_skene(
-    answers: Answers,
-    *,
-    smoothing: float = SMOOTHING,
-    tolerance: float = TOLERANCE,
-    max_iterations: int = MAX_ITERATIONS,
-) -> DawidSkene:
+def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iterations: int = MAX_ITERATIONS) -> DawidSkene:
     """Fit the model. Nothing rated is a fit of nothing: no labels, no competences.
 
     >>> from metal.stats.answers import answers_of_matrix
@@ -90,7 +84,7 @@ def dawid_skene(
     while len(history) < max_iterations and not converged:
         prior, confusion = fit.parameters(share)
         share, likelihood, objective = fit.posterior(prior, confusion)
-        converged = bool(history) and objective - history[-1] < tolerance * fit.answered
+        converged = bool(history) and objective - history[-1] < TOLERANCE * fit.answered
         history.append(objective)
     accuracy = (confusion[:, np.arange(classes), np.arange(classes)] * prior).sum(axis=1)
     confusion = np.where((answers.given > 0)[:, None, None], confusion, np.nan)
