@@ -77,7 +77,7 @@ def answers_of_matrix(codes: Codes, levels: int) -> Answers:
     """From (items, raters) class codes, negative where there is no answer (as in metal.stats.aggregate).
 
     >>> answers_of_matrix(np.array([[0, 1], [0, 1], [-1, 1]]), 2).times.tolist()
-    [1, 2]
+    [2, 1]
     """
     codes = np.asarray(codes)
     item, rater = np.nonzero(codes >= 0)

@@ -6,7 +6,8 @@ from each item's shares of votes.
 
 Smoothing: a pseudo-count in every cell of every confusion matrix and of the class prior, that is the mode under
 Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does, is no step of any objective; with
-pseudo-counts every iteration raises (or keeps) one, `history`.
+pseudo-counts every iteration raises (or keeps) one, `history`. Label for label this is crowd-kit's fit after as many
+iterations; crowd-kit makes a few only, because its loss (the class prior once a rating, not once an item) soon falls.
 
 Nothing in the model ties a true class to the answer of that name: with few raters, or where many items are answered at
 random, a class may come to stand for something else (`misnamed`), and its items get a label hardly anybody gave.
