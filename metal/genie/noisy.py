@@ -143,7 +143,7 @@ def examine(
 ) -> Examination:
     """Who is noisy, of people who answered `right` of `asked` test questions right, (people,) each.
 
-    One kind of question at a time: positive and negative ones are examined apart (`noisy_on_any`). Someone asked
+    One kind of question at a time: positive and negative ones are examined apart. Someone asked
     nothing has the prior as posterior. noisy_beta: see `Model.fixed_prior`; starts: where EM starts, otherwise drawn
     with `seed` as appendix B.1 says. DataError where a count is impossible.
     """
@@ -162,16 +162,6 @@ def examine(
 def is_noisy(p_noisy: Numbers, certainty: float = CERTAINTY) -> Flags:
     """(people,) whether the posterior probability of being noisy is above the certainty."""
     return np.asarray(p_noisy > certainty + _ROUNDING)
-
-
-def noisy_on_any(examinations: Sequence[Examination]) -> Flags:
-    """(people,) whether a person is noisy in any of the examinations, all of the same people in the same order.
-
-    Positive and negative test questions are examined apart, since whoever always says yes passes the positive ones.
-    """
-    if len({len(found.right) for found in examinations}) != 1:
-        raise UsageError("the examinations are not of the same people; give each the same people in the same order")
-    return np.asarray(np.logical_or.reduce([found.noisy for found in examinations]))
 
 
 def learning_starts(components: int, seed: int = 0) -> Starts:

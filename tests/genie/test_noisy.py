@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.errors import DataError, UnknownName, UsageError
-from metal.genie.noisy import CERTAINTY, MODELS, PSEUDO_ASKED, PSEUDO_RIGHT, examine, noisy_on_any
+from metal.genie.noisy import CERTAINTY, MODELS, PSEUDO_ASKED, PSEUDO_RIGHT, examine
 from metal.stats.beta_mixture_fit import Starts
 
 ALL = sorted(MODELS)
@@ -95,15 +95,6 @@ def test_later_counts_under_the_mixture_as_it_stands() -> None:
     assert len(later.noisy) == 4
     with pytest.raises(DataError, match="worker 1 of 1"):
         found.after([2], [1])
-
-
-def test_noisy_on_either_kind_is_noisy() -> None:
-    # Whoever always says yes passes the positive questions and fails the negative ones.
-    positive = examine([12, 12, 3], [12, 12, 12])
-    negative = examine([12, 0, 12], [12, 12, 12])
-    assert noisy_on_any([positive, negative]).tolist() == [False, True, True]
-    with pytest.raises(UsageError, match="not of the same people"):
-        noisy_on_any([positive, examine([1], [1])])
 
 
 @given(st.lists(st.integers(0, 20).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), max_size=12))
