@@ -26,6 +26,7 @@ from metal.cli.generate import generate
 from metal.cli.import_ import import_
 from metal.cli.judge import judge
 from metal.cli.judges import judges
+from metal.cli.leaderboard import leaderboard
 from metal.cli.metric import metric
 from metal.cli.prompt import prompt
 from metal.cli.report import report
@@ -65,6 +66,7 @@ for verb in (
     metric,
     audit,
     billboard,
+    leaderboard,
     submit,
     report,
     compare,

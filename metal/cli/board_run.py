@@ -15,7 +15,7 @@ from metal.billboard.history import Entry
 from metal.cli.report_files import write_page
 from metal.cli.run_folder import write_tables
 from metal.cli.run_parts import again, need_files, read_lines, read_manifest, read_table
-from metal.dataset import Dataset, read_criterion, read_toml
+from metal.dataset import Dataset, read_criterion
 from metal.dataset_lines import numbered_records, rater_record, read_raters
 from metal.errors import DataError
 from metal.folders import new_folder
@@ -43,11 +43,6 @@ def write_board(
         (partial / "ensembles.json").write_text(ensembles + "\n", encoding="utf-8")
         write_tables(partial / "tables", found.tables)
         write_page(page(read_board_run(partial, folder.name)), partial)
-
-
-def is_board(folder: Path) -> bool:
-    """Whether the folder is a run of `metal billboard`."""
-    return (folder / "run.toml").is_file() and read_toml(folder / "run.toml").get("command") == COMMAND
 
 
 def read_board_run(folder: Path, name: str = "") -> BoardRun:

@@ -1,4 +1,4 @@
-"""`metal report`: the page of an audit or a board again, and its charts and tables for papers."""
+"""`metal report`: the page of an audit, a board or a leaderboard again, and its charts and tables for papers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 @click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write the charts as SVG, PDF and PNG.")
 @click.option("--latex", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as LaTeX (booktabs).")
 def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -> None:
-    """Write report.html of RUN, the run folder of an audit or a board, from its tables; nothing is computed again.
+    """Write report.html of RUN, the run folder of an audit, a board or a leaderboard, from its tables; nothing is
+    computed again.
 
     The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their reasons, agreement among
     people, judges against people, class distribution, a browser of disagreements. Of a board: rankings of raters and
-    generators, the ensemble, who overrates machines, history. Methods and signatures of both.
+    generators, the ensemble, who overrates machines, history. Of a leaderboard: generators by people, metrics beside,
+    what is still to be rated. Methods and signatures of each.
 
     --figures and --latex add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
     need the extra `figures`.
@@ -53,11 +55,19 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
 
 
 def _parts(folder: Path) -> tuple[str, list[Chart], list[TableView]]:
-    """Page, charts and tables of an audit's or a board's run folder."""
-    from metal.cli.board_run import is_board, read_board_run
+    """Page, charts and tables of a run folder, by the command that made it."""
     from metal.cli.run_folder import read_run
+    from metal.cli.run_parts import command_of
 
-    if is_board(folder):
+    command = command_of(folder)
+    if command == "leaderboard":
+        from metal.cli.leaderboard_run import read_leaderboard_run
+        from metal.report.leaderboard import page as of_leaderboard
+
+        people = read_leaderboard_run(folder)
+        return of_leaderboard.page(people), of_leaderboard.charts(people), of_leaderboard.tables(people)
+    if command == "billboard":
+        from metal.cli.board_run import read_board_run
         from metal.report.board import page as of_board
 
         board = read_board_run(folder)

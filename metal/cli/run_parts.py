@@ -12,12 +12,18 @@ import pyarrow.parquet as pq
 from metal.dataset import read_toml
 from metal.errors import DataError, UsageError
 
+MADE_BY = "`metal audit`, `metal billboard` or `metal leaderboard`"
 SHAPES = {"criteria": dict, "datasets": list, "settings": dict, "signature": str, "libraries": dict, "metal": str}
 
 
 def again(command: str) -> str:
     """What to do about a run that cannot be used."""
     return f"Run `metal {command}` again"
+
+
+def command_of(folder: Path) -> object:
+    """The command that made a run folder; None where run.toml is missing or does not say."""
+    return read_toml(folder / "run.toml").get("command") if (folder / "run.toml").is_file() else None
 
 
 def read_manifest(folder: Path, command: str) -> dict[str, Any]:
@@ -31,7 +37,7 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
     about = read_toml(folder / "run.toml")
     if about.get("command") != command:
         whose = f"a run of `metal {about['command']}`" if "command" in about else "run.toml names no command"
-        raise UsageError(f"{folder}: {whose}; a report is made from a run of `metal audit` or `metal billboard`")
+        raise UsageError(f"{folder}: {whose}; a report is made from a run of {MADE_BY}")
     for part, shape in SHAPES.items():
         if not isinstance(about.get(part), shape) or not about[part]:
             raise DataError(folder / "run.toml", f"no {part!r}", again(command))
