@@ -27,6 +27,7 @@ from metal.cli.generate import generate
 from metal.cli.import_ import import_
 from metal.cli.judge import judge
 from metal.cli.judges import judges
+from metal.cli.leaderboard import leaderboard
 from metal.cli.metric import metric
 from metal.cli.monitor import monitor
 from metal.cli.prompt import prompt
@@ -68,6 +69,7 @@ for verb in (
     audit,
     billboard,
     monitor,
+    leaderboard,
     submit,
     design,
     report,

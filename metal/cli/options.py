@@ -105,7 +105,7 @@ def with_runs(dataset: Dataset, runs: tuple[Path, ...]) -> Dataset:
     for run in runs:
         about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}
         added = [run]
-        if about.get("command") in ("audit", "billboard") and isinstance(about.get("datasets"), list):
+        if about.get("command") in ("audit", "billboard", "leaderboard") and isinstance(about.get("datasets"), list):
             added = [Path(path) for path in about["datasets"][0].get("more", [])]
         for one in added:
             dataset = with_ratings(dataset, one)

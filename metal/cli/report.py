@@ -58,6 +58,7 @@ PAGES = {
     "audit": ("metal.cli.run_folder", "read_run", "metal.report.page"),
     "billboard": ("metal.cli.board_run", "read_board_run", "metal.report.board.page"),
     "design": ("metal.cli.design_run", "read_design_run", "metal.report.design.page"),
+    "leaderboard": ("metal.cli.leaderboard_run", "read_leaderboard_run", "metal.report.leaderboard.page"),
     "monitor": ("metal.cli.monitor_run", "read_monitor_run", "metal.report.monitor.page"),
 }
 

@@ -9,7 +9,7 @@ from metal.ratings import facts_from
 from metal.records import METRIC_SCORE, Criterion, Level, Output, Rater, Rating, Scale, Source
 
 LIKERT = Scale("ordinal", tuple(Level(value, f"level {value}") for value in range(1, 6)))
-QUALITY = Criterion("quality", LIKERT)
+QUALITY = Criterion("quality", LIKERT, question="How good is it?")
 ERRORS = Criterion("errors", Scale("interval", (), 0, 10), direction="lower")
 CATEGORY = Criterion("category", Scale("nominal", tuple(Level(value, f"kind {value}") for value in range(3))))
 OPEN = Criterion("open", Scale("interval"))

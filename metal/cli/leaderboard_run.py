@@ -1,0 +1,74 @@
+"""A leaderboard's run folder: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tomli_w
+
+from metal.cli.report_files import write_page
+from metal.cli.run_folder import write_tables
+from metal.cli.run_parts import again, need_files, read_lines, read_manifest, read_table
+from metal.dataset import Dataset, read_criterion
+from metal.dataset_lines import rater_record, read_raters
+from metal.errors import DataError
+from metal.folders import new_folder
+from metal.genie.leaderboard import COLUMNS, Leaderboard
+from metal.genie.leaderboard_settings import OVERALL
+from metal.json_files import write_jsonl
+from metal.records import Manifest
+from metal.report.leaderboard.page import page
+from metal.report.leaderboard.run import LeaderboardRun
+
+COMMAND = "leaderboard"
+
+
+def write_leaderboard(folder: Path, found: Leaderboard, dataset: Dataset, about: Manifest, *, force: bool) -> None:
+    """A leaderboard's run folder, whole or not at all. The tables' bytes depend on their figures only."""
+    with new_folder(folder, force=force) as partial:
+        board = {"main": found.main, "people": list(found.people), "counted": list(found.counted)}
+        described = about.to_dict() | {"leaderboard": board}
+        (partial / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
+        lines = "".join(f"{' '.join(text.split())}\n" for text in found.warnings)
+        (partial / "warnings.txt").write_text(lines, encoding="utf-8")
+        write_jsonl(partial / "raters.jsonl", (rater_record(dataset.raters[name]) for name in about.raters))
+        write_tables(partial / "tables", found.tables)
+        write_page(page(read_leaderboard_run(partial, folder.name)), partial)
+
+
+def read_leaderboard_run(folder: Path, name: str = "") -> LeaderboardRun:
+    """A leaderboard's run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
+    about = read_manifest(folder, COMMAND)
+    need_files(folder, ("raters.jsonl", "warnings.txt"), COMMAND)
+    board = about.get("leaderboard")
+    if not isinstance(board, dict) or not isinstance(board.get("main"), str):
+        raise DataError(folder / "run.toml", "no table [leaderboard] with main, people and counted", again(COMMAND))
+    for part in ("people", "counted"):
+        if not isinstance(board.get(part), list) or not all(isinstance(one, str) for one in board[part]):
+            raise DataError(folder / "run.toml", f"no {part!r} in the table [leaderboard]", again(COMMAND))
+    run = LeaderboardRun(
+        name or folder.resolve().name,
+        about,
+        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
+        {rater.rater: rater for rater in read_raters(folder)},
+        {
+            table: read_table(folder / "tables" / f"{table}.parquet", set(columns), COMMAND)
+            for table, columns in COLUMNS.items()
+        },
+        read_lines(folder / "warnings.txt", COMMAND),
+    )
+    _check_names(run, folder)
+    return run
+
+
+def _check_names(run: LeaderboardRun, folder: Path) -> None:
+    """Every criterion and rater of the tables is known, so that no page is made of two runs."""
+    for table in ("leaderboard", "beside"):
+        for one in run.tables[table]["criterion"].unique() if len(run.tables[table]) else ():
+            if one != OVERALL and one not in run.criteria:
+                raise DataError(folder, f"criterion {one!r} of the tables is not in run.toml", again(COMMAND))
+    for one in run.tables["beside"]["rater"].unique() if len(run.tables["beside"]) else ():
+        if one not in run.raters:
+            raise DataError(folder, f"rater {one!r} of the tables is not in raters.jsonl", again(COMMAND))
+    if run.main not in run.measured:
+        raise DataError(folder, f"criterion {run.main!r} of run.toml is not in the tables", again(COMMAND))

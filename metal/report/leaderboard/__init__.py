@@ -1,0 +1,1 @@
+"""The page of a leaderboard by people: a file a section."""

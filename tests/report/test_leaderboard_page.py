@@ -1,0 +1,150 @@
+"""The page of a leaderboard by people: the same from the same tables, harmless, true, and at home in a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from metal.cli.leaderboard_run import read_leaderboard_run, write_leaderboard
+from metal.cli.manifest import manifest
+from metal.dataset import Dataset
+from metal.genie.leaderboard import leaderboard
+from metal.genie.leaderboard_settings import LeaderboardSettings
+from metal.report.leaderboard.facts import facts
+from metal.report.leaderboard.page import charts, page, tables
+from metal.report.leaderboard.run import LeaderboardRun
+from tests.genie.leaderboards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
+
+HOSTILE = (
+    "<script>window.pwned = 1</script>",
+    '"><img src=x onerror="window.pwned = 2">',
+    "a\u202eb",
+    "x" * 200,
+    "=1+1",
+)
+
+
+def written(made: Dataset, folder: Path, **told: Any) -> Path:
+    settings = LeaderboardSettings(resamples=100, permutations=100, **told)
+    found = leaderboard(made, settings)
+    raters = (*found.people, *found.beside)
+    about = manifest("leaderboard", made, [Path("made")], settings.to_dict(), raters, found.signature)
+    write_leaderboard(folder, found, made, about, force=False)
+    return folder
+
+
+def rich(names: tuple[str, ...] = ("good", "fair", "poor", "writer"), title: str = "Made") -> Dataset:
+    """Four generators, two criteria, three languages, a metric, a judge; one in Hindi only, one not rated yet."""
+    lines = []
+    for language in ("en", "hi", "ar"):
+        for place, name in enumerate(names):
+            scores: list[float | None] = [float(max(1, 5 - place - number % 2)) for number in range(8)]
+            lines += ranked({name: scores}, language) + ranked({name: scores}, language, "j1")
+            lines += [(f"{language}-{n:02d}/{name}", "errors", "A1", place + n % 3) for n in range(8)]
+            lines += [(f"{language}-{n:02d}/{name}", "score", "m1", n / 10 - place) for n in range(8)]
+    lines += [(f"hi-9{n}/alone", "quality", "A1", 3) for n in range(6)]
+    made = dataset(
+        lines,
+        (QUALITY, ERRORS, CATEGORY, dataset([]).criteria["score"]),
+        more=[output("en-00/<b>new</b>")],
+        human=names[3:],
+    )
+    return replace(made, card=replace(made.card, title=title))
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(rich(), tmp_path_factory.mktemp("people") / "run", with_judges=True)
+
+
+@pytest.fixture
+def run(run_folder: Path) -> LeaderboardRun:
+    return read_leaderboard_run(run_folder)
+
+
+def test_equal_runs_give_equal_pages(run_folder: Path, run: LeaderboardRun, tmp_path: Path) -> None:
+    again = written(rich(), tmp_path / "run", with_judges=True)
+    assert (again / "report.html").read_bytes() == (run_folder / "report.html").read_bytes() == page(run).encode()
+
+
+def test_every_table_and_chart_has_its_figures(run: LeaderboardRun) -> None:
+    found = {table.name: table for table in tables(run)}
+    assert {"ranking", "map_criteria", "map_languages", "beside", "coverage"} <= set(found)
+    first = found["ranking"].rows[0]
+    assert [cell.text for cell in first[:4]] == ["1", "good", "1", "0.894"]
+    assert first[3].below.startswith("[0.")
+    assert first[4].below.startswith("at most ")
+    assert found["map_languages"].columns == ("", "all", "ar", "en", "hi")
+    assert found["map_criteria"].columns == ("", "overall", "quality", "errors")
+    assert found["beside"].columns == ("generator", "people", "m1")
+    assert "Not asked for all criteria, and so only in the CSV: j1." in found["beside"].notes
+    (chart,) = charts(run)
+    assert chart.svg.startswith("<svg")
+    assert "good 0.894" in chart.alt
+
+
+def test_the_facts_are_the_tables(run: LeaderboardRun) -> None:
+    told = {line.about: line.says for line in facts(run)}
+    assert told["Ranked"].startswith(
+        "4 generators by 1 person with 192 ratings in Arabic, English and Hindi; 2 criteria"
+    )
+    assert told["Best"].startswith("good: 0.894 [")
+    assert "First is good in Arabic, English and Hindi" in told["By language"]
+    assert told["Still to be rated"] == "Nothing of <b>new</b> is rated yet."
+    assert "With as few as 24 sources of a generator" in told["Not to be concluded"]
+
+
+def test_names_are_text(tmp_path: Path) -> None:
+    folder = written(rich(HOSTILE[:4], title="<svg onload=window.pwned=5>"), tmp_path / "run")
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert html.count("<script") == 2
+    assert "<img" not in html
+    assert "<b>new</b>" not in html
+    assert "<svg onload" not in html
+    assert not re.search("[\u202a-\u202e]", html)
+
+
+def test_a_bare_leaderboard_is_a_whole_page(tmp_path: Path) -> None:
+    html = (written(dataset(ranked({"g": [3]})), tmp_path / "run") / "report.html").read_text(encoding="utf-8")
+    assert "There is no other generator to compare it with" in html
+    assert "No generator has two sources, so there is no standard error" in html
+    assert "No automatic metric scored these outputs" in html
+    assert 'id="languages"' not in html
+    assert "interval: one source" not in html  # said in words: figure and reason
+    assert "one source (g)" in html
+
+
+def test_many_generators_and_languages_stay_small(run: LeaderboardRun) -> None:
+    board = run.tables["leaderboard"]
+    names = [f"a-rather-long-name-of-a-generator-{place}" for place in range(60)]
+    like = board[(board["criterion"] == "overall") & (board["language"] == "")].iloc[[0] * 60]
+    parts = [
+        like.assign(generator=names, language=language, criterion=criterion)
+        for language in ("", *(f"{one}{two}" for one in "abcd" for two in "efg"))
+        for criterion in ("overall", "quality", "errors")
+    ]
+    large = replace(run, tables={**run.tables, "leaderboard": pd.concat(parts)})
+    html = page(large)
+    assert len(html.encode()) < 1_500_000
+    assert "rankings are left out to keep this page small; all are in <code>tables/leaderboard.csv</code>" in html
+
+
+def test_opens_quietly_fits_and_passes_axe(run_folder: Path, visit: Callable[..., Any]) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    for width, scheme in ((390, "dark"), (1280, "light")):
+        look = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+        seen = visit(run_folder / "report.html", bypass_csp=True, **look)
+        for choice in seen.page.locator("details").all():
+            choice.evaluate("node => node.open = true")
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+        assert seen.said == []
+        assert seen.requests == [(run_folder / "report.html").resolve().as_uri()]
+        found = Axe().run(seen.page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
