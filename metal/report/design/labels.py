@@ -8,7 +8,7 @@ from metal.genie.design import ALL, LABELLINGS
 from metal.report.charts.intervals import Row, interval_dots
 from metal.report.charts.labelling import MOST_POPULATIONS, Dot, Panel, population_panels
 from metal.report.design.run import DesignRun
-from metal.report.text import UNDEFINED, count, figure, interval, known, name, slug, within
+from metal.report.text import UNDEFINED, count, figure, interval, known, name, within
 from metal.report.view import Cell, Chart, TableView
 
 LOOKS = ("unilabelling: one label each for many items", "multilabelling: several labels each for few items")
@@ -73,7 +73,7 @@ def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
     where = run.where(criterion, language)
     told = [f"{row['scale']}, {row['aggregation']}, {row['labelling']} {spread(row['sd'])}" for row in order]
     numbers = TableView(
-        f"sd_{slug(criterion)}_{language}",
+        f"sd_{run.key(criterion, language)}",
         f"Standard deviations: {where}",
         ("design", "labels", "sd"),
         tuple(
@@ -83,7 +83,7 @@ def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
         heads=2,
     )
     return Chart(
-        f"sd_{slug(criterion)}_{language}",
+        f"sd_{run.key(criterion, language)}",
         f"Standard deviation by design: {where}",
         f"Standard deviation of the score over rounds, {within(where)}: {'; '.join(told)}.",
         interval_dots(drawn, looks, form=spread),
@@ -102,7 +102,7 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
     where = run.where(criterion, language)
     populations = list(dict.fromkeys(row["population"] for row in rows))
     numbers = TableView(
-        f"populations_{slug(criterion)}_{language}",
+        f"populations_{run.key(criterion, language)}",
         f"Scores by population: {where}",
         ("population", "design", "labels", "score", "95%"),
         tuple(
@@ -120,7 +120,7 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
     cut = len(populations) > MOST_POPULATIONS
     notes = (f"The first {MOST_POPULATIONS} of {len(populations)} populations.",) if cut else ()
     return Chart(
-        f"populations_{slug(criterion)}_{language}",
+        f"populations_{run.key(criterion, language)}",
         f"Score by population of raters: {where}",
         f"Mean score with the central 95% of the rounds by population, {within(where)}, a panel a design; "
         "the numbers are in the table.",

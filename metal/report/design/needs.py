@@ -8,7 +8,7 @@ from metal.genie.planning import F1, SCORE, TEST
 from metal.report.charts.design_curve import Curve, design_curve
 from metal.report.design.run import DesignRun, spoken
 from metal.report.notes import places
-from metal.report.text import UNDEFINED, count, figure, known, name, percent, plural, slug, within
+from metal.report.text import UNDEFINED, count, figure, known, name, percent, plural, within
 from metal.report.view import Cell, Chart, TableView
 
 MEASURES = {F1: ("F1", "width"), SCORE: ("score", "width"), TEST: ("people beaten", "power")}
@@ -134,7 +134,7 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
         + (f"{count(curve.needed)} items" if known(curve.needed) else "undefined")
         for curve in curves
     ]
-    key = f"{slug(measure)}_{slug(criterion)}_{language}_{slug(who)}"
+    key = f"{measure}_{run.key(criterion, language, who)}"
     numbers = TableView(
         key,
         title,
@@ -171,7 +171,7 @@ def costs_table(run: DesignRun) -> TableView:
     reasons = dict.fromkeys(row["undefined"] for row in rows if not known(row["tasks"]) and row["undefined"])
     return TableView(
         "costs",
-        "Cost and time",
+        "What a language needs for all of it",
         ("", "for", "people an item", "items", "tasks", "of them test questions", "USD", "hours", "because of"),
         tuple(
             (

@@ -11,7 +11,7 @@ import pandas as pd
 from metal.genie.design import ALL
 from metal.languages import language_name
 from metal.report.run import Tables
-from metal.report.text import name
+from metal.report.text import name, slug
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,20 @@ class DesignRun(Tables):
     def languages(self) -> tuple[str, ...]:
         """The languages of the study."""
         return tuple(dict.fromkeys(language for _, language in self.cells))
+
+    def key(self, criterion: str, language: str, who: str = "") -> str:
+        """A file name and anchor of a cell, or of a judge in it, that no other has."""
+        cell = self._slugs[f"{criterion} {language}"]
+        return f"{cell}_{self._slugs[who]}" if who else cell
+
+    @cached_property
+    def _slugs(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        judges = dict.fromkeys(row["who"] for row in self.records("needs"))
+        for words in (*(f"{criterion} {language}" for criterion, language in self.cells), *judges):
+            plain = slug(words)
+            found[words] = f"{plain}-{len(found) + 1}" if plain in found.values() else plain
+        return found
 
     def criterion(self, key: str) -> str:
         """What a criterion is called."""

@@ -1,0 +1,128 @@
+"""`metal design` and `metal report` of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from metal.cli import design_text
+from metal.cli import metal as command
+from metal.cli.design_run import measured_seconds
+from metal.dataset import save_dataset
+from metal.errors import DataError
+from tests.cli.small_board import Commands
+from tests.genie.studies import BINARY, LIKERT, study
+
+NAMES = ("costs", "curves", "designs", "needs", "populations", "raters")
+QUICK = ("--rounds", "100", "--width", "0.3")
+
+
+@pytest.fixture
+def metal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+    """`metal` in a folder with the datasets `many` and `one` (person)."""
+    monkeypatch.chdir(tmp_path)
+    save_dataset(study(sources=16, languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY}), Path("many"))
+    save_dataset(study(sources=10, people=("A",)), Path("one"))
+    return Commands(tmp_path, capsys)
+
+
+def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
+    said = metal("design", "many", "-l", "hi", "--pay", "0.1", "--seconds", "60", "--out", "run", *QUICK)
+    for words in (
+        "What a budget of labels buys",
+        "Stability across populations",
+        "People an item",
+        "Items for an F1 interval narrower than 0.3, judge j",
+        "Items for the alternative annotator test with power 0.8, judge j",
+        "Items of a generator for a score interval narrower than 0.3",
+        "What a language needs for all of it",
+        "6.00 USD an hour, below 15: people are paid too little",
+        "hi: 16 sources cannot say much",
+        "Written to run",
+    ):
+        assert words in said
+    tables = sorted(file.name for file in Path("run/tables").iterdir())
+    assert tables == [f"{name}.{ending}" for name in NAMES for ending in ("csv", "json", "parquet")]
+    needs = pd.read_csv("run/tables/needs.csv")
+    assert (needs["items_needed"].isna() == needs["undefined"].notna()).all()
+
+
+def test_lines_fit_a_terminal(metal: Commands) -> None:
+    options = ("--out", "run", "-l", "hi", "-c", "fluency", "--pay", "0.1", "--seconds", "60", *QUICK)
+    command.main(["design", "many", *options], prog_name="metal", standalone_mode=False)
+    lines = metal.capture.readouterr().out.splitlines()
+    long = [line for line in lines if len(line) > 80]
+    assert [line.split(":")[0] for line in long] == ["Signature"]
+    label = design_text._label("hi", "linguistic_acceptability_of_everything", "a-name-without-an-end" * 3)
+    assert max(len(line) for line in label.split("\n")) <= design_text.LABEL
+
+
+def test_json(metal: Commands) -> None:
+    whole = metal.json("design", "one", "--out", "run", *QUICK)
+    assert set(whole) == {"signature", "run", "warnings", *NAMES}
+    multi = [row for row in whole["designs"] if row["labelling"] == "multilabelling"]
+    assert {row["sd"] for row in multi} == {None}
+
+
+def test_report_makes_the_same_page_again(metal: Commands) -> None:
+    metal("design", "one", "--out", "run", *QUICK)
+    before = Path("run/report.html").read_bytes()
+    Path("run/report.html").write_text("something else")
+    assert "Report: run/report.html" in metal("report", "run")
+    assert Path("run/report.html").read_bytes() == before
+    metal("design", "one", "--out", "run", "--force", *QUICK)
+    assert Path("run/report.html").read_bytes() == before
+
+
+def test_a_spoiled_run_is_told_in_one_line(metal: Commands) -> None:
+    metal("design", "one", "--out", "run", *QUICK)
+    (Path("run") / "tables" / "needs.parquet").unlink()
+    assert "needs.parquet: the file is missing. Run `metal design` again" in metal.refused("report", "run")
+
+
+def test_seconds_that_forms_measured(metal: Commands) -> None:
+    folder = Path("one/annotation")
+    folder.mkdir()
+    answers = [{"seconds": 30}, {"seconds": 90.0}, {"scores": {}}, {"seconds": 600}]
+    (folder / "answers.jsonl").write_text("".join(f"{json.dumps(answer)}\n" for answer in answers))
+    assert measured_seconds(Path("one")) == 90.0
+    assert "20.00 USD an hour" in metal("design", "one", "--pay", "0.5", "--out", "run", *QUICK)
+    (folder / "answers.jsonl").write_text('{"seconds": 30}\n{"seconds": "long"}\n')
+    with pytest.raises(DataError, match=r"answers\.jsonl row 2: seconds 'long'\. It is a number"):
+        measured_seconds(Path("one"))
+    assert measured_seconds(Path("many")) is None
+
+
+def test_one_person_only(metal: Commands) -> None:
+    said = metal("design", "one", "--out", "run", *QUICK)
+    assert "items have one label: there is nothing to put together" in said
+    assert "each item needs two people, one to leave out and one to compare with" in said
+    assert "hi: one person only" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--width", "0"), "width 0: an interval of a score or F1 is wider than 0 and narrower than 1"),
+        (("--width", "1"), "width 1:"),
+        (("--power", "1"), "power 1: use a share above 0 and below 1"),
+        (("--power", "nan"), "power nan:"),
+        (("-j", "nobody"), "judge 'nobody' is not known"),
+        (("-c", "nothing"), "criterion 'nothing' is not known"),
+        (("-l", "xx"), "language 'xx' is not known"),
+        (("-k", "1,two"), "are not whole numbers; write 1,3,5"),
+        (("-k", "0"), "0 people an item: use 1 or more"),
+        (("--pay", "0"), "pay 0: use a number above 0"),
+        (("--test-share", "1"), "a share of test questions of 1: use 0 to below 1"),
+        (("--by", "day"), "--by day: not every person has a day in raters.jsonl"),
+        (("--rounds", "3"), "3 rounds: the ends of an interval need at least 100"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_nothing_is_written(
+    metal: Commands, options: tuple[str, ...], message: str
+) -> None:
+    assert message in metal.refused("design", "many", "--out", "run", *options)
+    assert not Path("run").exists()

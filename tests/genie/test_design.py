@@ -1,0 +1,207 @@
+"""A whole design study: its tables, and what it says of data that cannot answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metal.dataset import Dataset
+from metal.errors import MetalError, UnknownName, UsageError
+from metal.genie.cost import Prices
+from metal.genie.design import ALL, COLUMNS, Design, design
+from metal.genie.planning import F1, TEST
+from metal.genie.settings import DesignSettings
+from metal.records import Scale
+from tests.genie.studies import BINARY, LIKERT, study
+
+
+def few(**settings: object) -> DesignSettings:
+    return DesignSettings(**{"rounds": 200, "width": 0.2, **settings})  # type: ignore[arg-type]
+
+
+def asked(found: Design, question: str) -> pd.DataFrame:
+    needs = found.tables["needs"]
+    return needs[needs["question"] == question]
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return study(languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY})
+
+
+@pytest.fixture(scope="module")
+def found(data: Dataset) -> Design:
+    return design(data, few(prices=Prices(pay=0.2, seconds=60)))
+
+
+def test_the_tables(found: Design) -> None:
+    assert {name: tuple(table.columns) for name, table in found.tables.items()} == COLUMNS
+    assert all(len(table) for table in found.tables.values())
+    assert not [name for table in found.tables.values() for name in table if table[name].isna().all()]
+
+
+def test_every_figure_or_a_reason(found: Design) -> None:
+    for name, figure in (("designs", "sd"), ("needs", "items_needed"), ("populations", "sd_between")):
+        table = found.tables[name]
+        assert (table[figure].isna() == (table["undefined"] != "")).all()
+
+
+def test_binary_criteria_are_binary_only(found: Design) -> None:
+    scales = found.tables["designs"].groupby("criterion")["scale"].unique()
+    assert set(scales["seen"]) == {"binary"}
+    assert set(scales["fluency"]) == {"as rated", "binary"}
+
+
+def test_one_label_each_has_the_lower_spread(found: Design) -> None:
+    rows = found.tables["designs"]
+    rows = rows[(rows["population"] == ALL) & (rows["aggregation"] == "mean")]
+    wide = rows.pivot_table(index=["language", "criterion", "scale"], columns="labelling", values="sd")
+    assert (wide["unilabelling"] < wide["multilabelling"]).all()
+
+
+def test_one_label_is_put_together_one_way(found: Design) -> None:
+    rows = found.tables["designs"]
+    uni = rows[rows["labelling"] == "unilabelling"]
+    wide = uni.pivot(index=["language", "criterion", "population", "scale"], columns="aggregation", values="sd")
+    assert (wide["mean"] == wide["majority"]).all()
+
+
+def test_a_language_needs_what_its_dearest_criterion_needs(found: Design) -> None:
+    needs, costs = found.tables["needs"], found.tables["costs"]
+    for language in ("hi", "ta"):
+        mine = needs[(needs["language"] == language) & (needs["question"] == F1) & (needs["raters"] == 3)]
+        row = costs[(costs["language"] == language) & (costs["question"] == F1) & (costs["raters"] == 3)].iloc[0]
+        most = mine.loc[mine["sources_needed"].idxmax()]
+        assert row["items_needed"] == most["sources_needed"] * 2  # two generators
+        assert row["for"].startswith(most["criterion"])
+        assert row["usd"] == pytest.approx(row["tasks"] * 0.2 * 1.2)
+        assert row["hours"] == pytest.approx(row["tasks"] / 60)
+    rows = costs[(costs["question"] == F1) & (costs["raters"] == 3)].set_index("language")
+    assert rows.loc["all", "tasks"] == rows.loc["hi", "tasks"] + rows.loc["ta", "tasks"]
+
+
+def test_too_little_pay_is_warned_of(found: Design) -> None:
+    warning = "0.2 USD for 60 seconds is 12.00 USD an hour, below 15: people are paid too little"
+    assert found.warnings[0].startswith(warning)
+    assert found.warnings[0].endswith("pay 0.25 USD a task or more")
+
+
+def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: Design) -> None:
+    alone = design(data, few(languages=("ta",), criteria=("seen",), prices=Prices(pay=0.2, seconds=60)))
+    whole = found.tables["needs"]
+    rows = whole[(whole["language"] == "ta") & (whole["criterion"] == "seen")].reset_index(drop=True)
+    assert rows.equals(alone.tables["needs"])
+    other = design(data, few(languages=("ta",), criteria=("seen",), seed=1, prices=Prices(pay=0.2, seconds=60)))
+    assert not rows.equals(other.tables["needs"])
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [
+        ("auto", {"mon", "tue"}),
+        ("day", {"mon", "tue"}),
+        ("group", {"native"}),
+        ("rater", {"A1", "A2", "A3"}),
+    ],
+)
+def test_populations(by: str, expected: set[str]) -> None:
+    about = {"A1": {"day": "mon"}, "A2": {"day": "mon"}, "A3": {"day": "tue"}}
+    rows = design(study(about=about, judges=()), few(by=by)).tables["designs"]
+    assert set(rows["population"]) - {ALL} == (expected if len(expected) > 1 else set())
+    if by == "day":
+        monday = rows[(rows["population"] == "mon") & (rows["labelling"] == "multilabelling")]
+        assert set(monday["labels"]) == {2}
+
+
+def test_groups_tell_people_apart_before_each_alone() -> None:
+    groups = {"A1": "expert", "A2": "crowd", "A3": "crowd"}
+    rows = design(study(groups=groups, judges=()), few()).tables["designs"]
+    assert set(rows["population"]) == {ALL, "expert", "crowd"}
+
+
+def test_one_person_only() -> None:
+    found = design(study(people=("A",)), few())
+    assert any("one person only" in warning for warning in found.warnings)
+    multi = found.tables["designs"].query("labelling == 'multilabelling'")
+    assert set(multi["undefined"]) == {"items have one label: there is nothing to put together"}
+    assert multi["sd"].isna().all()
+    test = asked(found, TEST)
+    assert test["items_needed"].isna().all()
+    assert test["undefined"].str.contains("two people").all()
+    assert found.tables["populations"].empty
+
+
+def test_a_judge_that_rated_nothing_here(data: Dataset) -> None:
+    rows = data.ratings
+    silent = rows[~((rows["rater"] == "j") & (rows["language"] == "ta"))]
+    without = Dataset(data.card, data.criteria, data.sources, data.outputs, data.raters, silent)
+    found = design(without, few(judges=("j",), criteria=("seen",)))
+    f1 = asked(found, F1)
+    assert set(f1[f1["language"] == "ta"]["undefined"]) == {"the judge rated nothing here"}
+    assert set(f1[f1["language"] == "hi"]["undefined"]) == {""}
+
+
+ENDLESS = Scale("interval")
+CONTINUOUS = Scale("interval", (), 1.0, 5.0)
+
+
+def test_continuous_scales_have_scores_and_no_classes() -> None:
+    found = design(study(criteria={"fluency": CONTINUOUS}), few())
+    needs = found.tables["needs"]
+    assert set(needs[needs["question"] == F1]["undefined"]) == {"a continuous scale has no classes"}
+    assert needs[needs["question"] == "generator score"]["items_needed"].notna().all()
+
+
+def test_a_scale_without_ends_is_left_out_with_a_word() -> None:
+    found = design(study(criteria={"fluency": LIKERT, "odd": ENDLESS}), few())
+    assert found.warnings[0].startswith("odd has a scale without ends")
+    assert set(found.tables["designs"]["criterion"]) == {"fluency"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"judges": ("x",)}, UnknownName, "judge 'x' is not known"),
+        ({"judges": ("A1",)}, UnknownName, "judge 'A1' is not known"),
+        ({"criteria": ("x",)}, UnknownName, "criterion 'x' is not known"),
+        ({"languages": ("xx",)}, UnknownName, "language 'xx' is not known"),
+        ({"criteria": ("odd",)}, UsageError, "criterion odd has a scale without ends"),
+        ({"by": "day"}, UsageError, "--by day: not every person has a day"),
+        ({"reference": "group=nobody"}, UnknownName, "group of people 'nobody'"),
+    ],
+)
+def test_what_cannot_be_done_is_said(settings: dict[str, object], error: type[MetalError], words: str) -> None:
+    with pytest.raises(error, match=words) as raised:
+        design(study(sources=4, criteria={"fluency": LIKERT, "odd": ENDLESS}), few(**settings))
+    assert "\n" not in str(raised.value)
+
+
+def test_people_who_rated_nothing() -> None:
+    data = study(sources=4)
+    data.ratings.loc[data.ratings["kind"] == "human", "score"] = np.nan
+    with pytest.raises(UsageError, match="rated nothing of what was asked for"):
+        design(data, few())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"width": 0},
+        {"width": 1},
+        {"width": -0.1},
+        {"width": float("nan")},
+        {"power": 0},
+        {"power": 1},
+        {"power": float("nan")},
+        {"rounds": 10},
+        {"by": "week"},
+        {"raters": (0,)},
+        {"epsilon": 1.0},
+        {"aggregate": "mode"},
+        {"seed": -1},
+    ],
+)
+def test_impossible_settings_have_their_line(wrong: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        DesignSettings(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,149 @@
+"""The page of a design study: the same from the same tables, harmless, quiet and whole in a browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.cli.design_run import read_design_run, write_design
+from metal.cli.manifest import manifest
+from metal.dataset import Dataset
+from metal.genie.cost import Prices
+from metal.genie.design import design
+from metal.genie.settings import DesignSettings
+from metal.report.charts.design_curve import Curve, design_curve
+from metal.report.charts.labelling import Dot, Panel, population_panels
+from metal.report.design.page import charts, page, tables
+from metal.report.latex import to_latex
+from metal.report.svg import standalone
+from tests.genie.studies import BINARY, LIKERT, study
+from tests.report.board.test_page import HOSTILE, unpacked
+
+Visiting = Callable[..., Any]
+NAN = float("nan")
+
+
+def written(data: Dataset, folder: Path, **settings: Any) -> Path:
+    chosen = DesignSettings(**{"rounds": 100, "width": 0.3, **settings})
+    found = design(data, chosen)
+    about = manifest("design", data, [Path("made")], chosen.to_dict(), found.raters, found.signature)
+    write_design(folder, found, data, about, force=False)
+    return folder
+
+
+def rich(folder: Path) -> Path:
+    data = study(sources=20, languages=("ar", "hi"), criteria={"fluency": LIKERT, "seen": BINARY})
+    return written(data, folder, prices=Prices(pay=0.1, seconds=60))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return rich(tmp_path_factory.mktemp("rich") / "run")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One language, one criterion, one judge."""
+    return written(study(sources=12), tmp_path_factory.mktemp("bare") / "run")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every name attacks."""
+    data = study(
+        sources=12,
+        criteria={"</script><script>window.pwned = 3</script>": LIKERT, "{{ 7 * 7 }}": LIKERT},
+        generators=("<b>g</b>", "y" * 200),
+        people=("' autofocus onfocus='window.pwned=4", "]]><!--", "A3"),
+        judges=HOSTILE[:2],
+        title="<svg onload=window.pwned=5>",
+    )
+    return written(data, tmp_path_factory.mktemp("hostile") / "run")
+
+
+def test_equal_runs_give_equal_pages(run: Path, tmp_path: Path) -> None:
+    again = rich(tmp_path / "run")
+    for file in [path for path in run.rglob("*") if path.is_file()]:
+        assert (again / file.relative_to(run)).read_bytes() == file.read_bytes()
+    assert page(read_design_run(run)).encode() == (run / "report.html").read_bytes()
+
+
+def test_csv_on_the_page_is_the_files_bytes(run: Path) -> None:
+    csv = unpacked((run / "report.html").read_text(encoding="utf-8"))["csv"]
+    assert set(csv) == {file.stem for file in (run / "tables").glob("*.csv")}
+    for name, content in csv.items():
+        assert content.encode() == (run / "tables" / f"{name}.csv").read_bytes()
+
+
+def test_charts_and_tables_for_papers(run: Path) -> None:
+    found = charts(read_design_run(run))
+    assert len({chart.name for chart in found}) == len(found) == 4 * 2 + 4 * 2
+    assert all(standalone(chart.svg, chart.alt).startswith("<svg") for chart in found)
+    assert all("nan" not in chart.svg for chart in found)
+    names = [table.name for table in tables(read_design_run(run))]
+    assert names == ["needs_f1", "needs_test", "needs_score", "costs", "designs", "populations", "raters"]
+    assert all("\\begin{tabular}" in to_latex(table) for table in tables(read_design_run(run)))
+
+
+def test_hostile_names_are_text(hostile: Path) -> None:
+    html = (hostile / "report.html").read_text(encoding="utf-8")
+    assert html.count("<script") == 2
+    assert "<img" not in html
+    assert "window.pwned = 1</script>" not in html
+    assert not re.search("<b>g", html)
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_opens_quietly_and_fits(run: Path, hostile: Path, visit: Visiting, width: int, scheme: str) -> None:
+    for folder in (run, hostile):
+        seen = visit(folder / "report.html", viewport={"width": width, "height": 900}, color_scheme=scheme)
+        assert seen.said == []
+        assert seen.requests == [(folder / "report.html").resolve().as_uri()]
+        seen.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+        assert seen.page.evaluate("window.pwned") is None
+        for section in ("overview", "needs", "cost", "labels", "methods"):
+            assert seen.page.locator(f"#{section} h2").is_visible()
+
+
+def test_axe_finds_nothing(bare: Path, visit: Visiting) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    seen = visit(bare / "report.html", bypass_csp=True, viewport={"width": 390, "height": 900})
+    seen.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    found = Axe().run(seen.page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_what_the_overview_says(run: Path) -> None:
+    html = (run / "report.html").read_text(encoding="utf-8")
+    assert "0.1 USD for a task of 60 seconds is 6.00 USD an hour, below the 15" in html
+    assert "here from as few as 20 sources" in html
+
+
+def test_a_study_of_one_person_is_a_whole_page(tmp_path: Path) -> None:
+    folder = written(study(sources=12, people=("A",), judges=()), tmp_path / "run")
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Items have one label, so there are no designs to compare." in html
+    assert "the pay for a task was not given" in html
+
+
+def test_curves_are_dashed_and_hollow_beyond_the_data() -> None:
+    drawn = design_curve([Curve(3, [(10, 0.4), (20, 0.3), (40, 0.2)], 20, 900)], 0.1, "width")
+    assert drawn.count('class="dot m0"') == 3  # two, and the legend's
+    assert drawn.count('class="dot h0"') == 1
+    assert drawn.count('class="way s0 d2"') == 1
+    assert "3 people an item: 900 items" in drawn
+    assert design_curve([Curve(3, [], 20, NAN)], 0.1, "width") == ""
+
+
+def test_a_design_without_a_score_has_no_dot() -> None:
+    dots = [Dot("mon", 0, 0.5, 0.4, 0.6), Dot("mon", 1, NAN, NAN, NAN), Dot("tue", 0, 0.7, 0.6, 0.8)]
+    drawn = population_panels([Panel("binary, mean", dots)], ("one", "several"))
+    assert drawn.count('class="dot m0"') == 3
+    assert "several" not in drawn
+    assert population_panels([Panel("x", dots[1:2])], ("one", "several")) == ""
