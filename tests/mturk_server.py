@@ -224,7 +224,9 @@ class MturkServer:
 
     def CreateQualificationType(self, wish: dict[str, Any]) -> dict[str, Any]:
         if wish["Name"] in {one["Name"] for one in self.types.values()}:
-            raise Refusal("QualificationTypeAlreadyExists", "You have already created a QualificationType with this name")
+            raise Refusal(
+                "QualificationTypeAlreadyExists", "You have already created a QualificationType with this name"
+            )
         name = f"3TYPE{next(self.numbers):025}"
         self.types[name] = {**wish, "QualificationTypeId": name}
         return {"QualificationType": {"QualificationTypeId": name, "Name": wish["Name"]}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from metal.records import Criterion
 
 WORKER = "mturk:"  # before a worker's id in the name of a rater
 AT_ONCE = "taskAnswers"
+_CHOICE = re.compile(r"[\w +-]{1,80}")
 
 
 def fetch(turk: Turk, campaign: Campaign, advance: Callable[[int, int], None] = lambda done, total: None) -> int:
@@ -117,7 +119,8 @@ def _results(
     """
     asked = list(fields)
     taken = {f"Answer.{key}": said.get(key, "") for key in asked}
-    chosen = [key for key in said if key.rpartition(".")[0] in asked]  # `task_quality.2`: a field a choice
+    # `task_quality.2`: a field a choice. Nothing that could pass for another mark between columns.
+    chosen = [key for key in said if key.rpartition(".")[0] in asked and _CHOICE.fullmatch(key.rpartition(".")[2])]
     taken |= {f"Answer.{key}": said[key] for key in chosen}
     if AT_ONCE in said:
         taken[f"Answer.{AT_ONCE}"] = said[AT_ONCE]

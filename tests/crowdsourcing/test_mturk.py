@@ -79,7 +79,7 @@ def test_a_hit_is_found_where_the_error_does_not_name_it(server, turk, monkeypat
 
 
 def test_a_refusal_is_one_line_without_the_key(turk):
-    with pytest.raises(Refused, match="refused create_hit: Question is too long .AWS.MechanicalTurk.Parameter"):
+    with pytest.raises(Refused, match=r"refused create_hit: Question is too long .AWS.MechanicalTurk.Parameter"):
         turk.create_hit("token-1", **DESCRIBED | {"Question": "x" * 65_536})
     assert turk._safe("for made-up-secret-of-the-tests-0123456789 in AKIAMADEUPFORTESTS00") == (
         "for [key hidden] in [key hidden]"

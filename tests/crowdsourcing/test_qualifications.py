@@ -53,7 +53,7 @@ def test_items_from_a_file(tmp_path):
     path.write_text('{"question": "q", "choices": ["a", "b"], "right": "b"}\n', encoding="utf-8")
     assert read_items(path) == [Item("q", ("a", "b"), frozenset({1}))]
     path.write_text('\n{"question": "q", "choices": ["a", "b"], "right": "c"}\n', encoding="utf-8")
-    with pytest.raises(DataError, match="row 1: right is .'c'., which is none of the choices"):
+    with pytest.raises(DataError, match=r"row 1: right is .'c'., which is none of the choices"):
         read_items(path)
     path.write_text('{"question": "q", "choices": ["a"], "right": "a"}\n', encoding="utf-8")
     with pytest.raises(DataError, match="no question with choices"):
