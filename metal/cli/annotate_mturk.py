@@ -56,7 +56,7 @@ def _push_options(command: options.F) -> options.F:
                 help="After which MTurk itself pays what nobody reviewed.",
             ),
             click.option("--title", default="Read a short text in LANGUAGE and rate it", show_default=True),
-            click.option("--adult", is_flag=True, help="Warn workers of offensive content."),
+            click.option("--adult", is_flag=True, help="Texts may offend: only for workers who agreed to that."),
             click.option(
                 "--completed-hits",
                 type=click.IntRange(0),

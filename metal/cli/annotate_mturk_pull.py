@@ -77,9 +77,11 @@ def pull_mturk(
     endpoint = read_endpoint(endpoint_url, production) if endpoint_url else campaign.asked.endpoint
     turk = click.get_current_context().with_resource(Turk(endpoint))
     with show.progress("Fetching") as advance:
-        fresh = fetching.fetch(turk, campaign, advance)
+        fetched = fetching.fetch(turk, campaign, advance)
     got = fetching.received(campaign, loaded.criteria)
-    show.say(f"Fetched {fresh:,} new assignments of campaign {campaign.name} ({campaign.asked.environment})")
+    show.say(f"Fetched {fetched.fresh:,} new assignments of campaign {campaign.name} ({campaign.asked.environment})")
+    if fetched.gone:
+        show.say(f"note: {fetched.gone:,} tasks are no longer on Mechanical Turk; what was fetched before is kept")
     if got.answers:
         import_answers(dataset, loaded, got.answers, _notes(got), replace=replace, group=group)
     else:
@@ -92,7 +94,7 @@ def pull_mturk(
         show.say(f"Tasks that are no longer offered: {fetching.expire(turk, campaign, clock()):,}")
     from metal.cli.annotate_status import show_standing
 
-    show_standing([campaign.standing()])
+    show_standing([campaign.standing(clock())])
 
 
 def _bonus(text: str) -> tuple[str, Decimal]:

@@ -153,17 +153,19 @@ class Campaign:
 
     # ------------------------------------------------------------ sums
 
-    def standing(self) -> dict[str, Any]:
+    def standing(self, now: datetime) -> dict[str, Any]:
         """Tasks, HITs and assignments by status, USD spent and still to come, and when the last HIT expires.
 
-        As of the last pull. spent: approved assignments and bonuses with MTurk's fees; waiting: what approving all
-        that was submitted would add.
+        As of the last pull. open: assignments that can still come, of HITs that have not expired by `now`. spent:
+        approved assignments and bonuses with MTurk's fees; waiting: what approving all that was submitted would add.
         """
         hits, came = self.hits(), self.assignments()
         status = Counter(one["status"] for one in came.values())
         posted = [one for one in hits.values() if one.hit]
         reward = Decimal(self.asked.reward)
         each = reward + fee(reward, self.asked.assignments)
+        taken = Counter(one["hit"] for one in came.values())
+        offered = [one for one in posted if not one.expires or datetime.fromisoformat(one.expires) > now]
         bonuses = [Decimal(one["usd"]) for one in self.bonuses().values() if one.get("paid")]
         spent = status["Approved"] * each + sum((usd + fee(usd, 1) for usd in bonuses), Decimal())
         return {
@@ -175,7 +177,7 @@ class Campaign:
             "submitted": status["Submitted"],
             "approved": status["Approved"],
             "rejected": status["Rejected"],
-            "open": len(posted) * self.asked.assignments - len(came),
+            "open": sum(max(0, self.asked.assignments - taken[one.hit]) for one in offered),
             "workers": len({one["worker"] for one in came.values()}),
             "shut_out": len(self.shut_out()),
             "spent": float(spent),

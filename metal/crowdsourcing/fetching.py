@@ -16,7 +16,7 @@ from metal.build import forms
 from metal.build.answers import read_score
 from metal.build.tasks import Answer
 from metal.crowdsourcing.campaign import CAP, Campaign
-from metal.crowdsourcing.mturk import Turk
+from metal.crowdsourcing.mturk import Refused, Turk
 from metal.crowdsourcing.posting import exclusion, shut_out
 from metal.crowdsourcing.question import read_answers
 from metal.errors import MetalError, UsageError
@@ -27,28 +27,47 @@ AT_ONCE = "taskAnswers"
 _CHOICE = re.compile(r"[\w +-]{1,80}")
 
 
-def fetch(turk: Turk, campaign: Campaign, advance: Callable[[int, int], None] = lambda done, total: None) -> int:
-    """Put every assignment that was submitted since on the disk, and every new status; how many are new.
+@dataclass(frozen=True)
+class Fetched:
+    """fresh: assignments that are new. gone: HITs that Mechanical Turk does not have any more."""
+
+    fresh: int
+    gone: int
+
+
+def fetch(turk: Turk, campaign: Campaign, advance: Callable[[int, int], None] = lambda done, total: None) -> Fetched:
+    """Put every assignment that was submitted since on the disk, and every new status.
 
     HITs all of whose assignments were approved or rejected are not asked for again.
     """
     known = campaign.assignments()
     over = Counter(one["hit"] for one in known.values() if one["status"] != "Submitted")
     hits = [(task, one.hit) for task, one in campaign.hits().items() if one.hit]
-    fresh = 0
+    fresh = gone = 0
     for done, (task, hit) in enumerate(hits):
         advance(done, len(hits))
         if over[hit] >= campaign.asked.assignments:
             continue
-        for one in turk.assignments(hit):
-            before = known.get(one["AssignmentId"])
-            if before is None:
-                fresh += 1
-                campaign.note_assignment(one["AssignmentId"], **_record(one, task))
-            elif before["status"] != one["AssignmentStatus"]:
-                campaign.note_assignment(one["AssignmentId"], status=one["AssignmentStatus"])
+        try:
+            for one in turk.assignments(hit):
+                fresh += _keep(campaign, one, task, known)
+        except Refused as refused:
+            if "DoesNotExist" not in refused.code:
+                raise
+            gone += 1
     advance(len(hits), len(hits))
-    return fresh
+    return Fetched(fresh, gone)
+
+
+def _keep(campaign: Campaign, one: Mapping[str, Any], task: str, known: dict[str, dict[str, Any]]) -> bool:
+    """Put an assignment, or its new status, on the disk; whether it is new."""
+    name, before = one["AssignmentId"], known.get(one["AssignmentId"])
+    if before is None:
+        known[name] = _record(one, task)
+        campaign.note_assignment(name, **known[name])
+    elif before["status"] != one["AssignmentStatus"]:
+        campaign.note_assignment(name, status=one["AssignmentStatus"])
+    return before is None
 
 
 def _record(one: Mapping[str, Any], task: str) -> dict[str, Any]:
@@ -209,6 +228,10 @@ def expire(turk: Turk, campaign: Campaign, when: datetime) -> int:
     """All HITs end then; how many there are."""
     hits = [(task, one.hit) for task, one in campaign.hits().items() if one.hit]
     for task, hit in hits:
-        turk.expire(hit, when)
+        try:
+            turk.expire(hit, when)
+        except Refused as refused:
+            if "DoesNotExist" not in refused.code:  # it has ended as much as it can
+                raise
         campaign.note_hit(task, expires=when.astimezone(UTC).isoformat(timespec="seconds"))
     return len(hits)

@@ -144,6 +144,7 @@ def needed_of(turk: Turk, campaign: Campaign, test: Test | None, noisy: Iterable
         completed_hits=asked.completed_hits,
         share_approved=asked.share_approved,
         countries=asked.countries,
+        adult=asked.adult,
         minimum=minimum,
         excluded_by=[shut],
     )

@@ -359,7 +359,20 @@ def test_expire(crowd: Crowd) -> None:
     crowd.push()
     crowd.pull("--expire")
     assert all(one["Expiration"] < datetime.now(UTC).timestamp() + 1 for one in crowd.server.hits.values())
-    assert crowd.standing()["expires"] <= datetime.now(UTC).isoformat()
+    standing = crowd.standing()
+    assert standing["expires"] <= datetime.now(UTC).isoformat()
+    assert standing["open"] == 0
+
+
+def test_a_hit_that_was_deleted_keeps_its_answers(crowd: Crowd) -> None:
+    crowd.push()
+    first, second, *_ = crowd.server.hits
+    crowd.server.submit(first, "A1", SAID)
+    crowd.pull()
+    del crowd.server.hits[first]
+    crowd.server.submit(second, "A1", SAID)
+    assert "1 tasks are no longer on Mechanical Turk" in crowd.pull()
+    assert len(crowd.ratings()) == 6
 
 
 # ---------------------------------------------------------------- killed, and continued
