@@ -236,11 +236,11 @@ def _cost(dataset: Path, name: str, asked: Asked, posts: Iterable[Question]) -> 
     """Of what is still to be posted."""
     from decimal import Decimal
 
-    from metal.crowdsourcing.campaign import campaigns
+    from metal.crowdsourcing.campaign import begun
     from metal.crowdsourcing.posting import Cost
 
-    before = [one.hits() for one in campaigns(dataset) if one.name == name]
-    there = {task for hits in before for task, hit in hits.items() if hit.hit}
+    campaign = begun(dataset, name, asked)  # raises now, not when the start has come
+    there = {task for task, hit in campaign.hits().items() if hit.hit} if campaign else set()
     return Cost(sum(one.task not in there for one in posts), asked.assignments, Decimal(asked.reward))
 
 

@@ -175,7 +175,9 @@ def test_there_and_back(crowd: Crowd) -> None:
             crowd.server.submit(hit, worker, SAID | {"task_quality": "2" if worker == "A1" else "1"})
         assert crowd.server.hits[hit]["Title"].startswith("Read a short text in ")
         assert ("Arabic" if "-ar-" in output else "English") in crowd.server.hits[hit]["Title"]
-    assert "Fetched 8 new assignments" in crowd.pull()
+    said = crowd.pull()
+    assert "Fetched 8 new assignments" in said
+    assert "rehearse on a copy" in said
     found = crowd.ratings()
     for output in hits:
         scores = {key[1:]: score for key, score in found.items() if key[0] == output}
@@ -185,7 +187,7 @@ def test_there_and_back(crowd: Crowd) -> None:
             for name, score in (("task_quality", quality), ("hallucinations", 0), ("fluency", 73.5))
         }
     whole = load_dataset(crowd.folder / "mine")
-    assert {rater.group for rater in whole.raters.values()} == {"crowd"}
+    assert {rater.group for rater in whole.raters.values()} == {"sandbox"}
     assert set(whole.ratings["comment"]) == {SAID["comment"]}
 
 
@@ -371,7 +373,7 @@ def test_a_hit_that_was_deleted_keeps_its_answers(crowd: Crowd) -> None:
     crowd.pull()
     del crowd.server.hits[first]
     crowd.server.submit(second, "A1", SAID)
-    assert "1 tasks are no longer on Mechanical Turk" in crowd.pull()
+    assert "no longer on Mechanical Turk: 1 task;" in crowd.pull()
     assert len(crowd.ratings()) == 6
 
 
@@ -486,6 +488,12 @@ def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatc
     assert crowd.standing()["environment"] == "production"
     needed = next(iter(crowd.server.hits.values()))["QualificationRequirements"]
     assert [one["IntegerValues"] for one in needed if "IntegerValues" in one] == [[5000], [99]]
+    crowd.server.submit(next(iter(crowd.server.hits)), "A1", SAID)
+    assert "rehearse" not in crowd.pull("--approve")
+    assert {rater.group for rater in load_dataset(crowd.folder / "mine").raters.values()} == {"crowd"}
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    assert "pass --yes" in crowd.refused("annotate", "pull", "mturk", "mine", "--bonus", "A1=1")
+    assert not crowd.server.bonuses
 
 
 def test_without_the_money(crowd: Crowd) -> None:
@@ -520,6 +528,8 @@ def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
     crowd.push()
     asks_more = [*crowd.pushing, "--minutes", "5"]
     assert "campaign 'out' was begun otherwise (duration was 1800, now 300)" in crowd.refused(*asks_more)
+    starting = [*asks_more, "--start", "Mon-Fri 10:00 America/Los_Angeles"]
+    assert "was begun otherwise" in crowd.refused(*starting)  # at once, not when it starts
     assert "cannot name a campaign" in crowd.refused(*crowd.pushing, "--name", "../x")
     assert "cannot name a campaign" in crowd.refused("annotate", "pull", "mturk", "mine", "--name", "../out")
     assert "did you mean 'out'?" in crowd.refused("annotate", "pull", "mturk", "mine", "--name", "ou")
