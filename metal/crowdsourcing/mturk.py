@@ -207,12 +207,9 @@ class Turk:
         return str(made["QualificationType"]["QualificationTypeId"])
 
     def _own_qualification(self, name: str) -> str:
+        # All of ours: a query would be a search of words, with rules of its own.
         listed = self.pages(
-            "list_qualification_types",
-            "QualificationTypes",
-            Query=name,
-            MustBeRequestable=False,
-            MustBeOwnedByCaller=True,
+            "list_qualification_types", "QualificationTypes", MustBeRequestable=False, MustBeOwnedByCaller=True
         )
         return next((str(one["QualificationTypeId"]) for one in listed if one["Name"] == name), "")
 

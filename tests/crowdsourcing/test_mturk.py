@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from metal.crowdsourcing import journal, mturk
 from metal.crowdsourcing.mturk import Refused, Turk, fee
-from metal.errors import UsageError
+from metal.errors import MissingExtra, UsageError
 from tests.mturk_server import MturkServer
 
 pytest.importorskip("boto3")
@@ -118,6 +119,12 @@ def test_without_credentials(server, monkeypatch):
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(UsageError, match="needs credentials: set AWS_ACCESS_KEY_ID"):
         Turk(server.url)
+
+
+def test_without_boto3(monkeypatch):
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'metal-eval\[mturk\]'"):
+        Turk("http://127.0.0.1:1")
 
 
 def test_fees():

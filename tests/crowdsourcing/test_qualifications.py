@@ -15,6 +15,7 @@ def test_genies_requirements():
         completed_hits=5000,
         share_approved=99,
         countries=("us", "CA-ON"),
+        adult=True,
         minimum={"3TEST": 80},
         excluded_by=["3SHUT"],
     )
@@ -26,6 +27,7 @@ def test_genies_requirements():
         ("000000000000000000L0", at_least, [99], everywhere),
         ("3TEST", at_least, [80], "Accept"),
         ("00000000000000000071", "In", places, everywhere),
+        ("00000000000000000060", "EqualTo", [1], everywhere),
         ("3SHUT", "DoesNotExist", everywhere),
     ]
     assert requirements() == []
