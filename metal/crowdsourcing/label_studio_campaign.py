@@ -176,7 +176,9 @@ def open_campaign(dataset: Path, name: str = "") -> Campaign:
     names = ", ".join(one.name for one in known)
     if not known:
         raise UsageError(f"{dataset} has no campaign on Label Studio; begin with `metal annotate push label-studio`")
-    raise UsageError(f"{dataset} has {'no such' if name else 'several'} campaign on Label Studio: {names}; pass --name")
+    raise UsageError(
+        f"{dataset} has {'no such campaign' if name else 'several campaigns'} on Label Studio: {names}; pass --name"
+    )
 
 
 def _open(folder: Path) -> Campaign:

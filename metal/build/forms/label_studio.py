@@ -175,7 +175,7 @@ def interface(language: str, sheets: Iterable[Sheet]) -> bytes:
         _text(side, name, f"{template.heading(name)}: {language_name(language)}", output_direction)
     to = template.texts[-1]  # Label Studio has every answer be about one of the texts
     if template.paragraphs:
-        _line(side, "\n".join(template.paragraphs))
+        _line(SubElement(side, "View", className="metal-ltr"), "\n".join(template.paragraphs))
     rubrics = sheets[0].rubrics if sheets else {}
     for rubric, keys in zip(rubrics.values(), hotkeys(rubrics.values()), strict=True):
         _ask(SubElement(side, "View", className="metal-criterion metal-ltr"), rubric, keys, to)
