@@ -39,7 +39,7 @@ def _turned(answer: Answer, pair: Pair) -> Answer:
     for name, criterion in pair.compared.items():
         score = read_score(scores.get(name, ""), criterion, answer.where)
         if score is not None:
-            scores[name] = repr(mirrored(score, criterion.scale) if pair.output_first else score)
+            scores[name] = repr(float(mirrored(score, criterion.scale) if pair.output_first else score))
     return replace(answer, scores=scores)
 
 

@@ -136,7 +136,9 @@ def _bundled(name: str, path: Path, folders: Sequence[Path]) -> Criterion:
 
 def _criterion(name: str, table: Mapping[str, Any], path: Path) -> tuple[Criterion, Rubric]:
     """The criterion as a dataset declares it, and as people read it, with the labels that are `shown`."""
-    levels = [dict(level) if isinstance(level, dict) else level for level in table["levels"] or []]
+    if not isinstance(table["levels"], list):
+        raise DataError(path, f"criterion {name}: levels is not a list of tables", "Write [[levels]] before each")
+    levels = [dict(level) if isinstance(level, dict) else level for level in table["levels"]]
     shown = [level.pop("shown", level.get("label", "")) if isinstance(level, dict) else "" for level in levels]
     plain = {key: value for key, value in table.items() if key not in ("compares", "levels")}
     rubric = declared(name, plain | ({"levels": levels} if levels else {}), path)

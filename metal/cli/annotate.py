@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metal.cli import options
+from metal.cli.annotate_label_studio import pull_label_studio, push_label_studio
 from metal.cli.annotate_mturk import push_mturk
 from metal.cli.annotate_mturk_pull import pull_mturk
 from metal.cli.annotate_pull import pull
@@ -390,5 +391,7 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, p
 annotate.add_command(push)
 annotate.add_command(pull)
 annotate.add_command(status)
+push.add_command(push_label_studio)
 push.add_command(push_mturk)
+pull.add_command(pull_label_studio)
 pull.add_command(pull_mturk)

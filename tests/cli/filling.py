@@ -82,7 +82,9 @@ def xlsx(path: Path, opinion: Opinion) -> tuple[str, bytes]:
 
 def _offered(name: str, levels: list[str]) -> str:
     """The level of this criterion among those with the same value."""
-    words = ("Absent", "Present") if name == "hallucinations" else ("Bad", "Medium", "Good")
+    if len(set(levels)) == 1:
+        return levels[0]
+    words = ("Absent", "Present") if name in ("hallucinations", "problematic_content") else ("Bad", "Medium", "Good")
     return next(level for level in levels if level.endswith(words))
 
 
@@ -128,10 +130,26 @@ def mturk(path: Path, opinion: Opinion) -> tuple[str, bytes] | None:
     return f"batch-{path.name}", file.getvalue().encode()
 
 
+def crowd_csv(path: Path, opinion: Opinion) -> tuple[str, bytes]:
+    """What a survey tool writes: three people a task, its own columns beside."""
+    rows = [
+        {"StartDate": "2026-01-01", "task": row["task"], "PROLIFIC_PID": person, **said, "comment": COMMENT}
+        for row in csv.DictReader(io.StringIO(path.read_bytes().decode(), newline=""))
+        for person in ("A1", "A2", "A3")
+        if (said := opinion(f"prolific:{person}", row["task"]))
+    ]
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return f"answers-{path.name}", file.getvalue().encode()
+
+
 FILLERS: Mapping[str, Callable[[Path, Opinion], tuple[str, bytes] | None]] = {
     "html": html,
     "csv": csv_sheet,
     "xlsx": xlsx,
     "label-studio": label_studio,
     "mturk": mturk,
+    "crowd-csv": crowd_csv,
 }

@@ -244,5 +244,8 @@ def of_participants(answers: Sequence[Answer], people: Mapping[str, Participant]
         for status, theirs in refused.items()
     ]
     if unknown:
-        notes.append(f"{len(unknown):,} of the people are not in Prolific's export; their answers are kept")
+        who = "person is" if len(unknown) == 1 else "people are"
+        notes.append(f"{len(unknown):,} {who} not in Prolific's export; their answers are kept")
+    if not any(answer.rater.startswith(prefix) for answer in answers):
+        notes.append("Prolific's export was not used: nobody here is one of its people (--platform prolific says so)")
     return kept, notes

@@ -89,19 +89,20 @@ def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     yield "README.txt", README.encode()
 
 
-def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
+def read(name: str, content: bytes, criteria: Mapping[str, Criterion], *, shared: bool = False) -> list[Answer]:
     """The answers in an export, as JSON or JSON-MIN; name: the file, for messages.
 
     The rater is the person the tasks were made for, if one login gave all answers to them; where several did, each is
-    `LANGUAGE:` and their email or number. Skipped tasks are left out (see `skipped`), as are drafts, predictions and
-    fields that are no criterion; a criterion without an answer is blank.
+    `LANGUAGE:` and their email or number. shared: they are, also while only one has answered. Skipped tasks are left
+    out (see `skipped`), as are drafts, predictions and fields that are no criterion; a criterion without an answer is
+    blank.
     Raises DataError, with file and task, for what Label Studio does not write.
     """
     given = [annotation for annotation in read_annotations(name, content) if not annotation.skipped]
     logins: dict[str, set[str]] = defaultdict(set)
     for annotation in given:
         logins[annotation.rater].add(annotation.login)
-    return [_answer(annotation, criteria, len(logins[annotation.rater]) > 1) for annotation in given]
+    return [_answer(annotation, criteria, shared or len(logins[annotation.rater]) > 1) for annotation in given]
 
 
 def skipped(name: str, content: bytes) -> int:
@@ -174,7 +175,7 @@ def interface(language: str, sheets: Iterable[Sheet]) -> bytes:
         _text(side, name, f"{template.heading(name)}: {language_name(language)}", output_direction)
     to = template.texts[-1]  # Label Studio has every answer be about one of the texts
     if template.paragraphs:
-        _line(side, "\n".join(template.paragraphs))
+        _line(SubElement(side, "View", className="metal-ltr"), "\n".join(template.paragraphs))
     rubrics = sheets[0].rubrics if sheets else {}
     for rubric, keys in zip(rubrics.values(), hotkeys(rubrics.values()), strict=True):
         _ask(SubElement(side, "View", className="metal-criterion metal-ltr"), rubric, keys, to)
