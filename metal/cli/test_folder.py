@@ -17,7 +17,7 @@ from metal.dataset import Dataset, concat_facts
 from metal.dataset_lines import numbered_records, output_record, read_output
 from metal.errors import DataError, UsageError
 from metal.folders import new_file
-from metal.genie.test_questions import Shares, draw
+from metal.genie.test_questions import Shares, check_ids, draw
 from metal.json_files import write_jsonl
 from metal.ratings import facts_from
 from metal.records import Output, Rating
@@ -98,7 +98,8 @@ def draw_questions(
 ) -> tuple[Output, ...]:
     """Test questions to hide among the outputs, and a word where there are fewer than wanted.
 
-    Raises UsageError where the dataset's sources have no references or nothing could be told from an answer.
+    Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an output has the id
+    of a question.
     """
     shares = Shares.read(wanted)
     if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
@@ -109,6 +110,7 @@ def draw_questions(
             f"--test-questions: the sources of {dataset.card.name} have no references to make them from "
             "(`references` in sources.jsonl)"
         )
+    check_ids(dataset, drawn.questions)
     for (language, side), missing in drawn.short.items():
         say(f"warning: {language}: {missing:,} {side} test questions fewer than wanted, for want of sources with gold")
     return drawn.questions

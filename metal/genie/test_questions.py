@@ -7,7 +7,7 @@ A positive question shows a source with its own gold (its reference), a negative
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -156,15 +156,17 @@ def rightness(criterion: Criterion, side: str, scores: Numbers, *, comparative: 
     return np.where(np.isnan(share), np.nan, right)
 
 
-def with_questions(dataset: Dataset, questions: Iterable[Output]) -> Dataset:
-    """The dataset with its test questions among the outputs, to hand out or to judge.
-
-    Raises UsageError where an output of the dataset has the id of a question.
-    """
-    more = {question.output: question for question in questions}
-    for name in more:
+def check_ids(dataset: Dataset, questions: Iterable[Output]) -> None:
+    """Raises UsageError where an output of the dataset has the id of a question."""
+    for name in (question.output for question in questions):
         if name in dataset.outputs:
             raise UsageError(f"dataset {dataset.card.name}: output {name!r} has the id of a test question; rename it")
+
+
+def with_questions(dataset: Dataset, questions: Sequence[Output]) -> Dataset:
+    """The dataset with its test questions among the outputs, to judge. Errors: as `check_ids`."""
+    check_ids(dataset, questions)
+    more = {question.output: question for question in questions}
     return Dataset(
         dataset.card,
         dataset.criteria,
@@ -176,10 +178,10 @@ def with_questions(dataset: Dataset, questions: Iterable[Output]) -> Dataset:
     )
 
 
-def apart(facts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Ratings of the dataset's own outputs, and answers to test questions."""
+def apart(facts: pd.DataFrame, questions: Container[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Ratings of the dataset's own outputs, and answers to these test questions."""
     outputs = facts["output"].astype("category")
-    is_test = np.array([bool(side_of(str(name))) for name in outputs.cat.categories], dtype=bool)
+    is_test = np.array([str(name) in questions for name in outputs.cat.categories], dtype=bool)
     mask = is_test[outputs.cat.codes.to_numpy()] if len(is_test) else np.zeros(len(facts), dtype=bool)
     return _part(facts, ~mask), _part(facts, mask)
 
