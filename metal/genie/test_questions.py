@@ -42,7 +42,7 @@ class Shares:
         shares = [float(part) / 100 for part in found.groups()] if found else []
         if not shares or max(shares) > 1 or max(shares) == 0:
             raise UsageError(
-                f"--test-questions {text!r}: write positives + negatives as percentages of the outputs, e.g. "
+                f"shares {text!r}: write positives + negatives as percentages of the outputs, e.g. "
                 f"--test-questions={DEFAULT}"
             )
         return cls(*shares)
