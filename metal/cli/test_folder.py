@@ -6,10 +6,12 @@ ratings.parquet  the answers, as ratings
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from metal import ratings_files
@@ -32,6 +34,15 @@ class Tests:
 
     questions: Mapping[str, Output]
     answers: pd.DataFrame
+
+    @property
+    def digest(self) -> str:
+        """Four hex digits that change with what was answered to which question; empty where nothing was."""
+        if not len(self.answers):
+            return ""
+        rows = self.answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
+        hashes = np.sort(pd.util.hash_pandas_object(rows, index=False).to_numpy())
+        return hashlib.sha256(hashes.tobytes()).hexdigest()[:4]
 
 
 def read_questions(folder: Path) -> dict[str, Output]:
@@ -98,8 +109,8 @@ def draw_questions(
 ) -> tuple[Output, ...]:
     """Test questions to hide among the outputs, and a word where there are fewer than wanted.
 
-    Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an output has the id
-    of a question.
+    Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an output has
+    the id of a question.
     """
     shares = Shares.read(wanted)
     if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
