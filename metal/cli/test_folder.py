@@ -109,8 +109,8 @@ def draw_questions(
 ) -> tuple[Output, ...]:
     """Test questions to hide among the outputs, and a word where there are fewer than wanted.
 
-    Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an output has
-    the id of a question.
+    Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an
+    output has the id of a question.
     """
     shares = Shares.read(wanted)
     if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
