@@ -65,7 +65,7 @@ def import_answers(
     said = turned(answers, read_pairs(dataset, loaded.criteria))
     before = concat_facts([loaded.ratings, read_answers(dataset)])
     returned = take_in(said, tasks, given, loaded.criteria, before, languages=languages, replace=replace)
-    facts, tested = apart(returned.facts)
+    facts, tested = apart(returned.facts, questions)
     whole = assemble(
         loaded.card,
         loaded.criteria.values(),

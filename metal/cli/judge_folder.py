@@ -25,7 +25,7 @@ from metal.dataset import Dataset, load_dataset, read_toml
 from metal.dataset_lines import rater_record
 from metal.errors import UnknownName, UsageError
 from metal.folders import new_file
-from metal.genie.test_questions import side_of, with_questions
+from metal.genie.test_questions import with_questions
 from metal.json_files import write_jsonl
 from metal.judges.baselines import BASELINES, run_baselines
 from metal.judges.collect import Collected
@@ -132,7 +132,7 @@ class Wired:
             if row[0] in chosen and row[1] in self.plan.criteria
         )
         answers: list[Rating] = []
-        rows = write_ratings(_kept(chain(found.ratings(), baselines), answers), out / "ratings.parquet")
+        rows = write_ratings(self._kept(chain(found.ratings(), baselines), answers), out / "ratings.parquet")
         write_tests(out, self.questions, answers)
         not_asked = sum(tally.not_asked for tally in found.found.tallies.values())
         write_manifest(out, self, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
@@ -140,21 +140,21 @@ class Wired:
         self.written = rows, Counter(zip(silent["rater"], silent["reason"], strict=True))
         return found.found.tallies
 
+    def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
+        """The ratings of the dataset's outputs; answers to test questions go to the list."""
+        asked = {question.output for question in self.questions}
+        for rating in ratings:
+            if rating.output in asked:
+                answers.append(rating)
+            else:
+                yield rating
+
     def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
         judging_text.show_judges(tallies, self.plan)
         judging_text.show_ratings(*self.written, out, seconds)
 
     def following(self, out: Path) -> str:
         return f"metal {'monitor' if self.questions else 'audit'} {self.folder} {out}"
-
-
-def _kept(ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
-    """The ratings of the dataset's outputs; answers to test questions go to the list."""
-    for rating in ratings:
-        if side_of(rating.output):
-            answers.append(rating)
-        else:
-            yield rating
 
 
 def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wired:

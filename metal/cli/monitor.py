@@ -100,7 +100,8 @@ def watch(
     with show.progress("comparing people") as advance:
         all_tables = tables(loaded, dataset, found, reference=reference, resamples=resamples, seed=seed, said=advance)
     settings = {"model": model, "noisy_beta": noisy_beta, "reference": reference, "resamples": resamples, "seed": seed}
-    about = manifest("monitor", loaded, [dataset, *ratings], settings, people, signature(loaded.identity, settings))
+    signed = signature(loaded.identity, tests.digest, settings)
+    about = manifest("monitor", loaded, [dataset, *ratings], settings, people, signed)
     noted = warnings(loaded, tests, found, people)
     write_monitor(out, all_tables, loaded, about, noted, force=force)
     if as_json:

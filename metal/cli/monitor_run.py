@@ -142,9 +142,15 @@ def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence
     return tuple(lines)
 
 
-def signature(data: str, settings: Mapping[str, Any]) -> str:
-    """Program, data, and every setting that moves a figure."""
-    parts = {"metal": __version__, "data": data, "model": settings["model"], "beta": f"{settings['noisy_beta']:g}"}
+def signature(data: str, tests: str, settings: Mapping[str, Any]) -> str:
+    """Program, data, test answers, and every setting that moves a figure."""
+    parts = {
+        "metal": __version__,
+        "data": data,
+        "tests": tests,
+        "model": settings["model"],
+        "beta": f"{settings['noisy_beta']:g}",
+    }
     parts |= {"ref": settings["reference"] or "all-people", "bs": settings["resamples"], "seed": settings["seed"]}
     return join(parts)
 

@@ -37,7 +37,8 @@ def _show_tests(found: Monitoring) -> None:
     rows = []
     for row in found.raters.head(SHOWN).to_dict("records"):
         right = [f"{row[f'{side}_right']:,} of {row[f'{side}_asked']:,}" for side in SIDES]
-        accuracy = f"{row['accuracy']:.2f} [{row['accuracy_low']:.2f}, {row['accuracy_high']:.2f}]"
+        accuracy = _figure(row["accuracy"])
+        accuracy += f" [{row['accuracy_low']:.2f}, {row['accuracy_high']:.2f}]" if accuracy != "-" else ""
         rows.append([row["rater"], *right, accuracy, probability(row["p_noisy"]), "noisy" if row["noisy"] else ""])
     more = len(found.raters) - SHOWN
     show.table(

@@ -62,11 +62,40 @@ bootstrap = click.option(
     type=click.IntRange(min=100),
     help="Bootstrap resamples for the 95% intervals; whole sources are drawn.",
 )
+
+
+def _optional(check: str) -> Callable[[click.Context, click.Parameter, str], str]:
+    """A callback for an option that may go without a value. check: where the function is that reads one.
+
+    It is read with the command line: what an option swallowed by mistake, such as the dataset that stands after it, is
+    told before that is missed.
+    """
+
+    def read(context: click.Context, option: click.Parameter, value: str) -> str:
+        from importlib import import_module
+        from operator import attrgetter
+
+        from metal.errors import MetalError, UsageError
+
+        if value:
+            module, _, names = check.partition(":")
+            try:
+                attrgetter(names)(import_module(module))(value)
+            except MetalError as error:
+                flag = option.opts[0]
+                hint = f"; put {flag} after {value}, or give it a value" if Path(value).exists() else ""
+                raise UsageError(f"{flag}: {error}{hint}") from None
+        return value
+
+    return read
+
+
 test_questions = click.option(
     "--test-questions",
     is_flag=False,
     flag_value="5%+5%",
     default="",
+    callback=_optional("metal.genie.test_questions:Shares.read"),
     metavar="[=P%+N%]",
     help="Hide questions whose answers are known: P% positive, N% negative. [without a value: 5%+5%]",
 )
@@ -75,6 +104,7 @@ exclude_noisy = click.option(
     is_flag=False,
     flag_value="rate-learned-2",
     default="",
+    callback=_optional("metal.genie.noisy:find_model"),
     metavar="[=MODEL]",
     help="Leave out people who fail the test questions (see `metal monitor`). [without a value: rate-learned-2]",
 )

@@ -6,10 +6,12 @@ ratings.parquet  the answers, as ratings
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from metal import ratings_files
@@ -17,7 +19,7 @@ from metal.dataset import Dataset, concat_facts
 from metal.dataset_lines import numbered_records, output_record, read_output
 from metal.errors import DataError, UsageError
 from metal.folders import new_file
-from metal.genie.test_questions import Shares, draw
+from metal.genie.test_questions import Shares, check_ids, draw
 from metal.json_files import write_jsonl
 from metal.ratings import facts_from
 from metal.records import Output, Rating
@@ -32,6 +34,15 @@ class Tests:
 
     questions: Mapping[str, Output]
     answers: pd.DataFrame
+
+    @property
+    def digest(self) -> str:
+        """Four hex digits that change with what was answered to which question; empty where nothing was."""
+        if not len(self.answers):
+            return ""
+        rows = self.answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
+        hashes = np.sort(pd.util.hash_pandas_object(rows, index=False).to_numpy())
+        return hashlib.sha256(hashes.tobytes()).hexdigest()[:4]
 
 
 def read_questions(folder: Path) -> dict[str, Output]:
@@ -98,7 +109,8 @@ def draw_questions(
 ) -> tuple[Output, ...]:
     """Test questions to hide among the outputs, and a word where there are fewer than wanted.
 
-    Raises UsageError where the dataset's sources have no references or nothing could be told from an answer.
+    Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an
+    output has the id of a question.
     """
     shares = Shares.read(wanted)
     if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
@@ -109,6 +121,7 @@ def draw_questions(
             f"--test-questions: the sources of {dataset.card.name} have no references to make them from "
             "(`references` in sources.jsonl)"
         )
+    check_ids(dataset, drawn.questions)
     for (language, side), missing in drawn.short.items():
         say(f"warning: {language}: {missing:,} {side} test questions fewer than wanted, for want of sources with gold")
     return drawn.questions

@@ -75,13 +75,12 @@ def trials(
 
     right is NaN for an answer without a score; answers that can be neither right nor wrong (see `tells`) are left
     out. comparative: criteria that compare an output with the gold. Raises UsageError for an answer to a question
-    that nobody asked.
+    that nobody asked, and on a criterion that is not there.
     """
     table = answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
     table[["output", "criterion", "rater"]] = table[["output", "criterion", "rater"]].astype(str)
-    unknown = sorted(set(table["output"]) - set(questions))
-    if unknown:
-        raise UsageError(f"an answer to test question {unknown[0]!r}, which is not among those of the dataset")
+    _check_known(table, "output", questions, "test question")
+    _check_known(table, "criterion", criteria, "criterion")
     table["language"] = table["output"].map({name: one.language for name, one in questions.items()})
     table["side"] = table["output"].map({name: side_of(name) for name in questions})
     found = []
@@ -91,6 +90,12 @@ def trials(
             scores = rows["score"].to_numpy(dtype=np.float64)
             found.append(rows.assign(right=rightness(criterion, side, scores, comparative=name in comparative)))
     return pd.concat(found) if found else table.iloc[:0].assign(right=np.array([], dtype=np.float64))
+
+
+def _check_known(table: pd.DataFrame, column: str, known: Container[str], what: str) -> None:
+    for name in sorted(set(table[column])):
+        if name not in known:
+            raise UsageError(f"test_questions/ has answers of {what} {name!r}, which the dataset does not have")
 
 
 def monitor(
@@ -108,8 +113,10 @@ def monitor(
 
     A task's model is learned from its people; where no person answered, from everybody. LLM judges are held against
     what was learned from people: the same rule for all. Raters without a test question have no row.
+    Raises UsageError as `trials`, and for answers of a rater who is not there.
     """
     table = trials(answers, questions, criteria, comparative)
+    _check_known(table, "rater", raters, "rater")
     workers: list[dict[str, Any]] = []
     mixtures: list[dict[str, Any]] = []
     order = {name: place for place, name in enumerate(criteria)}
@@ -205,7 +212,7 @@ def _figures(found: Examination) -> tuple[Numbers, ...]:
 
 
 def _why(row: Mapping[str, Any]) -> Iterator[str]:
-    """`negative questions on task_quality (hi): 2 of 9 right, noisy with probability 0.9990`."""
+    """`negative questions on task_quality (hi): 2 of 9 right, P 0.998`."""
     for side in SIDES:
         p = row[f"{side}_p_noisy"]
         if is_noisy(np.asarray(p)):

@@ -7,9 +7,10 @@ A positive question shows a source with its own gold (its reference), a negative
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Shares:
         shares = [float(part) / 100 for part in found.groups()] if found else []
         if not shares or max(shares) > 1 or max(shares) == 0:
             raise UsageError(
-                f"--test-questions {text!r}: write positives + negatives as percentages of the outputs, e.g. "
+                f"shares {text!r}: write positives + negatives as percentages of the outputs, e.g. "
                 f"--test-questions={DEFAULT}"
             )
         return cls(*shares)
@@ -72,7 +73,8 @@ def draw(
 
     Sources with a gold stand in an order that only seed and ids decide. Negatives take the first of them, each with
     the gold of the next one that differs, the last with that of the first, so that golds are permuted cyclically and no
-    source meets its own; positives take the last ones. More questions keep those that fewer would have been.
+    source meets its own; positives take the last ones, so that no source has both while there are enough of them. More
+    questions keep those that fewer would have been.
     known: questions of earlier exports, by id; they stay as they were asked.
     """
     outputs = list(outputs)
@@ -82,11 +84,9 @@ def draw(
         mine = [output for output in outputs if output.language == language]
         ring = _ring({output.source for output in mine}, sources, language, seed)
         wanted = shares.of(len(mine))
-        shifted = [(source, other) for source, other in _shifted(ring) if other is not None]
-        negatives = shifted[: wanted[NEGATIVE]]
-        taken = {source.source for source, _ in negatives}
-        own = [source for source in reversed(ring) if source.source not in taken][: wanted[POSITIVE]]
-        questions += [_question(NEGATIVE, language, source, other) for source, other in negatives if other]
+        negatives = list(islice(_shifted(ring), wanted[NEGATIVE]))
+        own = ring[::-1][: wanted[POSITIVE]]
+        questions += [_question(NEGATIVE, language, source, other) for source, other in negatives]
         questions += [_question(POSITIVE, language, source, source) for source in own]
         for side, count in ((POSITIVE, len(own)), (NEGATIVE, len(negatives))):
             if count < wanted[side]:
@@ -110,12 +110,16 @@ def gold(source: Source) -> str:
     return next((text for text in source.references if text.strip()), "")
 
 
-def _shifted(ring: Sequence[Source]) -> Iterable[tuple[Source, Source | None]]:
-    """Each source with the next one in the ring that has another gold; None where all golds are alike."""
+def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
+    """Each source with the next one in the ring that has another gold; none for a source that all golds belong to."""
+    golds = [_same(gold(source)) for source in ring]
+    different = set(golds)
     for place, source in enumerate(ring):
         own = {_same(text) for text in source.references}
-        others = (ring[(place + step) % len(ring)] for step in range(1, len(ring)))
-        yield source, next((other for other in others if _same(gold(other)) not in own), None)
+        if different <= own:
+            continue
+        others = ((place + step) % len(ring) for step in range(1, len(ring)))
+        yield source, ring[next(other for other in others if golds[other] not in own)]
 
 
 def _same(text: str) -> str:
@@ -152,15 +156,17 @@ def rightness(criterion: Criterion, side: str, scores: Numbers, *, comparative: 
     return np.where(np.isnan(share), np.nan, right)
 
 
-def with_questions(dataset: Dataset, questions: Iterable[Output]) -> Dataset:
-    """The dataset with its test questions among the outputs, to hand out or to judge.
-
-    Raises UsageError where an output of the dataset has the id of a question.
-    """
-    more = {question.output: question for question in questions}
-    for name in more:
+def check_ids(dataset: Dataset, questions: Iterable[Output]) -> None:
+    """Raises UsageError where an output of the dataset has the id of a question."""
+    for name in (question.output for question in questions):
         if name in dataset.outputs:
             raise UsageError(f"dataset {dataset.card.name}: output {name!r} has the id of a test question; rename it")
+
+
+def with_questions(dataset: Dataset, questions: Sequence[Output]) -> Dataset:
+    """The dataset with its test questions among the outputs, to judge. Errors: as `check_ids`."""
+    check_ids(dataset, questions)
+    more = {question.output: question for question in questions}
     return Dataset(
         dataset.card,
         dataset.criteria,
@@ -172,10 +178,10 @@ def with_questions(dataset: Dataset, questions: Iterable[Output]) -> Dataset:
     )
 
 
-def apart(facts: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Ratings of the dataset's own outputs, and answers to test questions."""
+def apart(facts: pd.DataFrame, questions: Container[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Ratings of the dataset's own outputs, and answers to these test questions."""
     outputs = facts["output"].astype("category")
-    is_test = np.array([bool(side_of(str(name))) for name in outputs.cat.categories], dtype=bool)
+    is_test = np.array([str(name) in questions for name in outputs.cat.categories], dtype=bool)
     mask = is_test[outputs.cat.codes.to_numpy()] if len(is_test) else np.zeros(len(facts), dtype=bool)
     return _part(facts, ~mask), _part(facts, mask)
 

@@ -121,3 +121,41 @@ def test_many_languages() -> None:
     sheets = deal(listed, "d", {}, raters=3, people=8)
     assert len(sheets) == 80
     assert sum(len(sheet.tasks) for sheet in sheets) == 3000
+
+
+kinds = st.lists(st.integers(0, 15), min_size=1, max_size=3)
+
+
+@given(shapes, kinds)
+def test_hidden_tasks_of_a_kind_are_as_many_for_anybody_as_for_anybody_else(
+    shape: tuple[int, int, int, int, int], counts: list[int]
+) -> None:
+    count, raters, more, common, seed = shape
+    hidden = [[Task(f"{k}-{n}", f"o{k}-{n}", "hi", "", "", "") for n in range(size)] for k, size in enumerate(counts)]
+    sheets = deal(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed, hidden=hidden)
+    without = deal(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
+    for kind, size in enumerate(counts):
+        mine = [[task.task for task in sheet.tasks if task.task.startswith(f"{kind}-")] for sheet in sheets]
+        assert Counter(name for names in mine for name in names) == {f"{kind}-{n}": raters for n in range(size)}
+        assert all(len(set(names)) == len(names) for names in mine)
+        loads = [len(names) for names in mine] + [0] * (raters + more - len(sheets))
+        assert max(loads) - min(loads) <= 1
+    ordinary = [sorted(task.task for task in sheet.tasks if task.task.startswith("t")) for sheet in sheets]
+    assert [names for names in ordinary if names] == [sorted(t.task for t in sheet.tasks) for sheet in without]
+
+
+def test_hidden_tasks_stay_within_their_language_and_stand_anywhere() -> None:
+    ordinary = [*tasks(40, "hi"), *tasks(40, "sw")]
+    hidden = [
+        [Task(f"h{one.task}", "", one.language, "", "", "") for one in ordinary if one.task.endswith(end)]
+        for end in "19"
+    ]
+    places = []
+    for sheet in deal(ordinary, "d", {}, hidden=hidden):
+        mine = [place for place, task in enumerate(sheet.tasks) if task.task.startswith("h")]
+        assert {task.language for task in sheet.tasks} == {sheet.language}
+        assert len(mine) == 8
+        places += mine
+    assert min(places) < 16
+    assert max(places) >= 32
+    assert len(set(places)) > 16
