@@ -27,6 +27,7 @@ from metal.genie.monitoring import Monitoring
 from metal.genie.settings import DesignSettings
 from metal.genie.stands_out import stands_out
 from metal.genie.test_questions import SIDES, leaked
+from metal.genie.unanimous import unanimous
 from metal.json_files import write_jsonl
 from metal.records import Manifest
 from metal.report.monitor.page import page
@@ -137,6 +138,13 @@ def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence
             )
         if row["unanswered"]:
             lines.append(f"{row['rater']} left {row['unanswered']:,} test answers open; they count neither way")
+    for one in unanimous(dataset):
+        if one.suspicious:
+            lines.append(
+                f"{one.language}: on {one.same:,} of {one.outputs:,} outputs all {one.people} people "
+                f"{f'of group {one.group} ' if one.group else ''}gave the same ratings on all {one.criteria} criteria; "
+                f"{one.expected:.0%} would be expected. Are these ratings of different people?"
+            )
     if len(people) == 1:
         lines.append(f"{people[0]} is the only person: there is nobody to compare with")
     return tuple(lines)
