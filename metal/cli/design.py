@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def _whole(context: click.Context, option: click.Parameter, values: tuple[str, .
 @click.option(
     "--min-hourly", default=15.0, show_default=True, metavar="USD", help="Least pay of an hour; below, a warning."
 )
+@options.exclude_noisy
 @options.seed
 @options.as_json
 @options.force
@@ -91,6 +93,7 @@ def design(
 
     from metal.cli import design_text, show
     from metal.cli.design_run import measured_seconds, write_design
+    from metal.cli.exclusion import without_noisy
     from metal.cli.manifest import manifest
     from metal.cli.run_folder import records
     from metal.folders import check_new
@@ -103,9 +106,13 @@ def design(
     seconds = seconds if seconds is not None else measured_seconds(dataset)
     prices = Prices(pay, seconds, fee, test_share, min_hourly)
     settings = DesignSettings(prices=prices, **given)
-    loaded = options.load(dataset, ratings)
+    whole_dataset = options.load(dataset, ratings)
+    loaded, excluded = without_noisy(whole_dataset, dataset, ratings, settings.exclude_noisy)
     with show.progress("simulating") as advance:
         found = run(loaded, settings, progress=advance)
+    if excluded:
+        tables = {**found.tables, "exclusions": excluded.table}
+        found = replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
     about = manifest("design", loaded, [dataset, *ratings], settings.to_dict(), found.raters, found.signature)
     write_design(out, found, loaded, about, force=force)
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ from metal.cli import options
     type=click.IntRange(min=100),
     help="Permutations of each test.",
 )
+@options.exclude_noisy
 @options.seed
 @options.as_json
 @options.force
@@ -90,6 +92,7 @@ def leaderboard(
     import json
 
     from metal.cli import leaderboard_text, show
+    from metal.cli.exclusion import without_noisy
     from metal.cli.leaderboard_run import write_leaderboard
     from metal.cli.manifest import manifest
     from metal.cli.run_folder import records
@@ -100,9 +103,13 @@ def leaderboard(
     out = out or Path("runs") / f"{dataset.resolve().name}-leaderboard"
     check_new(out, force=force)
     settings = LeaderboardSettings(**given)
-    loaded = options.load(dataset, ratings)
+    whole_dataset = options.load(dataset, ratings)
+    loaded, excluded = without_noisy(whole_dataset, dataset, ratings, settings.exclude_noisy)
     with show.progress("ranking") as advance:
         found = run(loaded, settings, advance)
+    if excluded:
+        tables = {**found.tables, "exclusions": excluded.table}
+        found = replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
     raters = (*found.people, *found.beside)
     about = manifest("leaderboard", loaded, [dataset, *ratings], settings.to_dict(), raters, found.signature)
     write_leaderboard(out, found, loaded, about, force=force)

@@ -307,6 +307,7 @@ def signature(data: str, settings: DesignSettings) -> str:
         parts
         | {
             "ref": settings.reference or "all-people",
+            "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
             "by": settings.by,
             "judges": "+".join(settings.judges),
             "criteria": "+".join(settings.criteria),

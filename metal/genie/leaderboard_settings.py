@@ -23,7 +23,8 @@ class LeaderboardSettings:
     several labels of one output become its score: their mean, or the label given most often (the mean of several such
     labels); scores without levels are averaged in any case. sample: score this many sources of each language
     (metal.genie.subsample), None for all. with_judges: put LLM judges beside people, as metrics are. resamples: of the
-    bootstrap by source. permutations: of each test.
+    bootstrap by source. permutations: of each test. exclude_noisy: the model (metal.genie.noisy) by which people were
+    left out before, "" for none.
     """
 
     reference: str = ""
@@ -35,6 +36,7 @@ class LeaderboardSettings:
     resamples: int = 2000
     permutations: int = 1000
     seed: int = 0
+    exclude_noisy: str = ""
 
     def __post_init__(self) -> None:
         if self.resamples < 100:
@@ -62,6 +64,7 @@ def signature(data: str, settings: LeaderboardSettings) -> str:
             "data": data,
             "board": "people",
             "ref": settings.reference or "all-people",
+            "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
             "crit": "+".join(settings.criteria),
             "langs": "+".join(settings.languages),
             "agg": settings.aggregate,

@@ -37,6 +37,7 @@ class DesignSettings:
     rounds: int = 500
     seed: int = 0
     prices: Prices = field(default_factory=Prices)
+    exclude_noisy: str = ""
 
     def __post_init__(self) -> None:
         if not 0 < self.width < 1:

@@ -14,6 +14,7 @@ from metal.report.leaderboard.methods import definitions
 from metal.report.leaderboard.ranking import further_rankings, ranking_chart, ranking_table
 from metal.report.leaderboard.run import LeaderboardRun, within_cells
 from metal.report.packing import Packed, blob, fitting
+from metal.report.sections import settings_in_words
 from metal.report.view import Chart, TableView
 
 MOST_CELLS = 5_000  # of tables behind a choice, in each of two sections
@@ -52,6 +53,7 @@ def _content(run: LeaderboardRun) -> dict[str, Any]:
     rankings, rankings_left = within_cells(further_rankings(run), MOST_CELLS)
     return {
         "run": run,
+        "brand": "leaderboard by people",
         "facts": facts(run),
         "ranking": ranking_table(run, run.main, run.language),
         "chart": ranking_chart(run),
@@ -66,13 +68,5 @@ def _content(run: LeaderboardRun) -> dict[str, Any]:
         "commands": commands(run),
         "commands_left": max(len(unrated(run)) - MOST_COMMANDS, 0),
         "definitions": definitions(run),
-        "settings": _settings_in_words(run),
+        "settings": settings_in_words(run),
     }
-
-
-def _settings_in_words(run: LeaderboardRun) -> str:
-    """The settings as they were given, without what was left alone."""
-    given = {key: value for key, value in run.manifest["settings"].items() if value is not False}
-    return ", ".join(
-        f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in given.items()
-    )
