@@ -31,7 +31,9 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
     about = read_toml(folder / "run.toml")
     if about.get("command") != command:
         whose = f"a run of `metal {about['command']}`" if "command" in about else "run.toml names no command"
-        raise UsageError(f"{folder}: {whose}; a report is made from a run of `metal audit` or `metal billboard`")
+        raise UsageError(
+            f"{folder}: {whose}; a report is made from a run of `metal audit`, `metal billboard` or `metal design`"
+        )
     for part, shape in SHAPES.items():
         if not isinstance(about.get(part), shape) or not about[part]:
             raise DataError(folder / "run.toml", f"no {part!r}", again(command))

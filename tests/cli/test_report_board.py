@@ -101,7 +101,7 @@ def test_a_spoiled_run_is_told_in_one_line(
 def test_a_run_of_another_command(here: Metal, tmp_path: Path) -> None:
     (tmp_path / "run" / "run.toml").write_text('command = "score"\n')
     said = words(here("report", "run", expect=2).err)
-    assert "a run of `metal score`; a report is made from a run of `metal audit` or `metal billboard`" in said
+    assert "a run of `metal score`; a report is made from a run of `metal audit`, `metal billboard`" in said
 
 
 def test_the_ensembles_of_the_page_are_those_of_the_file(board: Path) -> None:
