@@ -45,6 +45,13 @@ def _whole(context: click.Context, option: click.Parameter, values: tuple[str, .
 )
 @click.option("--width", default=0.05, show_default=True, type=float, help="Of the 95% interval that you want.")
 @click.option("--power", default=0.8, show_default=True, type=float, help="Of the alternative annotator test.")
+@click.option(
+    "--aggregate",
+    default="majority-or-mean",
+    show_default=True,
+    type=click.Choice(["majority-or-mean", "majority-or-middle", "majority"]),
+    help="How people's ratings of an item become one label, for F1.",
+)
 @click.option("--epsilon", type=float, help="Of that test. [default: 0.2 for experts, 0.1 crowd, else 0.15]")
 @click.option("--rounds", default=500, show_default=True, type=int, help="Of every simulation.")
 @click.option("--pay", type=float, metavar="USD", help="For one task: one person rates one output.")

@@ -143,6 +143,7 @@ def _needs(table: pd.DataFrame, question: str, found: Design) -> None:
         if row["undefined"]:
             reasons.setdefault(row["undefined"], []).append(f"{row['language']} {row['criterion']} x {row['raters']}")
     note = f"k: people an item; items, {now}: now; xN: as if there were N times as many sources like these."
+    note += " Rows rest on the items with k people or more, which need not be the same ones."
     note += " Of each the generator that needs most." if question == SCORE else ""
     show.table(what + who, columns, _once(listed), note=note)
     for reason, where in reasons.items():

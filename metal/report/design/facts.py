@@ -98,6 +98,5 @@ def _limits(run: DesignRun) -> str:
         "That the next sources, outputs and people are like these: the simulation draws from what there is"
         + (f", here from as few as {plural(few, 'source')}" if few else "")
         + ". A binary scale made from ratings is not a question that was asked with two answers. F1 against one "
-        "person is "
-        "another quantity than F1 against a majority: compare widths, not only items."
+        "person is another quantity than F1 against a majority: compare widths, not only items."
     )

@@ -18,27 +18,26 @@ def definitions(run: DesignRun) -> list[Definition]:
         ),
         Definition(
             "Budget",
-            "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on one label each "
-            "for k times "
-            "as many items as multilabelling, which takes all k labels of an item. Items are drawn with replacement, "
+            "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on one label each for k "
+            "times as many items as multilabelling, which takes all k labels of an item. Items are drawn with "
+            "replacement, "
             f"{settings['rounds']:,} times. GENIE has k = 3.",
             "GENIE section 4, footnotes 4 to 7",
         ),
         Definition(
             "Binary",
-            "1 for the upper half of the scale, its middle included, else 0, made from the ratings: nobody was "
-            "asked anew.",
+            "1 for the upper half of the scale, its middle included, else 0, made from the ratings: nobody was asked "
+            "anew.",
         ),
         Definition(
             "Majority",
-            "The label given more often than any other; where there is none, the mean. One label is its own mean "
-            "and majority.",
+            "The label given more often than any other; where there is none, the mean. One label is its own mean and "
+            "majority.",
         ),
         Definition(
             "Standard deviation",
-            "Of the score over rounds: how far it would move if the evaluation were repeated. With the mean, "
-            "closed forms "
-            "give it: (variance between items + variance of labels within items / labels an item) / items.",
+            "Of the score over rounds: how far it would move if the evaluation were repeated. With the mean, closed "
+            "forms give it: (variance between items + variance of labels within items / labels an item) / items.",
         ),
         Definition(
             "Populations",
@@ -47,13 +46,10 @@ def definitions(run: DesignRun) -> list[Definition]:
         ),
         Definition(
             "Items needed",
-            "Sources, each with all its outputs, are drawn with replacement in growing numbers, and k of the "
-            "people of each "
-            "item at random; the width is that of the central 95% of the rounds, which at the number of sources "
-            "there are "
-            "is the bootstrap interval of an audit. The smallest number is found along width ~ 1 / sqrt(n) and "
-            "simulated "
-            "again with four times the rounds; ± is the Monte Carlo error only.",
+            "Sources, each with all its outputs, are drawn with replacement in growing numbers, and k of the people "
+            "of each item at random; the width is that of the central 95% of the rounds, which at the number of "
+            "sources there are is the bootstrap interval of an audit. The smallest number is found along width ~ 1 / "
+            "sqrt(n) and simulated again with four times the rounds; ± is the Monte Carlo error only.",
         ),
         Definition(
             "F1",
@@ -62,29 +58,16 @@ def definitions(run: DesignRun) -> list[Definition]:
         ),
         Definition(
             "Power",
-            "The share of rounds in which the judge passes the alternative annotator test (people below 30 items "
-            "are left "
-            "out; where nobody can be tested, it does not pass). Undefined where the judge would fail with any "
-            "number of "
-            "items.",
+            "The share of rounds in which the judge passes the alternative annotator test (people below 30 items are "
+            "left out; where nobody can be tested, it does not pass). Undefined where the judge would fail with any "
+            "number of items.",
             "Calderon et al. 2025",
         ),
         Definition(
             "Cost",
-            "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's "
-            "fee on top.",
+            "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's fee "
+            "on top.",
             "GENIE section 6",
         ),
         Definition("Undefined", "A figure without a value is a dash with its reason, never 0."),
     ]
-
-
-def settings_in_words(run: DesignRun) -> str:
-    """The settings as they were given, without what was left alone."""
-    words = []
-    for key, value in run.settings.items():
-        if key == "prices":
-            words += [f"{one} {number:g}" for one, number in value.items()]
-        elif value != "" and value != []:
-            words.append(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
-    return ", ".join(words)

@@ -51,9 +51,9 @@ def needs_table(run: DesignRun, question: str) -> TableView:
             reasons.setdefault(row["undefined"], []).append(where)
     value, now = MEASURES[question]
     notes = [
-        "Items with ± the Monte Carlo error of the simulation. Below, how many times as many sources as there "
-        "are: beyond "
-        "1 it is as if there were more like these.",
+        "Items with ± the Monte Carlo error of the simulation. Below, how many times as many sources as there are: "
+        "beyond 1 it is as if there were more like these.",
+        "A row rests on the items that have as many people or more; rows need not rest on the same ones.",
         *(
             ["Of each criterion and language the generator that needs most; the CSV has all."]
             if question == SCORE
@@ -160,9 +160,8 @@ def costs_table(run: DesignRun) -> TableView:
     prices = run.settings["prices"]
     rows = run.records("costs")
     notes = [
-        "A task asks all criteria of an output, and all generators are rated on the same sources; so a language "
-        "needs what "
-        "its most demanding row needs.",
+        "A task asks all criteria of an output, and all generators are rated on the same sources; so a language needs "
+        "what its most demanding row needs.",
         f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of the tasks are test "
         "questions.",
     ]

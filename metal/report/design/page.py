@@ -9,11 +9,12 @@ from metal.csv_cells import csv_text
 from metal.genie.planning import F1, SCORE, TEST
 from metal.report.design.facts import facts
 from metal.report.design.labels import designs_table, population_chart, raters_table, spread_chart, stability_table
-from metal.report.design.methods import definitions, settings_in_words
+from metal.report.design.methods import definitions
 from metal.report.design.needs import costs_table, curve_chart, judges, needs_table
 from metal.report.design.run import DesignRun
 from metal.report.document import PAGE_BYTES, document
 from metal.report.packing import Packed, blob, fitting
+from metal.report.sections import settings_in_words
 from metal.report.text import within
 from metal.report.view import Chart, TableView
 
@@ -72,6 +73,7 @@ def _content(run: DesignRun) -> dict[str, Any]:
     labels, curves = label_parts(run), curve_parts(run)
     return {
         "run": run,
+        "brand": "design study",
         "facts": facts(run),
         "needs": [_cut(table) for question in (F1, TEST, SCORE) if (table := needs_table(run, question)).rows],
         "curves": curves[:MOST_CHARTS],
