@@ -56,7 +56,7 @@ def _push_options(command: options.F) -> options.F:
                 help="After which MTurk itself pays what nobody reviewed.",
             ),
             click.option("--title", default="Read a short text in LANGUAGE and rate it", show_default=True),
-            click.option("--adult", is_flag=True, help="Warn workers of offensive content."),
+            click.option("--adult", is_flag=True, help="Texts may offend: only for workers who agreed to that."),
             click.option(
                 "--completed-hits",
                 type=click.IntRange(0),
@@ -138,7 +138,7 @@ def push_mturk(dataset: Path, export: Path, **wanted: Any) -> None:
     asked = _asked(wanted, tuple(found), files, test)
     posts = questions((row for language in found for row in rows_of(files, language, str(export))), tasks)
     requirements(countries=asked.countries)  # raises now for what is no country, not when half is done
-    turk = Turk(asked.endpoint)
+    turk = click.get_current_context().with_resource(Turk(asked.endpoint))
     name = wanted["name"] or export.resolve().name
     cost = _cost(dataset, name, asked, posts)
     _confirm(cost, wanted["production"], wanted["yes"])
@@ -236,11 +236,11 @@ def _cost(dataset: Path, name: str, asked: Asked, posts: Iterable[Question]) -> 
     """Of what is still to be posted."""
     from decimal import Decimal
 
-    from metal.crowdsourcing.campaign import campaigns
+    from metal.crowdsourcing.campaign import begun
     from metal.crowdsourcing.posting import Cost
 
-    before = [one.hits() for one in campaigns(dataset) if one.name == name]
-    there = {task for hits in before for task, hit in hits.items() if hit.hit}
+    campaign = begun(dataset, name, asked)  # raises now, not when the start has come
+    there = {task for task, hit in campaign.hits().items() if hit.hit} if campaign else set()
     return Cost(sum(one.task not in there for one in posts), asked.assignments, Decimal(asked.reward))
 
 

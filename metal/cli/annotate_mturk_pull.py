@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from metal.crowdsourcing.mturk import Turk
 
 SHOWN = 10
+REHEARSAL = "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the dataset"
 
 
 @click.command("mturk", short_help="Fetch answers from Mechanical Turk.")
@@ -30,7 +31,7 @@ SHOWN = 10
 @options.names("--exclude", what="Workers who get no further tasks, also of later campaigns.")
 @click.option("--expire", is_flag=True, help="Offer the tasks no longer; what was begun can be finished.")
 @click.option("--replace", is_flag=True, help="A rating that is there already gives way to a new one.")
-@click.option("--group", default="crowd", show_default=True, help="Group of the raters.")
+@click.option("--group", metavar="NAME", help="Group of the raters. [default: crowd, or sandbox]")
 @yes_option
 @endpoint_option
 def pull_mturk(
@@ -42,7 +43,7 @@ def pull_mturk(
     exclude: tuple[str, ...],
     expire: bool,
     replace: bool,
-    group: str,
+    group: str | None,
     yes: bool,
     endpoint_url: str | None,
 ) -> None:
@@ -62,6 +63,7 @@ def pull_mturk(
     from metal.cli import show
     from metal.cli.annotate_start import clock
     from metal.cli.annotation_import import import_answers
+    from metal.cli.annotation_text import counted
     from metal.crowdsourcing import fetching
     from metal.crowdsourcing.campaign import open_campaign
     from metal.crowdsourcing.mturk import Turk
@@ -74,13 +76,18 @@ def pull_mturk(
     loaded = load_dataset(dataset)
     campaign = open_campaign(dataset, name)
     production = campaign.asked.environment == "production"
-    turk = Turk(read_endpoint(endpoint_url, production) if endpoint_url else campaign.asked.endpoint)
+    endpoint = read_endpoint(endpoint_url, production) if endpoint_url else campaign.asked.endpoint
+    turk = click.get_current_context().with_resource(Turk(endpoint))
     with show.progress("Fetching") as advance:
-        fresh = fetching.fetch(turk, campaign, advance)
+        fetched = fetching.fetch(turk, campaign, advance)
     got = fetching.received(campaign, loaded.criteria)
-    show.say(f"Fetched {fresh:,} new assignments of campaign {campaign.name} ({campaign.asked.environment})")
+    show.say(f"Fetched {fetched.fresh:,} new assignments of campaign {campaign.name} ({campaign.asked.environment})")
+    if fetched.gone:
+        show.say(f"note: no longer on Mechanical Turk: {counted(fetched.gone, 'task')}; what was fetched is kept")
     if got.answers:
-        import_answers(dataset, loaded, got.answers, _notes(got), replace=replace, group=group)
+        notes = _notes(got) if production else [*_notes(got), REHEARSAL]
+        group = group or ("crowd" if production else "sandbox")
+        import_answers(dataset, loaded, got.answers, notes, replace=replace, group=group)
     else:
         for note in ["nothing to take in yet", *_notes(got)]:
             show.say(f"note: {note}")
@@ -91,7 +98,7 @@ def pull_mturk(
         show.say(f"Tasks that are no longer offered: {fetching.expire(turk, campaign, clock()):,}")
     from metal.cli.annotate_status import show_standing
 
-    show_standing([campaign.standing()])
+    show_standing([campaign.standing(clock())])
 
 
 def _bonus(text: str) -> tuple[str, Decimal]:

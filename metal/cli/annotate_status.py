@@ -20,17 +20,19 @@ COLUMNS = ("posted", "submitted", "approved", "rejected", "open", "spent", "expi
 def status(dataset: Path, as_json: bool) -> None:
     """List the campaigns of DATASET on Mechanical Turk, as they were at the last pull. Asks nobody.
 
-    posted is HITs of tasks; submitted, approved, rejected and open count assignments, and submitted are
-    those that wait for approval. spent is what was approved and paid as bonus, with fees.
+    posted is tasks; submitted, approved, rejected and open count assignments: submitted ones wait for
+    approval, open ones can still come. spent is what was approved and paid as bonus, with fees.
 
     \b
     Example:
       metal annotate status datasets/mine
     """
     from metal.cli import show
+    from metal.cli.annotate_start import clock
     from metal.crowdsourcing.campaign import campaigns
 
-    found = [one.standing() for one in campaigns(dataset)]
+    now = clock()
+    found = [one.standing(now) for one in campaigns(dataset)]
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
     elif found:

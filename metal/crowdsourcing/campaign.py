@@ -7,6 +7,7 @@ DATASET/annotation/campaigns/NAME/
     assignments.jsonl                  every assignment as it was fetched; later its new status
     bonuses.jsonl                      a bonus before it is paid, its token after
     workers.jsonl                      workers who were shut out, and why
+    qualifications.jsonl               the qualification types that were made, and what for
 
 Lines are added, never changed, and are on the disk before what they announce is done (metal.crowdsourcing.journal).
 Nothing of it holds a credential; ids of workers are in it, so treat it as personal data.
@@ -33,7 +34,8 @@ from metal.folders import new_file
 
 FOLDER = "annotation/campaigns"
 CARD = "campaign.toml"
-HITS, ASSIGNMENTS, BONUSES, WORKERS = "hits.jsonl", "assignments.jsonl", "bonuses.jsonl", "workers.jsonl"
+HITS, ASSIGNMENTS, BONUSES = "hits.jsonl", "assignments.jsonl", "bonuses.jsonl"
+WORKERS, QUALIFICATIONS = "workers.jsonl", "qualifications.jsonl"
 CAP, NOISY = "cap", "noisy"  # why a worker was shut out
 
 
@@ -151,19 +153,28 @@ class Campaign:
     def note_shut_out(self, worker: str, why: str) -> None:
         journal.append(self.folder / WORKERS, {"worker": worker, "why": why})
 
+    def qualifications(self) -> dict[str, str]:
+        """What for -> qualification type."""
+        return {line["purpose"]: line["type"] for line in journal.records(self.folder / QUALIFICATIONS)}
+
+    def note_qualification(self, purpose: str, made: str) -> None:
+        journal.append(self.folder / QUALIFICATIONS, {"purpose": purpose, "type": made})
+
     # ------------------------------------------------------------ sums
 
-    def standing(self) -> dict[str, Any]:
+    def standing(self, now: datetime) -> dict[str, Any]:
         """Tasks, HITs and assignments by status, USD spent and still to come, and when the last HIT expires.
 
-        As of the last pull. spent: approved assignments and bonuses with MTurk's fees; waiting: what approving all
-        that was submitted would add.
+        As of the last pull. open: assignments that can still come, of HITs that have not expired by `now`. spent:
+        approved assignments and bonuses with MTurk's fees; waiting: what approving all that was submitted would add.
         """
         hits, came = self.hits(), self.assignments()
         status = Counter(one["status"] for one in came.values())
         posted = [one for one in hits.values() if one.hit]
         reward = Decimal(self.asked.reward)
         each = reward + fee(reward, self.asked.assignments)
+        taken = Counter(one["hit"] for one in came.values())
+        offered = [one for one in posted if not one.expires or datetime.fromisoformat(one.expires) > now]
         bonuses = [Decimal(one["usd"]) for one in self.bonuses().values() if one.get("paid")]
         spent = status["Approved"] * each + sum((usd + fee(usd, 1) for usd in bonuses), Decimal())
         return {
@@ -175,7 +186,7 @@ class Campaign:
             "submitted": status["Submitted"],
             "approved": status["Approved"],
             "rejected": status["Rejected"],
-            "open": len(posted) * self.asked.assignments - len(came),
+            "open": sum(max(0, self.asked.assignments - taken[one.hit]) for one in offered),
             "workers": len({one["worker"] for one in came.values()}),
             "shut_out": len(self.shut_out()),
             "spent": float(spent),
@@ -224,20 +235,27 @@ def _folder(dataset: Path, name: str) -> Path:
     return dataset / FOLDER / name
 
 
+def begun(dataset: Path, name: str, asked: Asked) -> Campaign | None:
+    """The campaign of that name, if there is one. Raises UsageError when it asks something else, or for a bad name."""
+    if not (_folder(dataset, name) / CARD).is_file():
+        return None
+    campaign = open_campaign(dataset, name)
+    before, wanted = asdict(campaign.asked), asdict(asked)
+    changed = [key for key in wanted if key not in _MAY_DIFFER and before[key] != wanted[key]]
+    if changed:
+        was = "; ".join(f"{key} was {before[key]!r}, now {wanted[key]!r}" for key in changed[:3])
+        raise UsageError(f"campaign {name!r} was begun otherwise ({was}). Ask the same, or give another --name")
+    return campaign
+
+
 def begin(dataset: Path, name: str, asked: Asked, files: Mapping[str, bytes], now: datetime) -> Campaign:
     """The campaign of that name: a new one, or the one that an earlier push began and that asks the same.
 
     files: what is posted, by name. Raises UsageError when the campaign asks something else.
     """
-    folder = _folder(dataset, name)
-    if (folder / CARD).is_file():
-        campaign = open_campaign(dataset, name)
-        before, wanted = asdict(campaign.asked), asdict(asked)
-        changed = [key for key in wanted if key not in _MAY_DIFFER and before[key] != wanted[key]]
-        if changed:
-            was = "; ".join(f"{key} was {before[key]!r}, now {wanted[key]!r}" for key in changed[:3])
-            raise UsageError(f"campaign {name!r} was begun otherwise ({was}). Ask the same, or give another --name")
+    if campaign := begun(dataset, name, asked):
         return campaign
+    folder = _folder(dataset, name)
     asked = replace(asked, key=secrets.token_hex(12), created=now.isoformat(timespec="seconds"))
     folder.mkdir(parents=True, exist_ok=True)
     for file, content in files.items():

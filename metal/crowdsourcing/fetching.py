@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from metal.build import forms
 from metal.build.answers import read_score
 from metal.build.tasks import Answer
 from metal.crowdsourcing.campaign import CAP, Campaign
-from metal.crowdsourcing.mturk import Turk
+from metal.crowdsourcing.mturk import Refused, Turk
 from metal.crowdsourcing.posting import exclusion, shut_out
 from metal.crowdsourcing.question import read_answers
 from metal.errors import MetalError, UsageError
@@ -23,30 +24,50 @@ from metal.records import Criterion
 
 WORKER = "mturk:"  # before a worker's id in the name of a rater
 AT_ONCE = "taskAnswers"
+_CHOICE = re.compile(r"[\w +-]{1,80}")
 
 
-def fetch(turk: Turk, campaign: Campaign, advance: Callable[[int, int], None] = lambda done, total: None) -> int:
-    """Put every assignment that was submitted since on the disk, and every new status; how many are new.
+@dataclass(frozen=True)
+class Fetched:
+    """fresh: assignments that are new. gone: HITs that Mechanical Turk does not have any more."""
+
+    fresh: int
+    gone: int
+
+
+def fetch(turk: Turk, campaign: Campaign, advance: Callable[[int, int], None] = lambda done, total: None) -> Fetched:
+    """Put every assignment that was submitted since on the disk, and every new status.
 
     HITs all of whose assignments were approved or rejected are not asked for again.
     """
     known = campaign.assignments()
     over = Counter(one["hit"] for one in known.values() if one["status"] != "Submitted")
     hits = [(task, one.hit) for task, one in campaign.hits().items() if one.hit]
-    fresh = 0
+    fresh = gone = 0
     for done, (task, hit) in enumerate(hits):
         advance(done, len(hits))
         if over[hit] >= campaign.asked.assignments:
             continue
-        for one in turk.assignments(hit):
-            before = known.get(one["AssignmentId"])
-            if before is None:
-                fresh += 1
-                campaign.note_assignment(one["AssignmentId"], **_record(one, task))
-            elif before["status"] != one["AssignmentStatus"]:
-                campaign.note_assignment(one["AssignmentId"], status=one["AssignmentStatus"])
+        try:
+            for one in turk.assignments(hit):
+                fresh += _keep(campaign, one, task, known)
+        except Refused as refused:
+            if "DoesNotExist" not in refused.code:
+                raise
+            gone += 1
     advance(len(hits), len(hits))
-    return fresh
+    return Fetched(fresh, gone)
+
+
+def _keep(campaign: Campaign, one: Mapping[str, Any], task: str, known: dict[str, dict[str, Any]]) -> bool:
+    """Put an assignment, or its new status, on the disk; whether it is new."""
+    name, before = one["AssignmentId"], known.get(one["AssignmentId"])
+    if before is None:
+        known[name] = _record(one, task)
+        campaign.note_assignment(name, **known[name])
+    elif before["status"] != one["AssignmentStatus"]:
+        campaign.note_assignment(name, status=one["AssignmentStatus"])
+    return before is None
 
 
 def _record(one: Mapping[str, Any], task: str) -> dict[str, Any]:
@@ -117,7 +138,8 @@ def _results(
     """
     asked = list(fields)
     taken = {f"Answer.{key}": said.get(key, "") for key in asked}
-    chosen = [key for key in said if key.rpartition(".")[0] in asked]  # `task_quality.2`: a field a choice
+    # `task_quality.2`: a field a choice. Nothing that could pass for another mark between columns.
+    chosen = [key for key in said if key.rpartition(".")[0] in asked and _CHOICE.fullmatch(key.rpartition(".")[2])]
     taken |= {f"Answer.{key}": said[key] for key in chosen}
     if AT_ONCE in said:
         taken[f"Answer.{AT_ONCE}"] = said[AT_ONCE]
@@ -206,6 +228,10 @@ def expire(turk: Turk, campaign: Campaign, when: datetime) -> int:
     """All HITs end then; how many there are."""
     hits = [(task, one.hit) for task, one in campaign.hits().items() if one.hit]
     for task, hit in hits:
-        turk.expire(hit, when)
+        try:
+            turk.expire(hit, when)
+        except Refused as refused:
+            if "DoesNotExist" not in refused.code:  # it has ended as much as it can
+                raise
         campaign.note_hit(task, expires=when.astimezone(UTC).isoformat(timespec="seconds"))
     return len(hits)

@@ -41,7 +41,7 @@ def fee(reward: Decimal, assignments: int) -> Decimal:
 
 
 class Turk:
-    """The calls that a campaign needs."""
+    """The calls that a campaign needs. `with Turk(endpoint) as turk`: connections end with the block."""
 
     def __init__(self, endpoint: str) -> None:
         """Raises MissingExtra without boto3, UsageError without credentials."""
@@ -66,6 +66,12 @@ class Turk:
             raise UsageError(f"Mechanical Turk: {error}") from None
         self._secrets = Secrets(filter(None, [keys.access_key, keys.secret_key, keys.token]))
         self.endpoint = endpoint
+
+    def __enter__(self) -> Turk:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
 
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
         """One call, repeated while the service is busy or unreachable. Raises Refused, or UsageError when it stays so.
@@ -201,12 +207,9 @@ class Turk:
         return str(made["QualificationType"]["QualificationTypeId"])
 
     def _own_qualification(self, name: str) -> str:
+        # All of ours: a query would be a search of words, with rules of its own.
         listed = self.pages(
-            "list_qualification_types",
-            "QualificationTypes",
-            Query=name,
-            MustBeRequestable=False,
-            MustBeOwnedByCaller=True,
+            "list_qualification_types", "QualificationTypes", MustBeRequestable=False, MustBeOwnedByCaller=True
         )
         return next((str(one["QualificationTypeId"]) for one in listed if one["Name"] == name), "")
 

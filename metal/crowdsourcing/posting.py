@@ -122,8 +122,16 @@ def _described(campaign: Campaign, one: Question, needed: list[dict[str, Any]]) 
 
 def exclusion(turk: Turk, campaign: Campaign) -> str:
     """The qualification type that shuts workers out of this campaign: who has it does not find its HITs."""
-    described = {"Description": "Workers who have done their share of these tasks."}
-    return turk.qualification(f"Text rating: share done ({campaign.token('share')[:12]})", described)
+    return _made(turk, campaign, "share done", {"Description": "Workers who have done their share of these tasks."})
+
+
+def _made(turk: Turk, campaign: Campaign, purpose: str, described: Mapping[str, Any]) -> str:
+    """The campaign's qualification type for that; its name, which workers can see, tells nothing of the campaign."""
+    if known := campaign.qualifications().get(purpose):
+        return known
+    made = turk.qualification(f"Text rating: {purpose} ({campaign.token(purpose)[:12]})", described)
+    campaign.note_qualification(purpose, made)
+    return made
 
 
 def needed_of(turk: Turk, campaign: Campaign, test: Test | None, noisy: Iterable[str]) -> list[dict[str, Any]]:
@@ -136,14 +144,14 @@ def needed_of(turk: Turk, campaign: Campaign, test: Test | None, noisy: Iterable
     if test:
         described = {"Description": "A short test: read the texts and choose the right answers."}
         asks = {"Test": test.form, "AnswerKey": test.key, "TestDurationInSeconds": TEST_SECONDS}
-        made = turk.qualification(f"Text rating: test ({campaign.token('test')[:12]})", described | asks)
-        minimum[made] = asked.test_pass
+        minimum[_made(turk, campaign, "test", described | asks)] = asked.test_pass
     shut = exclusion(turk, campaign)
     shut_out(turk, campaign, shut, dict.fromkeys(noisy, NOISY))
     return requirements(
         completed_hits=asked.completed_hits,
         share_approved=asked.share_approved,
         countries=asked.countries,
+        adult=asked.adult,
         minimum=minimum,
         excluded_by=[shut],
     )

@@ -16,7 +16,8 @@ from metal.build.forms.rows import printable
 from metal.errors import DataError, UsageError
 
 # System qualification types, the same in the sandbox.
-COMPLETED_HITS, SHARE_APPROVED, LOCALE = "00000000000000000040", "000000000000000000L0", "00000000000000000071"
+COMPLETED_HITS, SHARE_APPROVED = "00000000000000000040", "000000000000000000L0"
+LOCALE, ADULT = "00000000000000000071", "00000000000000000060"
 _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 QUESTION_FORM = f"{_SCHEMAS}/2017-11-06/QuestionForm.xsd"
 ANSWER_KEY = f"{_SCHEMAS}/2005-10-01/AnswerKey.xsd"
@@ -45,12 +46,14 @@ def requirements(
     completed_hits: int = 0,
     share_approved: int = 0,
     countries: Sequence[str] = (),
+    adult: bool = False,
     minimum: Mapping[str, int] | None = None,
     excluded_by: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """QualificationRequirements of a HIT.
 
-    share_approved: in percent. countries: ISO codes (`US`), with a subdivision if wanted (`US-CA`). minimum:
+    share_approved: in percent. countries: ISO codes (`US`), with a subdivision if wanted (`US-CA`). adult:
+    only workers who agreed to see offensive content. minimum:
     qualification type -> the lowest score that will do. excluded_by: qualification types that shut a worker out.
     """
     found: list[dict[str, Any]] = []
@@ -61,6 +64,8 @@ def requirements(
     if countries:
         places = [_place(code) for code in countries]
         found.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places})
+    if adult:
+        found.append({"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1]})
     found += [{"QualificationTypeId": kind, "Comparator": "DoesNotExist"} for kind in excluded_by]
     # A worker who may take the test first must see that the HIT is there; others do not even find it.
     tests = set(minimum or {})

@@ -1,0 +1,76 @@
+"""Who may work, and the test they take first."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from metal.crowdsourcing.qualifications import Item, make_test, read_items, read_test, requirements
+from metal.errors import DataError, UsageError
+
+
+def test_genies_requirements():
+    found = requirements(
+        completed_hits=5000,
+        share_approved=99,
+        countries=("us", "CA-ON"),
+        adult=True,
+        minimum={"3TEST": 80},
+        excluded_by=["3SHUT"],
+    )
+    everywhere = "DiscoverPreviewAndAccept"
+    at_least = "GreaterThanOrEqualTo"
+    places = [{"Country": "US"}, {"Country": "CA", "Subdivision": "ON"}]
+    assert [tuple(one.values()) for one in found] == [
+        ("00000000000000000040", at_least, [5000], everywhere),
+        ("000000000000000000L0", at_least, [99], everywhere),
+        ("3TEST", at_least, [80], "Accept"),
+        ("00000000000000000071", "In", places, everywhere),
+        ("00000000000000000060", "EqualTo", [1], everywhere),
+        ("3SHUT", "DoesNotExist", everywhere),
+    ]
+    assert requirements() == []
+    with pytest.raises(UsageError, match="'Kenya' is not a code"):
+        requirements(countries=("Kenya",))
+
+
+def named(root, tag: str) -> list:
+    return [one for one in root.iter() if one.tag.endswith(f"}}{tag}")]
+
+
+def test_a_test_asks_without_telling():
+    test = make_test([Item("Which is <b>?", ("right", "wrong & more"), frozenset({0})), Item("؟", ("a", "b"), {0, 1})])
+    form, key = fromstring(test.form), fromstring(test.key)
+    assert [one.text for one in named(form, "QuestionIdentifier")] == ["q1", "q2"]
+    assert [one.text for one in named(form, "SelectionIdentifier")] == ["c1", "c2", "c1", "c2"]
+    assert [one.text for one in named(form, "Text")] == ["Which is <b>?", "right", "wrong & more", "؟", "a", "b"]
+    right = [[one.text for one in named(question, "SelectionIdentifier")] for question in named(key, "Question")]
+    assert right == [["c1"], ["c1", "c2"]]
+    assert [one.text for one in named(key, "MaximumSummedScore")] == ["2"]
+
+
+def test_items_from_a_file(tmp_path):
+    path = tmp_path / "test.jsonl"
+    path.write_text('{"question": "q", "choices": ["a", "b"], "right": "b"}\n', encoding="utf-8")
+    assert read_items(path) == [Item("q", ("a", "b"), frozenset({1}))]
+    path.write_text('\n{"question": "q", "choices": ["a", "b"], "right": "c"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"row 1: right is .'c'., which is none of the choices"):
+        read_items(path)
+    path.write_text('{"question": "q", "choices": ["a"], "right": "a"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match="no question with choices"):
+        read_items(path)
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match="no items"):
+        read_items(path)
+
+
+def test_xml_needs_its_key(tmp_path):
+    (tmp_path / "test.xml").write_text("<QuestionForm/>")
+    (tmp_path / "key.xml").write_text("<AnswerKey/>")
+    with pytest.raises(UsageError, match="needs --answer-key"):
+        read_test(tmp_path / "test.xml")
+    assert read_test(tmp_path / "test.xml", tmp_path / "key.xml").key == "<AnswerKey/>"
+    (tmp_path / "test.xml").write_text("x" * 65_536)
+    with pytest.raises(DataError, match="a test takes 65,535"):
+        read_test(tmp_path / "test.xml", tmp_path / "key.xml")
