@@ -1,13 +1,13 @@
 # `make demo` and `make test` set everything up first. uv is used where it is installed, pip otherwise.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench clean
+.PHONY: help demo test test-services check bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 UV := $(shell command -v uv 2>/dev/null)
 
 help:  ## this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
 
 # Installs again whenever pyproject.toml changes.
 .venv/ready: pyproject.toml
@@ -38,6 +38,19 @@ check: .venv/ready  ## lint and types
 test: check  ## lint, types and the whole test suite
 	$(BIN)/python -m pytest -n 2
 
+# Label Studio wants other versions of what METAL needs, so that it lives beside.
+.services/bin/label-studio:
+ifdef UV
+	uv venv --quiet --python $(PYTHON) .services
+	uv pip install --quiet --python .services/bin/python label-studio
+else
+	$(PYTHON) -m venv .services
+	.services/bin/python -m pip install --quiet label-studio
+endif
+
+test-services: .venv/ready .services/bin/label-studio  ## against the real Label Studio, which is installed in .services
+	METAL_LABEL_STUDIO=$(CURDIR)/.services/bin/label-studio $(BIN)/python -m pytest -m services tests/services
+
 bench: .venv/ready  ## speed, as ratios against named peers
 	$(BIN)/python -m tests.bench.bootstrap
 	$(BIN)/python -m tests.bench.board
@@ -45,4 +58,4 @@ bench: .venv/ready  ## speed, as ratios against named peers
 	$(BIN)/python -m tests.bench.judging --cache .bench
 
 clean:  ## remove the environment and caches
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .services build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -44,6 +44,7 @@ def install(wheel: Path, environment: Path) -> Path:
 def test_wheel_contents(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "metal/_bundled/prompts/criteria/task_quality.toml" in names
+    assert "metal/_bundled/prompts/annotate/summarization.toml" in names
     assert "metal/_bundled/datasets/demo/dataset.toml" in names
     assert "metal/py.typed" in names
     assert not [name for name in names if name.startswith(("tests/", "datasets/", "prompts/"))]

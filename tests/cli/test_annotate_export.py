@@ -17,7 +17,7 @@ from metal.dataset import load_dataset
 from tests.cli.conftest import SECRETS
 from tests.cli.forks import Metal
 
-FORMS = ("html", "csv", "xlsx", "label-studio", "mturk")
+FORMS = ("html", "csv", "xlsx", "label-studio", "mturk", "crowd-csv")
 OUTPUTS = 9  # chosen ones in the dataset; 3 a language
 
 
@@ -50,7 +50,7 @@ def test_nothing_tells_who_wrote_what(people: Metal, form: str) -> None:
         assert not plain or output.text in whole
     assert "Not chosen." not in whole
     assert max(map(len, done.out.splitlines())) <= 80
-    assert ("README.txt there" in done.out) == (form in ("label-studio", "mturk"))
+    assert ("README.txt there" in done.out) == (form in ("label-studio", "mturk", "crowd-csv"))
 
 
 def test_three_people_a_language_rate_everything(people: Metal) -> None:

@@ -45,6 +45,8 @@ README = """Rating with Label Studio
 interface-LANGUAGE.xml  what people see, with the guidelines of each criterion; one for each language
 PERSON.json             the tasks of one person, in their order
 
+With a token METAL does all of this by itself: `metal annotate push label-studio`, then `pull`. By hand:
+
 One project for each person (they cannot see each other's answers)
 ------------------------------------------------------------------
 1. Create a project, named after the person (hi-1), and leave its sampling as it is: sequential.
