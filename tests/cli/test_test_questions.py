@@ -355,12 +355,15 @@ def test_pairs_are_tested_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
             side = side_of(str(task["output"]))
             assert len(golds & set(row.values())) == {POSITIVE: 1, NEGATIVE: 2}.get(side, 1)
             worse = "5" if task["output_first"] else "1"  # how the second text compares with the first
-            row.update(dict.fromkeys(compared, "3" if side == POSITIVE else worse))
+            on = {"fluency", "redundancy", "conciseness"} if side == NEGATIVE else compared
+            row.update({name: "3" if side == POSITIVE or name in on else worse for name in compared})
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
     said = sim("annotate", "import", "sim", *files)
-    answers = {POSITIVE: 6 * len(compared), NEGATIVE: 6 * len(compared)}
+    of_source = [name for name in compared if load_dataset(tmp_path / "sim").criteria[name].of_source]
+    assert of_source == ["no_hallucination", "informativeness", "overall"]  # a gold is fluent wherever it stands
+    answers = {POSITIVE: 6 * len(compared), NEGATIVE: 6 * len(of_source)}
     assert f"en-1 {answers[POSITIVE]} of {answers[POSITIVE]} {answers[NEGATIVE]} of {answers[NEGATIVE]}" in said
     assert "noisy" not in said
