@@ -216,7 +216,7 @@ def _hand_out(
         hidden=hidden,
         template=put.template,
     )
-    warn_of_returning(loaded, sheets)
+    warn_of_returning([*outputs, *questions], sheets)
     settings = {
         "form": form,
         "template": put.template.name,

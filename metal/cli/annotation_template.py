@@ -141,13 +141,18 @@ def with_references(dataset: Dataset, folder: Path, outputs: Sequence[Output], t
     return kept
 
 
-def warn_of_returning(dataset: Dataset, sheets: Sequence[Sheet]) -> None:
-    """Of pairs, say when somebody sees a source twice: the text that returns is the reference."""
+def warn_of_returning(outputs: Iterable[Output], sheets: Sequence[Sheet]) -> None:
+    """Of pairs, say when somebody sees a source twice: the text that returns is the reference.
+
+    outputs: those of the sheets, test questions included.
+    """
     from metal.cli import show
     from metal.cli.annotation_text import counted
 
+    source_of = {output.output: output.source for output in outputs}
+
     def returning(sheet: Sheet) -> bool:
-        sources = [dataset.outputs[task.output].source for task in sheet.tasks]
+        sources = [source_of[task.output] for task in sheet.tasks]
         return len(set(sources)) < len(sources)
 
     people = sum(sheet.template.paired and returning(sheet) for sheet in sheets)
