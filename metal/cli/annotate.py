@@ -269,7 +269,7 @@ def _generators_named(dataset: Dataset, named: tuple[str, ...]) -> tuple[str, ..
 
 def _sample(dataset: Dataset, number: int | None, seed: int) -> frozenset[str] | None:
     """The sources of --sample; None for all."""
-    from metal.genie.subsample import sources_chosen
+    from metal.genie.leaderboard.subsample import sources_chosen
 
     return None if number is None else sources_chosen(dataset.sources.values(), number, seed)
 

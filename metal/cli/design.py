@@ -104,9 +104,9 @@ def design(
     from metal.cli.manifest import manifest
     from metal.cli.run_folder import records
     from metal.folders import check_new
-    from metal.genie.cost import Prices
-    from metal.genie.design import design as run
-    from metal.genie.settings import DesignSettings
+    from metal.genie.design.cost import Prices
+    from metal.genie.design.settings import DesignSettings
+    from metal.genie.design.study import design as run
 
     out = out or Path("runs") / f"{dataset.resolve().name}-design"
     check_new(out, force=force)

@@ -15,7 +15,7 @@ from metal.dataset import Dataset, read_criterion
 from metal.dataset_lines import rater_record, read_raters
 from metal.errors import DataError
 from metal.folders import new_folder
-from metal.genie.design import COLUMNS, Design
+from metal.genie.design.study import COLUMNS, Design
 from metal.json_files import read_jsonl, write_jsonl
 from metal.records import Manifest
 from metal.report.design.page import page

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from metal.cli import show
-from metal.genie.design import ALL, Design
-from metal.genie.planning import F1, SCORE, TEST
+from metal.genie.design.planning import F1, SCORE, TEST
+from metal.genie.design.study import ALL, Design
 
 UNDEFINED = "-"
 LABEL = 14  # characters of a line of a name

@@ -97,8 +97,8 @@ def leaderboard(
     from metal.cli.manifest import manifest
     from metal.cli.run_folder import records
     from metal.folders import check_new
-    from metal.genie.leaderboard import leaderboard as run
-    from metal.genie.leaderboard_settings import LeaderboardSettings
+    from metal.genie.leaderboard.leaderboard import leaderboard as run
+    from metal.genie.leaderboard.settings import LeaderboardSettings
 
     out = out or Path("runs") / f"{dataset.resolve().name}-leaderboard"
     check_new(out, force=force)

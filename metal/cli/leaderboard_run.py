@@ -13,8 +13,8 @@ from metal.dataset import Dataset, read_criterion
 from metal.dataset_lines import rater_record, read_raters
 from metal.errors import DataError
 from metal.folders import new_folder
-from metal.genie.leaderboard import COLUMNS, Leaderboard
-from metal.genie.leaderboard_settings import OVERALL
+from metal.genie.leaderboard.leaderboard import COLUMNS, Leaderboard
+from metal.genie.leaderboard.settings import OVERALL
 from metal.json_files import write_jsonl
 from metal.records import Manifest
 from metal.report.leaderboard.page import page

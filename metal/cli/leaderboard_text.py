@@ -9,9 +9,9 @@ import pandas as pd
 
 from metal.cli import show
 from metal.dataset import Dataset
-from metal.genie.coverage import rating_command
-from metal.genie.leaderboard import Leaderboard
-from metal.genie.leaderboard_settings import ALL_LANGUAGES
+from metal.genie.leaderboard.coverage import rating_command
+from metal.genie.leaderboard.leaderboard import Leaderboard
+from metal.genie.leaderboard.settings import ALL_LANGUAGES
 from metal.languages import language_name
 
 UNDEFINED = "-"

@@ -19,15 +19,15 @@ from metal.dataset import Dataset, read_criterion
 from metal.dataset_lines import rater_record, read_raters
 from metal.errors import UsageError
 from metal.folders import new_folder
-from metal.genie.behaviour import behaviour
-from metal.genie.design import rater_rows
-from metal.genie.design_cells import design_cells
+from metal.genie.colleagues.behaviour import behaviour
+from metal.genie.colleagues.stands_out import stands_out
+from metal.genie.colleagues.unanimous import unanimous
+from metal.genie.design.cells import design_cells
+from metal.genie.design.settings import DesignSettings
+from metal.genie.design.study import rater_rows
 from metal.genie.exclusion import without
 from metal.genie.monitoring import Monitoring
-from metal.genie.settings import DesignSettings
-from metal.genie.stands_out import stands_out
 from metal.genie.test_questions import SIDES, leaked
-from metal.genie.unanimous import unanimous
 from metal.json_files import write_jsonl
 from metal.records import Manifest
 from metal.report.monitor.page import page

@@ -52,7 +52,7 @@ def _show_tests(found: Monitoring) -> None:
 
 
 def _show_beside(table: pd.DataFrame) -> None:
-    from metal.genie.behaviour import ALL_CRITERIA
+    from metal.genie.colleagues.behaviour import ALL_CRITERIA
 
     whole = table[table["criterion"] == ALL_CRITERIA].sort_values("agreement_difference", na_position="last")
     rows = []

@@ -14,7 +14,7 @@ from metal.cli.design_run import measured_seconds
 from metal.dataset import save_dataset
 from metal.errors import DataError
 from tests.cli.small_board import Commands
-from tests.genie.studies import BINARY, LIKERT, study
+from tests.genie.design.studies import BINARY, LIKERT, study
 
 NAMES = ("costs", "curves", "designs", "needs", "populations", "raters")
 QUICK = ("--rounds", "100", "--width", "0.3")

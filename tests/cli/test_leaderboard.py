@@ -13,10 +13,10 @@ import pytest
 
 from metal.cli.annotation_folder import read_tasks
 from metal.dataset import load_dataset, save_dataset
-from metal.genie.subsample import sources_chosen
+from metal.genie.leaderboard.subsample import sources_chosen
 from tests.cli.forks import Metal, environment
 from tests.cli.test_commands import words
-from tests.genie.leaderboards import dataset, output, ranked
+from tests.genie.leaderboard.boards import dataset, output, ranked
 
 FEW = ("--bootstrap", "100", "--permutations", "100")
 SCORES = {"good": [5, 5, 4, 5, 5, 4, 5, 5, 5], "fair": [4, 3, 4, 3, 4, 3, 4, 3, 4], "poor": [1, 2, 1, 1, 2, 1, 1, 2, 1]}

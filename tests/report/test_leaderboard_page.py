@@ -14,12 +14,12 @@ import pytest
 from metal.cli.leaderboard_run import read_leaderboard_run, write_leaderboard
 from metal.cli.manifest import manifest
 from metal.dataset import Dataset
-from metal.genie.leaderboard import leaderboard
-from metal.genie.leaderboard_settings import LeaderboardSettings
+from metal.genie.leaderboard.leaderboard import leaderboard
+from metal.genie.leaderboard.settings import LeaderboardSettings
 from metal.report.leaderboard.facts import facts
 from metal.report.leaderboard.page import charts, page, tables
 from metal.report.leaderboard.run import LeaderboardRun
-from tests.genie.leaderboards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
+from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
 
 HOSTILE = (
     "<script>window.pwned = 1</script>",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.genie.design import ALL
-from metal.genie.planning import F1, SCORE, TEST
+from metal.genie.design.planning import F1, SCORE, TEST
+from metal.genie.design.study import ALL
 from metal.report.design.needs import asked_for
 from metal.report.design.run import DesignRun, spoken
 from metal.report.summary import Line

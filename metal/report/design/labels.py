@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.genie.design import ALL, LABELLINGS
+from metal.genie.design.study import ALL, LABELLINGS
 from metal.report.charts.intervals import Row, interval_dots
 from metal.report.charts.labelling import MOST_POPULATIONS, Dot, Panel, population_panels
 from metal.report.design.run import DesignRun

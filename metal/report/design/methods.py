@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.genie.design import LEAST_ITEMS
+from metal.genie.design.study import LEAST_ITEMS
 from metal.report.design.run import DesignRun
 from metal.report.methods import Definition
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.genie.planning import F1, SCORE, TEST
+from metal.genie.design.planning import F1, SCORE, TEST
 from metal.report.charts.design_curve import Curve, design_curve
 from metal.report.design.run import DesignRun, spoken
 from metal.report.notes import places

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metal.csv_cells import csv_text
-from metal.genie.planning import F1, SCORE, TEST
+from metal.genie.design.planning import F1, SCORE, TEST
 from metal.report.design.facts import facts
 from metal.report.design.labels import designs_table, population_chart, raters_table, spread_chart, stability_table
 from metal.report.design.methods import definitions

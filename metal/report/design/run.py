@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from metal.genie.design import ALL
+from metal.genie.design.study import ALL
 from metal.languages import language_name
 from metal.report.run import Tables
 from metal.report.text import name, slug
@@ -16,7 +16,7 @@ from metal.report.text import name, slug
 
 @dataclass(frozen=True)
 class DesignRun(Tables):
-    """A design study: its tables (metal.genie.design.COLUMNS)."""
+    """A design study: its tables (metal.genie.design.study.COLUMNS)."""
 
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """Rows as plain dictionaries; None for what is missing."""
@@ -26,7 +26,7 @@ class DesignRun(Tables):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was asked for (metal.genie.settings)."""
+        """What was asked for (metal.genie.design.settings)."""
         return dict(self.manifest["settings"])
 
     @cached_property

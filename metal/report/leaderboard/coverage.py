@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.genie.coverage import rating_command
+from metal.genie.leaderboard.coverage import rating_command
 from metal.report.board.run import spoken
 from metal.report.leaderboard.run import LeaderboardRun
 from metal.report.text import count, name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.genie.generator_scores import LEAST_SHARED
+from metal.genie.leaderboard.generator_scores import LEAST_SHARED
 from metal.report.leaderboard.run import LeaderboardRun
 from metal.report.methods import Definition
 from metal.report.text import count

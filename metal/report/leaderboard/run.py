@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metal.genie.leaderboard_settings import OVERALL
+from metal.genie.leaderboard.settings import OVERALL
 from metal.report.board.run import spoken
 from metal.report.run import Tables
 from metal.report.text import UNDEFINED, known, name
@@ -18,7 +18,7 @@ DIGITS = 3
 
 @dataclass(frozen=True)
 class LeaderboardRun(Tables):
-    """A leaderboard: its tables (metal.genie.leaderboard.COLUMNS)."""
+    """A leaderboard: its tables (metal.genie.leaderboard.leaderboard.COLUMNS)."""
 
     @cached_property
     def main(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.genie.behaviour import ALL_CRITERIA
+from metal.genie.colleagues.behaviour import ALL_CRITERIA
 from metal.report.charts.intervals import MOST_ROWS, Row, interval_dots
 from metal.report.monitor.run import MonitorRun
 from metal.report.sections import Section

@@ -14,8 +14,8 @@ import pandas as pd
 
 from metal.dataset import Dataset
 from metal.errors import UnknownName
-from metal.genie.answers_beside import Cell, Ratings, together
-from metal.genie.competence import NO_LEVELS, Competence, competences
+from metal.genie.colleagues.answers_beside import Cell, Ratings, together
+from metal.genie.colleagues.competence import NO_LEVELS, Competence, competences
 from metal.people import people_named
 from metal.records import KINDS, Criterion
 from metal.stats.bootstrap import SourceBootstrap
@@ -58,7 +58,7 @@ def behaviour(
     severity: how much lower than the colleagues' mean the scores are, in shares of the scale (below 0: milder);
     distance: the mean of the difference without its sign.
     label, label_share, colleagues_label_share: the most frequent label on shared ratings; label_difference.
-    dawid_skene, mace: competence (see metal.genie.competence); over all criteria their mean, weighted by ratings.
+    dawid_skene, mace: competence (see competence.py); over all criteria their mean, weighted by ratings.
     commented: share of ratings with a comment; repeated: share of comments that the person also made on another output,
     colleagues_repeated: the same of all colleagues; repeated_comment, repeated_outputs: the most frequent, on how many.
     For agreement_difference, severity and label_difference: _low, _high (95%, bootstrap over sources), _p (two-sided,

@@ -13,12 +13,12 @@ import pandas as pd
 
 from metal.dataset import Dataset
 from metal.errors import UnknownName, UsageError
-from metal.genie.beside import beside_rows, raters_beside
-from metal.genie.coverage import coverage_rows
-from metal.genie.generator_scores import LEAST_SHARED, rank
-from metal.genie.leaderboard_settings import ALL_LANGUAGES, OVERALL, LeaderboardSettings, signature
-from metal.genie.output_scores import Outputs, OutputScores, output_scores, scores_of_each, together
-from metal.genie.subsample import sources_chosen
+from metal.genie.leaderboard.beside import beside_rows, raters_beside
+from metal.genie.leaderboard.coverage import coverage_rows
+from metal.genie.leaderboard.generator_scores import LEAST_SHARED, rank
+from metal.genie.leaderboard.output_scores import Outputs, OutputScores, output_scores, scores_of_each, together
+from metal.genie.leaderboard.settings import ALL_LANGUAGES, OVERALL, LeaderboardSettings, signature
+from metal.genie.leaderboard.subsample import sources_chosen
 from metal.people import people_named
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Codes

@@ -10,7 +10,7 @@ import pytest
 
 from metal.dataset import Card, Dataset, assemble
 from metal.formats.thumb import read as read_thumb
-from metal.genie.unanimous import Unanimous, unanimous
+from metal.genie.colleagues.unanimous import Unanimous, unanimous
 from metal.ratings import tidy_facts
 from metal.records import Criterion, Level, Output, Rater, Scale, Source
 

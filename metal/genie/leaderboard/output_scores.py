@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metal.dataset import Dataset
-from metal.genie.leaderboard_settings import OVERALL, Aggregation
+from metal.genie.leaderboard.settings import OVERALL, Aggregation
 from metal.records import Criterion
 from metal.stats.patterns import Codes, Numbers, ratio
 

@@ -10,14 +10,14 @@ import pytest
 from metal.audit.audit import audit
 from metal.audit.settings import AuditSettings
 from metal.errors import Undefined
-from metal.genie.design_cells import design_cells
-from metal.genie.judged import _t_test_p, judged_pool
-from metal.genie.planning import F1, SCORE, TEST, judge_plans, plans, score_plan
-from metal.genie.search import MOST_SOURCES, Point, enough, share_of, width_of
-from metal.genie.settings import DesignSettings
+from metal.genie.design.cells import design_cells
+from metal.genie.design.judged import _t_test_p, judged_pool
+from metal.genie.design.planning import F1, SCORE, TEST, judge_plans, plans, score_plan
+from metal.genie.design.search import MOST_SOURCES, Point, enough, share_of, width_of
+from metal.genie.design.settings import DesignSettings
 from metal.stats.alternative_annotator import alternative_annotator_test
 from metal.stats.multiplicity import benjamini_yekutieli
-from tests.genie.studies import BINARY, study
+from tests.genie.design.studies import BINARY, study
 
 VALUES = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 
@@ -107,7 +107,7 @@ def test_sums_give_the_alternative_annotator_test(seed: int, ordered: bool) -> N
 
 
 def test_many_tests_at_once_are_adjusted_as_one_by_one() -> None:
-    from metal.genie.judged import _benjamini_yekutieli_rejects
+    from metal.genie.design.judged import _benjamini_yekutieli_rejects
 
     p = np.random.default_rng(0).beta(0.3, 3, (200, 5))
     p[np.random.default_rng(1).random(p.shape) < 0.2] = np.nan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metal.errors import UsageError
-from metal.genie.cost import Cost, Prices, cost
+from metal.genie.design.cost import Cost, Prices, cost
 
 
 def test_by_hand() -> None:

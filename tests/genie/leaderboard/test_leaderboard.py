@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from metal.dataset import Dataset, assemble
 from metal.errors import UnknownName, UsageError
-from metal.genie.coverage import rating_command
-from metal.genie.generator_scores import generator_means
-from metal.genie.leaderboard import Leaderboard, leaderboard
-from metal.genie.leaderboard_settings import LeaderboardSettings
-from metal.genie.subsample import sources_chosen
+from metal.genie.leaderboard.coverage import rating_command
+from metal.genie.leaderboard.generator_scores import generator_means
+from metal.genie.leaderboard.leaderboard import Leaderboard, leaderboard
+from metal.genie.leaderboard.settings import LeaderboardSettings
+from metal.genie.leaderboard.subsample import sources_chosen
 from metal.stats.bootstrap import SourceBootstrap
-from tests.genie.leaderboards import dataset, output, ranked
+from tests.genie.leaderboard.boards import dataset, output, ranked
 
 QUICK: dict[str, Any] = {"resamples": 200, "permutations": 200}
 

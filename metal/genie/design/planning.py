@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from metal.errors import Undefined
-from metal.genie.design_cells import DesignCell
-from metal.genie.judged import JudgedPool, fewer_than, judged_pool
-from metal.genie.panels import draw_panels, pool_of
-from metal.genie.search import Measure, Needed, Point, enough, share_of, width_of
+from metal.genie.design.cells import DesignCell
+from metal.genie.design.judged import JudgedPool, fewer_than, judged_pool
+from metal.genie.design.panels import draw_panels, pool_of
+from metal.genie.design.search import Measure, Needed, Point, enough, share_of, width_of
 from metal.stats.patterns import Numbers
 
 F1, TEST, SCORE = "judge F1", "alternative annotator test", "generator score"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.genie.output_scores import DIGITS, Outputs, OutputScores
+from metal.genie.leaderboard.output_scores import DIGITS, Outputs, OutputScores
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.pairwise import better_on_shared
 from metal.stats.patterns import Codes, Numbers, ratio

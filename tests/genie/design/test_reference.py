@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from metal import formats
-from metal.genie.design import ALL, Design, design
-from metal.genie.planning import F1, TEST
-from metal.genie.settings import DesignSettings
+from metal.genie.design.planning import F1, TEST
+from metal.genie.design.settings import DesignSettings
+from metal.genie.design.study import ALL, Design, design
 
 pytestmark = pytest.mark.reference
 

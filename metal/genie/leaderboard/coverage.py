@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metal.dataset import Dataset
-from metal.genie.output_scores import Outputs, OutputScores
+from metal.genie.leaderboard.output_scores import Outputs, OutputScores
 from metal.stats.patterns import Codes
 
 

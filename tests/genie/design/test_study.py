@@ -8,12 +8,12 @@ import pytest
 
 from metal.dataset import Dataset
 from metal.errors import MetalError, UnknownName, UsageError
-from metal.genie.cost import Prices
-from metal.genie.design import ALL, COLUMNS, Design, design
-from metal.genie.planning import F1, TEST
-from metal.genie.settings import DesignSettings
+from metal.genie.design.cost import Prices
+from metal.genie.design.planning import F1, TEST
+from metal.genie.design.settings import DesignSettings
+from metal.genie.design.study import ALL, COLUMNS, Design, design
 from metal.records import Scale
-from tests.genie.studies import BINARY, LIKERT, study
+from tests.genie.design.studies import BINARY, LIKERT, study
 
 
 def few(**settings: object) -> DesignSettings:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from metal.errors import Undefined
-from metal.genie.panels import draw_panels, usual_panel
+from metal.genie.design.panels import draw_panels, usual_panel
 from metal.stats.bootstrap import percentile_interval
 from metal.stats.patterns import Codes, Numbers
 

@@ -13,8 +13,8 @@ import pandas as pd
 
 from metal.dataset import Dataset
 from metal.errors import UnknownName, UsageError
-from metal.genie.panels import usual_panel
-from metal.genie.settings import MOST_RATERS, DesignSettings
+from metal.genie.design.panels import usual_panel
+from metal.genie.design.settings import MOST_RATERS, DesignSettings
 from metal.people import people_named
 from metal.ratings import CodeMatrix, code_matrix
 from metal.records import METRIC_SCORE, Criterion

@@ -13,11 +13,11 @@ import pandas as pd
 from metal import __version__
 from metal.dataset import Dataset
 from metal.errors import Undefined
-from metal.genie.cost import Cost, Prices, cost
-from metal.genie.design_cells import DesignCell, design_cells
-from metal.genie.labelling import Aggregation, Labelling, binarised, by_panel, simulate
-from metal.genie.planning import F1, NAN, SCORE, TEST, Plan, plans
-from metal.genie.settings import DesignSettings
+from metal.genie.design.cells import DesignCell, design_cells
+from metal.genie.design.cost import Cost, Prices, cost
+from metal.genie.design.labelling import Aggregation, Labelling, binarised, by_panel, simulate
+from metal.genie.design.planning import F1, NAN, SCORE, TEST, Plan, plans
+from metal.genie.design.settings import DesignSettings
 from metal.signature import join
 
 ALL = "all"  # all people together, as a population; all languages, in the table of costs

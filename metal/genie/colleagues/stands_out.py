@@ -1,4 +1,4 @@
-"""Why somebody's behaviour stands out, in plain English, from a row of metal.genie.behaviour.
+"""Why somebody's behaviour stands out, in plain English, from a row of metal.genie.colleagues.behaviour.
 
 A reason needs two things: a difference that is beyond chance, corrected for the number of people looked at (Holm), and
 one large enough to matter. It is a reason to look at somebody's ratings, not a proof that they are bad: people with an

@@ -22,7 +22,7 @@ class LeaderboardSettings:
     reference: the people whose ratings count (metal.people). criteria: that count, also for overall. aggregate: how
     several labels of one output become its score: their mean, or the label given most often (the mean of several such
     labels); scores without levels are averaged in any case. sample: score this many sources of each language
-    (metal.genie.subsample), None for all. with_judges: put LLM judges beside people, as metrics are. resamples: of the
+    (subsample.py), None for all. with_judges: put LLM judges beside people, as metrics are. resamples: of the
     bootstrap by source. permutations: of each test. exclude_noisy: the model (metal.genie.noisy) by which people were
     left out before, "" for none.
     """

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from metal.errors import UsageError
-from metal.genie.cost import Prices
+from metal.genie.design.cost import Prices
 from metal.stats.aggregate import RULES
 
 BY = ("auto", "group", "rater", "day", "round")

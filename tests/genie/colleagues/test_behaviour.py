@@ -11,8 +11,8 @@ import pytest
 from metal import formats
 from metal.dataset import Card, Dataset, assemble
 from metal.errors import UnknownName
-from metal.genie.behaviour import ALL_CRITERIA, COLUMNS, behaviour
-from metal.genie.stands_out import in_a_line, stands_out
+from metal.genie.colleagues.behaviour import ALL_CRITERIA, COLUMNS, behaviour
+from metal.genie.colleagues.stands_out import in_a_line, stands_out
 from metal.ratings import facts_from
 from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 
