@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,10 +27,14 @@ REHEARSAL = "answers of the sandbox are ratings like any other from now on; rehe
 @options.dataset
 @click.option("--name", metavar="NAME", default="", help="The campaign. [default: the only one]")
 @click.option("--approve", is_flag=True, help="Approve, and so pay, what was answered completely.")
+@click.option(
+    "--reject", multiple=True, metavar="ASSIGNMENT=REASON", help="Do not pay it, and tell why; several times."
+)
 @click.option("--bonus", multiple=True, metavar="WORKER=USD", help="Pay a worker a bonus; several times.")
 @click.option("--bonus-reason", default="Thank you for your careful work.", show_default=True, help="Told the worker.")
 @options.names("--exclude", what="Workers who get no further tasks, also of later campaigns.")
 @click.option("--expire", is_flag=True, help="Offer the tasks no longer; what was begun can be finished.")
+@click.option("--extend", type=click.FloatRange(0.01, 365), metavar="DAYS", help="Offer the tasks so long from now.")
 @click.option("--replace", is_flag=True, help="A rating that is there already gives way to a new one.")
 @click.option("--group", metavar="NAME", help="Group of the raters. [default: crowd, or sandbox]")
 @yes_option
@@ -38,10 +43,12 @@ def pull_mturk(
     dataset: Path,
     name: str,
     approve: bool,
+    reject: tuple[str, ...],
     bonus: tuple[str, ...],
     bonus_reason: str,
     exclude: tuple[str, ...],
     expire: bool,
+    extend: float | None,
     replace: bool,
     group: str | None,
     yes: bool,
@@ -51,7 +58,7 @@ def pull_mturk(
 
     As often as you like, also while the campaign runs. Workers become raters called mturk:WORKER. Rejected
     assignments are left out; an answer that cannot be read, or is off the scale, is left out and named.
-    Nothing is approved unless you say so with --approve, and nothing is ever rejected. A bonus of the same
+    Nothing is approved without --approve, and nothing is rejected but what you name with --reject. A bonus of the same
     sum and reason is paid to a worker once in a campaign, however often the command is given.
 
     \b
@@ -68,9 +75,13 @@ def pull_mturk(
     from metal.crowdsourcing.campaign import open_campaign
     from metal.crowdsourcing.mturk import Turk
     from metal.dataset import load_dataset
+    from metal.errors import UsageError
     from metal.folders import one_writer, recover
 
+    if expire and extend:
+        raise UsageError("--expire ends the tasks and --extend goes on with them; give one of the two")
     sums = dict(_bonus(text) for text in bonus)
+    reasons = dict(_rejection(text) for text in reject)
     click.get_current_context().with_resource(one_writer(dataset))
     recover(dataset.resolve())
     loaded = load_dataset(dataset)
@@ -80,6 +91,8 @@ def pull_mturk(
     turk = click.get_current_context().with_resource(Turk(endpoint))
     with show.progress("Fetching") as advance:
         fetched = fetching.fetch(turk, campaign, advance)
+    if reasons:
+        show.say(f"Rejected: {fetching.reject(turk, campaign, reasons):,}")
     got = fetching.received(campaign, loaded.criteria)
     show.say(f"Fetched {fetched.fresh:,} new assignments of campaign {campaign.name} ({campaign.asked.environment})")
     if fetched.gone:
@@ -94,8 +107,12 @@ def pull_mturk(
     _afterwards(turk, campaign, got, approve, sums, bonus_reason, production, yes)
     if count := _shut_out(turk, campaign, exclude):
         show.say(f"Workers who get no further tasks: {count:,} more")
-    if expire:
-        show.say(f"Tasks that are no longer offered: {fetching.expire(turk, campaign, clock()):,}")
+    if expire or extend:
+        until = clock() + timedelta(days=extend or 0)
+        count = fetching.expire(turk, campaign, until)
+        show.say(
+            f"{counted(count, 'task')}: {f'offered until {until:%Y-%m-%d %H:%M} UTC' if extend else 'not offered now'}"
+        )
     from metal.cli.annotate_status import show_standing
 
     show_standing([campaign.standing(clock())])
@@ -108,6 +125,15 @@ def _bonus(text: str) -> tuple[str, Decimal]:
     if not equals or not worker:
         raise UsageError(f"--bonus {text!r} is not WORKER=USD, such as A1B2C3=2.50")
     return worker.removeprefix("mturk:"), read_usd(usd, "--bonus")
+
+
+def _rejection(text: str) -> tuple[str, str]:
+    from metal.errors import UsageError
+
+    assignment, _, reason = text.partition("=")
+    if not assignment or not reason.strip():
+        raise UsageError(f"--reject {text!r} is not ASSIGNMENT=REASON; workers are told why")
+    return assignment, reason.strip()
 
 
 def _notes(got: Received) -> list[str]:

@@ -30,7 +30,10 @@ def status(dataset: Path, as_json: bool) -> None:
     from metal.cli import show
     from metal.cli.annotate_start import clock
     from metal.crowdsourcing.campaign import campaigns
+    from metal.errors import UsageError
 
+    if not (dataset / "dataset.toml").is_file():
+        raise UsageError(f"{dataset} is no dataset: it has no dataset.toml")
     now = clock()
     found = [one.standing(now) for one in campaigns(dataset)]
     if as_json:

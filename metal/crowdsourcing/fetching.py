@@ -179,6 +179,23 @@ def approve(turk: Turk, campaign: Campaign, complete: Iterable[str]) -> int:
     return len(waiting)
 
 
+def reject(turk: Turk, campaign: Campaign, reasons: Mapping[str, str]) -> int:
+    """Reject assignments, each with the reason that its worker is told; how many. Ratings taken in before stay.
+
+    Raises UsageError for one that is not the campaign's.
+    """
+    known = campaign.assignments()
+    for name in reasons:
+        if name not in known:
+            raise UsageError(f"assignment {name!r} is none of campaign {campaign.name!r}; nothing was rejected")
+    waiting = {name: reason for name, reason in reasons.items() if known[name]["status"] != "Rejected"}
+    for name, reason in waiting.items():
+        campaign.note_assignment(name, rejecting=reason)
+        turk.reject(name, reason)
+        campaign.note_assignment(name, status="Rejected")
+    return len(waiting)
+
+
 @dataclass(frozen=True)
 class Bonus:
     """A bonus for a worker of the campaign, and the assignment it is paid for."""

@@ -165,16 +165,20 @@ class Turk:
 
     def approve(self, assignment: str) -> None:
         """Pay the reward. One that was approved before stays so; one that was rejected stays rejected (Refused)."""
-        try:
-            self.call("approve_assignment", AssignmentId=assignment)
-        except Refused:
-            status = self.call("get_assignment", AssignmentId=assignment)["Assignment"]["AssignmentStatus"]
-            if status != "Approved":
-                raise
+        self._review("approve_assignment", "Approved", AssignmentId=assignment)
 
     def reject(self, assignment: str, reason: str) -> None:
         """Refuse to pay, and tell the worker why. METAL never does so by itself."""
-        self.call("reject_assignment", AssignmentId=assignment, RequesterFeedback=reason)
+        self._review("reject_assignment", "Rejected", AssignmentId=assignment, RequesterFeedback=reason)
+
+    def _review(self, operation: str, status: str, **parameters: str) -> None:
+        """One that has that status already, perhaps from a call whose answer was lost, is left as it is."""
+        try:
+            self.call(operation, **parameters)
+        except Refused:
+            known = self.call("get_assignment", AssignmentId=parameters["AssignmentId"])
+            if known["Assignment"]["AssignmentStatus"] != status:
+                raise
 
     def bonus(self, token: str, worker: str, assignment: str, usd: Decimal, reason: str) -> None:
         """Pay a bonus, once for each token: what was paid before is found by worker, sum and reason."""

@@ -1,149 +1,18 @@
-"""`metal annotate push mturk` and `pull mturk`: tasks out to workers and ratings back, whatever happens on the way."""
+"""`metal annotate push mturk` and `pull mturk`: tasks out to workers and ratings back."""
 
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html.parser import HTMLParser
-from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import fromstring
 
-import click
 import pytest
 
-from metal.cli import annotate_start
-from metal.cli import metal as command
-from metal.cli.annotation_folder import read_tasks
-from metal.crowdsourcing import campaign as campaigns
-from metal.crowdsourcing import mturk
-from metal.dataset import Card, assemble, load_dataset, save_dataset
-from metal.errors import MetalError
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Scale, Source
-from tests.cli.forks import Metal, environment
-from tests.conftest import HALLUCINATIONS, TASK_QUALITY
-from tests.mturk_server import MturkServer
-
-loaders = pytest.importorskip("botocore.loaders")
-
-LOADER = loaders.create_loader()  # reads botocore's megabytes of JSON once
-FLUENCY = Criterion("fluency", Scale("interval", (), 1, 100), question="How fluent is it?")
-TEXTS = {
-    "en": (
-        "It costs ${source} ]]> and ${nothing}.",
-        "<script>alert('x')</script></crowd-form>",
-        "=1+1, &lt;b&gt; & \u202eright to left\u202c \U0001f327\ufe0f",
-    ),
-    "ar": ("تفتح المكتبة يوم الاثنين (2024).",),
-}
-HIDDEN = ("xgoodx", "generatorx", "notex", "sourcex", "goldx")
-KEY_ID, SECRET = "AKIAMADEUPFORTESTS00", "made-up-secret-of-the-tests-0123456789"
-AWS = {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_METADATA_DISABLED": "true"}
-SAID = {"task_quality": "2", "hallucinations": "0", "fluency": "73.5", "comment": "=cmd ]]> \u202eشكرا </b>\nline 2"}
-
-
-class Crowd:
-    """`metal` within this process, beside a Mechanical Turk, with the dataset `mine` and its export `out`."""
-
-    def __init__(self, folder: Path, server: MturkServer, capture: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.server, self.capture = folder, server, capture
-        self.state = folder / "mine" / "annotation" / "campaigns" / "out"
-
-    def __call__(self, *arguments: object) -> str:
-        """What it prints, words apart by one space."""
-        self.capture.readouterr()
-        command.main([*map(str, arguments)], prog_name="metal", standalone_mode=False)
-        return " ".join(self.capture.readouterr().out.split())
-
-    def refused(self, *arguments: object) -> str:
-        with pytest.raises((MetalError, click.ClickException)) as error:
-            self(*arguments)
-        assert "\n" not in str(error.value)
-        return str(error.value)
-
-    @property
-    def pushing(self) -> list[object]:
-        return [
-            *("annotate", "push", "mturk", "mine", "out"),
-            *("--reward", "0.25", "--assignments", "2", "--endpoint-url", self.server.url),
-        ]
-
-    def push(self, *more: object) -> str:
-        return self(*self.pushing, *more)
-
-    def pull(self, *more: object) -> str:
-        return self("annotate", "pull", "mturk", "mine", *more)
-
-    def standing(self) -> dict[str, Any]:
-        self.capture.readouterr()
-        command.main(["annotate", "status", "mine", "--json"], prog_name="metal", standalone_mode=False)
-        [one] = json.loads(self.capture.readouterr().out)
-        return dict(one)
-
-    def hit_of(self) -> dict[str, str]:
-        """Output -> HIT, by the task that the campaign's state says."""
-        tasks = read_tasks(self.folder / "mine")
-        return {tasks[task]: one.hit for task, one in campaigns.open_campaign(self.folder / "mine").hits().items()}
-
-    def ratings(self) -> dict[tuple[str, str, str], float]:
-        table = load_dataset(self.folder / "mine").ratings
-        keys = zip(table["output"], table["criterion"], table["rater"], strict=True)
-        return dict(zip(keys, table["score"], strict=True))
-
-    def once(self) -> None:
-        """Every task has one HIT, and the state knows which."""
-        assert sorted(self.hit_of().values()) == sorted(self.server.hits)
-        assert len(self.server.hits) == sum(map(len, TEXTS.values()))
-
-
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("template")
-    sources, outputs = [], []
-    for language, texts in TEXTS.items():
-        for number, text in enumerate(texts):
-            source = f"sourcex-{language}-{number}"
-            sources.append(Source(source, language, f"{text} " * 3, f"Nr. {number}"))
-            outputs.append(
-                Output(f"xgoodx-{language}-{number}", source, "generatorx-goldx", language, text, "notex-goldx")
-            )
-    made = assemble(Card("mine"), (TASK_QUALITY, HALLUCINATIONS, FLUENCY), sources, outputs, [], facts_from([]))
-    save_dataset(made, folder / "mine")
-    arguments = ["annotate", "export", str(folder / "mine"), "--to", "mturk", "--out", str(folder / "out")]
-    command.main(arguments, prog_name="metal", standalone_mode=False)
-    return folder
-
-
-@pytest.fixture
-def server() -> Iterator[MturkServer]:
-    with MturkServer() as running:
-        yield running
-
-
-@pytest.fixture
-def crowd(
-    template: Path,
-    tmp_path: Path,
-    server: MturkServer,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Crowd:
-    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
-    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_MTURK"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in {**AWS, "HOME": str(tmp_path)}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(mturk, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(loaders, "create_loader", lambda path: LOADER)
-    return Crowd(tmp_path, server, capsys)
-
+from metal.dataset import load_dataset
+from tests.cli.mturk_crowd import HIDDEN, KEY_ID, SAID, SECRET, Crowd
 
 # ---------------------------------------------------------------- there and back
 
@@ -366,6 +235,28 @@ def test_expire(crowd: Crowd) -> None:
     assert standing["open"] == 0
 
 
+def test_extend(crowd: Crowd) -> None:
+    crowd.push("--days", "1")
+    assert "give one of the two" in crowd.refused("annotate", "pull", "mturk", "mine", "--expire", "--extend", "2")
+    crowd.pull("--extend", "30")
+    later = datetime.now(UTC) + timedelta(days=29)
+    assert all(one["Expiration"] > later.timestamp() for one in crowd.server.hits.values())
+    assert crowd.standing()["expires"] > later.isoformat()
+
+
+def test_only_what_is_named_is_rejected_and_not_taken_in(crowd: Crowd) -> None:
+    crowd.push()
+    hit = next(iter(crowd.server.hits))
+    named, other = (crowd.server.submit(hit, worker, SAID) for worker in ("A1", "A2"))
+    assert "is none of campaign" in crowd.refused("annotate", "pull", "mturk", "mine", "--reject", f"{named}x=why")
+    assert "workers are told why" in crowd.refused("annotate", "pull", "mturk", "mine", "--reject", named)
+    crowd.server.faults = {("RejectAssignment", 1): "lose"}
+    assert "Rejected: 1" in crowd.pull("--reject", f"{named}=It was answered at random.")
+    assert "Rejected: 0" in crowd.pull("--reject", f"{named}=It was answered at random.")
+    assert [crowd.server.assignments[name]["AssignmentStatus"] for name in (named, other)] == ["Rejected", "Submitted"]
+    assert {rater for _, _, rater in crowd.ratings()} == {"mturk:A2"}
+
+
 def test_a_hit_that_was_deleted_keeps_its_answers(crowd: Crowd) -> None:
     crowd.push()
     first, second, *_ = crowd.server.hits
@@ -375,230 +266,3 @@ def test_a_hit_that_was_deleted_keeps_its_answers(crowd: Crowd) -> None:
     crowd.server.submit(second, "A1", SAID)
     assert "no longer on Mechanical Turk: 1 task;" in crowd.pull()
     assert len(crowd.ratings()) == 6
-
-
-# ---------------------------------------------------------------- killed, and continued
-
-
-@pytest.fixture
-def killed(crowd: Crowd, processes: Metal) -> Any:
-    """Runs `metal` as a process, and kills it (kill -9) when the server was asked for something."""
-    started = processes.at(crowd.folder, environment(crowd.folder, **AWS))
-
-    def run(fault: tuple[str, int], kind: str, *arguments: object) -> None:
-        crowd.server.faults = {fault: kind}
-        running = started.start(*arguments)
-        assert crowd.server.held.wait(60), running.files["err"].read_text()
-        running.send(signal.SIGKILL)
-        assert running.wait().code == -signal.SIGKILL
-        crowd.server.released.set()
-        crowd.server.faults = {}
-
-    return run
-
-
-@pytest.mark.parametrize(
-    ("fault", "kind", "there"),
-    [
-        (("CreateHIT", 1), "hold", 1),  # posted, and the process never knew
-        (("CreateHIT", 3), "hold", 3),
-        (("CreateHIT", 3), "hold-before", 2),  # announced, and never posted
-        (("CreateQualificationType", 1), "hold", 0),
-    ],
-)
-def test_a_killed_push_posts_nothing_twice(crowd: Crowd, killed: Any, fault: Any, kind: str, there: int) -> None:
-    killed(fault, kind, *crowd.pushing)
-    assert len(crowd.server.hits) == there
-    posted = 4 - there if kind == "hold" else 2
-    assert f"Posted {posted} tasks" in crowd.push()
-    crowd.once()
-    assert len(crowd.server.types) == 1
-    assert "Posted 0 tasks in the sandbox, 4 were there" in crowd.push()
-    crowd.once()
-
-
-def test_a_push_killed_days_ago_posts_nothing_twice(crowd: Crowd, killed: Any) -> None:
-    killed(("CreateHIT", 2), "hold", *crowd.pushing)
-    crowd.server.remembers_tokens = False
-    crowd.push()
-    crowd.once()
-
-
-def test_a_hit_that_is_not_listed_yet_is_found_by_its_token(
-    crowd: Crowd, killed: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    killed(("CreateHIT", 2), "hold", *crowd.pushing)
-    monkeypatch.setattr(crowd.server, "ListHITs", lambda wish: {"HITs": []}, raising=False)
-    crowd.push()
-    crowd.once()
-
-
-def test_answers_that_are_lost_or_delayed_post_nothing_twice(crowd: Crowd) -> None:
-    crowd.server.faults = {
-        ("CreateHIT", 1): "lose",
-        ("CreateHIT", 3): "throttle",
-        ("CreateHIT", 4): "throttle",
-        ("CreateHIT", 6): "lose",
-        ("CreateQualificationType", 1): "lose",
-    }
-    crowd.push()
-    crowd.once()
-
-
-def test_a_killed_pull_approves_and_pays_once(crowd: Crowd, killed: Any) -> None:
-    crowd.push()
-    first, second, *_ = crowd.server.hits
-    for hit in (first, second):
-        crowd.server.submit(hit, "A1", SAID)
-    pulling = ("annotate", "pull", "mturk", "mine", "--approve", "--bonus", "A1=1")
-    killed(("ApproveAssignment", 2), "hold", *pulling)
-    crowd.server.held.clear()
-    crowd.server.released.clear()
-    assert len(crowd.ratings()) == 6
-    killed(("SendBonus", 1), "hold", *pulling)
-    crowd.pull("--approve", "--bonus", "A1=1")
-    assert len(crowd.server.bonuses) == 1
-    assert crowd.server.balance == Decimal("9999.50")  # two rewards
-    assert crowd.standing()["spent"] == pytest.approx(2 * 0.30 + 1.20)
-
-
-# ---------------------------------------------------------------- refused before anything is posted
-
-
-def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "pass --yes where nobody can be asked" in crowd.refused(*crowd.pushing, "--production")
-    real = [
-        "annotate",
-        "push",
-        "mturk",
-        "mine",
-        "out",
-        "--reward",
-        "1",
-        "--endpoint-url",
-        mturk.ENDPOINTS["production"],
-    ]
-    assert "is the real Mechanical Turk; pass --production" in crowd.refused(*real)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(click, "confirm", lambda text, default: "production, for up to $2.40" not in text)
-    assert crowd.refused(*crowd.pushing, "--production") == "nothing was sent"
-    assert not crowd.server.hits
-    assert not crowd.state.exists()
-    crowd.push("--production", "--yes")
-    assert crowd.standing()["environment"] == "production"
-    needed = next(iter(crowd.server.hits.values()))["QualificationRequirements"]
-    assert [one["IntegerValues"] for one in needed if "IntegerValues" in one] == [[5000], [99]]
-    crowd.server.submit(next(iter(crowd.server.hits)), "A1", SAID)
-    assert "rehearse" not in crowd.pull("--approve")
-    assert {rater.group for rater in load_dataset(crowd.folder / "mine").raters.values()} == {"crowd"}
-    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    assert "pass --yes" in crowd.refused("annotate", "pull", "mturk", "mine", "--bonus", "A1=1")
-    assert not crowd.server.bonuses
-
-
-def test_without_the_money(crowd: Crowd) -> None:
-    crowd.server.balance = Decimal("2.39")
-    assert "has $2.39 and this costs $2.40; nothing was posted" in crowd.refused(*crowd.pushing)
-    assert not crowd.server.hits
-
-
-def test_too_long_a_task_is_named_before_anything_is_posted(crowd: Crowd) -> None:
-    table = crowd.folder / "out" / "tasks-en.csv"
-    rows = table.read_text(encoding="utf-8").splitlines()
-    place = next(place for place, row in enumerate(rows) if "Nr. 1" in row)
-    task = rows[place].split(",")[0]
-    rows[place] = rows[place].replace("Nr. 1", "ب" * 70_000)
-    table.write_text("\n".join(rows), encoding="utf-8")
-    assert re.search(rf"task {task}: the page and its texts are 1\d\d,\d+ bytes", crowd.refused(*crowd.pushing))
-    assert not crowd.server.hits
-
-
-def test_tasks_of_another_dataset(crowd: Crowd) -> None:
-    table = crowd.folder / "out" / "tasks-en.csv"
-    rows = table.read_text(encoding="utf-8").splitlines()
-    table.write_text("\n".join([*rows, rows[-1]]), encoding="utf-8")
-    assert "there twice" in crowd.refused(*crowd.pushing)
-    table.write_text("\n".join([*rows, rows[-1].replace("t", "x", 1)]), encoding="utf-8")
-    assert "none of this dataset's" in crowd.refused(*crowd.pushing)
-    table.write_text("\n".join([*rows, "t1,a"]), encoding="utf-8")
-    assert "tasks-en.csv row 5: not a row as it was exported" in crowd.refused(*crowd.pushing)
-
-
-def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
-    crowd.push()
-    asks_more = [*crowd.pushing, "--minutes", "5"]
-    assert "campaign 'out' was begun otherwise (duration was 1800, now 300)" in crowd.refused(*asks_more)
-    starting = [*asks_more, "--start", "Mon-Fri 10:00 America/Los_Angeles"]
-    assert "was begun otherwise" in crowd.refused(*starting)  # at once, not when it starts
-    assert "cannot name a campaign" in crowd.refused(*crowd.pushing, "--name", "../x")
-    assert "cannot name a campaign" in crowd.refused("annotate", "pull", "mturk", "mine", "--name", "../out")
-    assert "did you mean 'out'?" in crowd.refused("annotate", "pull", "mturk", "mine", "--name", "ou")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--reward", "0.255"), "not a sum in USD and whole cents"),
-        (("--reward", "-1"), "not a sum in USD"),
-        (("--country", "Kenya"), "'Kenya' is not a code"),
-        (("--qualification", "a/b"), "is not ID or ID=LOWEST"),
-        (("-l", "sw"), "no tasks in 'sw'"),
-        (("--endpoint-url", "http://me:password@127.0.0.1"), "without a name or password"),
-        (("--print-start",), "--print-start says when --start is"),
-    ],
-)
-def test_what_is_asked_wrongly(crowd: Crowd, options: tuple[str, ...], said: str) -> None:
-    assert said in crowd.refused(*crowd.pushing, *options)
-
-
-def test_nothing_pushed_yet(crowd: Crowd) -> None:
-    assert "no campaign on Mechanical Turk; push one first" in crowd.refused("annotate", "pull", "mturk", "mine")
-    assert "begins one" in crowd("annotate", "status", "mine")
-
-
-# ---------------------------------------------------------------- scheduled starts
-
-PACIFIC = "Mon-Fri 10:00 America/Los_Angeles"
-
-
-class Time:
-    """A clock that only sleeping moves. 2024-03-08 is a Friday."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = datetime(2024, 3, 8, 17, 58, 30, tzinfo=UTC)
-        monkeypatch.setattr(annotate_start, "clock", lambda: self.now)
-        monkeypatch.setattr(annotate_start.time, "sleep", self.sleep)
-
-    def sleep(self, seconds: float) -> None:
-        self.now += timedelta(seconds=seconds)
-
-
-def test_a_push_waits_for_its_start(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Time(monkeypatch)
-    said = crowd.push("--start", PACIFIC)
-    assert "Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s" in said
-    assert clock.now == datetime(2024, 3, 8, 18, tzinfo=UTC)
-    hits = campaigns.open_campaign(crowd.folder / "mine").hits().values()
-    assert {one.at for one in hits} == {"2024-03-08T18:00:00+00:00"}
-
-
-def test_print_start_posts_nothing(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
-    Time(monkeypatch).sleep(90)
-    said = crowd.push("--start", PACIFIC, "--print-start")
-    assert said == "Start: Monday 2024-03-11 10:00 PDT, in 2 d 23 h"
-    assert not crowd.server.calls
-
-
-def test_an_interrupted_wait_posts_nothing(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Time(monkeypatch)
-
-    def interrupted(seconds: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(annotate_start.time, "sleep", interrupted)
-    with pytest.raises((KeyboardInterrupt, click.exceptions.Abort)):
-        crowd.push("--start", PACIFIC)
-    assert "Nothing was posted." in crowd.capture.readouterr().out
-    assert clock.now < datetime(2024, 3, 8, 18, tzinfo=UTC)
-    assert not crowd.server.hits
-    assert not crowd.state.exists()

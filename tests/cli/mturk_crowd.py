@@ -1,0 +1,149 @@
+"""What tests of Mechanical Turk share: `metal` within this process beside a server, and a dataset that was exported."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from metal.cli import metal as command
+from metal.cli.annotation_folder import read_tasks
+from metal.crowdsourcing import campaign as campaigns
+from metal.crowdsourcing import mturk
+from metal.dataset import Card, assemble, load_dataset, save_dataset
+from metal.errors import MetalError
+from metal.ratings import facts_from
+from metal.records import Criterion, Output, Scale, Source
+from tests.conftest import HALLUCINATIONS, TASK_QUALITY
+from tests.mturk_server import MturkServer
+
+FLUENCY = Criterion("fluency", Scale("interval", (), 1, 100), question="How fluent is it?")
+TEXTS = {
+    "en": (
+        "It costs ${source} ]]> and ${nothing}.",
+        "<script>alert('x')</script></crowd-form>",
+        "=1+1, &lt;b&gt; & \u202eright to left\u202c \U0001f327\ufe0f",
+    ),
+    "ar": ("تفتح المكتبة يوم الاثنين (2024).",),
+}
+HIDDEN = ("xgoodx", "generatorx", "notex", "sourcex", "goldx")
+KEY_ID, SECRET = "AKIAMADEUPFORTESTS00", "made-up-secret-of-the-tests-0123456789"
+AWS = {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_METADATA_DISABLED": "true"}
+SAID = {"task_quality": "2", "hallucinations": "0", "fluency": "73.5", "comment": "=cmd ]]> \u202eشكرا </b>\nline 2"}
+
+
+class Crowd:
+    """`metal` within this process, beside a Mechanical Turk, with the dataset `mine` and its export `out`."""
+
+    def __init__(self, folder: Path, server: MturkServer, capture: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.server, self.capture = folder, server, capture
+        self.state = folder / "mine" / "annotation" / "campaigns" / "out"
+
+    def __call__(self, *arguments: object) -> str:
+        """What it prints, words apart by one space."""
+        self.capture.readouterr()
+        command.main([*map(str, arguments)], prog_name="metal", standalone_mode=False)
+        return " ".join(self.capture.readouterr().out.split())
+
+    def refused(self, *arguments: object) -> str:
+        with pytest.raises((MetalError, click.ClickException)) as error:
+            self(*arguments)
+        assert "\n" not in str(error.value)
+        return str(error.value)
+
+    @property
+    def pushing(self) -> list[object]:
+        return [
+            *("annotate", "push", "mturk", "mine", "out"),
+            *("--reward", "0.25", "--assignments", "2", "--endpoint-url", self.server.url),
+        ]
+
+    def push(self, *more: object) -> str:
+        return self(*self.pushing, *more)
+
+    def pull(self, *more: object) -> str:
+        return self("annotate", "pull", "mturk", "mine", *more)
+
+    def standing(self) -> dict[str, Any]:
+        self.capture.readouterr()
+        command.main(["annotate", "status", "mine", "--json"], prog_name="metal", standalone_mode=False)
+        [one] = json.loads(self.capture.readouterr().out)
+        return dict(one)
+
+    def hit_of(self) -> dict[str, str]:
+        """Output -> HIT, by the task that the campaign's state says."""
+        tasks = read_tasks(self.folder / "mine")
+        return {tasks[task]: one.hit for task, one in campaigns.open_campaign(self.folder / "mine").hits().items()}
+
+    def ratings(self) -> dict[tuple[str, str, str], float]:
+        table = load_dataset(self.folder / "mine").ratings
+        keys = zip(table["output"], table["criterion"], table["rater"], strict=True)
+        return dict(zip(keys, table["score"], strict=True))
+
+    def once(self) -> None:
+        """Every task has one HIT, and the state knows which."""
+        assert sorted(self.hit_of().values()) == sorted(self.server.hits)
+        assert len(self.server.hits) == sum(map(len, TEXTS.values()))
+
+
+@pytest.fixture(scope="session")
+def mturk_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("template")
+    sources, outputs = [], []
+    for language, texts in TEXTS.items():
+        for number, text in enumerate(texts):
+            source = f"sourcex-{language}-{number}"
+            sources.append(Source(source, language, f"{text} " * 3, f"Nr. {number}"))
+            outputs.append(
+                Output(f"xgoodx-{language}-{number}", source, "generatorx-goldx", language, text, "notex-goldx")
+            )
+    made = assemble(Card("mine"), (TASK_QUALITY, HALLUCINATIONS, FLUENCY), sources, outputs, [], facts_from([]))
+    save_dataset(made, folder / "mine")
+    arguments = ["annotate", "export", str(folder / "mine"), "--to", "mturk", "--out", str(folder / "out")]
+    command.main(arguments, prog_name="metal", standalone_mode=False)
+    return folder
+
+
+@pytest.fixture
+def mturk_server() -> Iterator[MturkServer]:
+    with MturkServer() as running:
+        yield running
+
+
+@pytest.fixture
+def crowd(
+    mturk_template: Path,
+    tmp_path: Path,
+    mturk_server: MturkServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Crowd:
+    if not os.environ.get("CI"):  # where it must be there
+        pytest.importorskip("boto3")
+    from botocore import loaders
+
+    shutil.copytree(mturk_template, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL_MTURK"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**AWS, "HOME": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(mturk, "FIRST_PAUSE", 0.001)
+    loader = _loader()
+    monkeypatch.setattr(loaders, "create_loader", lambda path: loader)
+    return Crowd(tmp_path, mturk_server, capsys)
+
+
+@cache
+def _loader() -> Any:
+    """Reads botocore's megabytes of JSON once."""
+    from botocore import loaders
+
+    return loaders.create_loader()
