@@ -46,8 +46,8 @@ tasks-LANGUAGE.csv  a row a task: the texts, and in question_CRITERION what is a
 guidelines.html     what the people who rate should read first
 
 1. Show the tasks with a survey tool of yours. The columns are data for its pages. Texts are plain text: a page has to
-   put them in as text, never as HTML. `direction` is the direction the texts are written in. Do not save the files
-   again from a spreadsheet.
+   put them in as text, never as HTML. A text that begins like a formula (= + - @) has an apostrophe before it.
+   `direction` is the direction the texts are written in. Do not save the files again from a spreadsheet.
 2. Let the tool write a CSV with a row for each answer: `task` as it stands here, a column with the person's id (one of
    {raters}), a column for each criterion, named as it is, that holds
    the number of the level, and `comment` and `seconds` (spent on the task) where you have them.
