@@ -51,7 +51,8 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
     facts = pd.DataFrame(index=range(len(frame)))
     for name in ("output", "criterion", "rater"):
         column = frame[name].reset_index(drop=True)
-        facts[name] = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype(str).astype("category")
+        named = isinstance(column.dtype, pd.CategoricalDtype)
+        facts[name] = column.cat.remove_unused_categories() if named else column.astype(str).astype("category")
     facts["score"] = pd.to_numeric(frame["score"].reset_index(drop=True)).astype(np.float64)
     reason = frame["reason"].reset_index(drop=True) if "reason" in frame else pd.Series("", index=facts.index)
     if isinstance(reason.dtype, pd.CategoricalDtype):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from metal.errors import UsageError
-from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, examine, is_noisy
+from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, Flags, examine, is_noisy
 from metal.genie.test_questions import SIDES, rightness, side_of, tells
 from metal.records import Criterion, Output, Rater
 from metal.stats.patterns import Numbers
@@ -131,8 +131,11 @@ def monitor(
             counts = _counts(mine[mine["side"] == side], names)
             if not counts["asked"].any():
                 continue
-            fitted_on, found = _model(counts, [raters[name].kind for name in names], model, noisy_beta, seed)
-            mixtures += _mixture_rows(found, language, criterion, side, fitted_on, counts)
+            people = np.array([raters[name].kind == "human" for name in names])
+            learned_from = people if counts["asked"][people].any() else np.ones(len(names), dtype=bool)
+            found = _model(counts, learned_from, model, noisy_beta, seed)
+            fitted_on = PEOPLE if learned_from is people else EVERYBODY
+            mixtures += _mixture_rows(found, language, criterion, side, fitted_on, counts[learned_from])
             _fill(rows, names, side, counts, found)
         workers += rows.values()
     frame = pd.DataFrame(workers, columns=list(WORKERS))
@@ -166,13 +169,11 @@ def _counts(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     return found.rename(columns={"size": "asked", "sum": "right"})
 
 
-def _model(counts: pd.DataFrame, kinds: list[str], model: str, noisy_beta: float, seed: int) -> tuple[str, Examination]:
-    """Whom the model was learned from, and what it says of everybody."""
+def _model(counts: pd.DataFrame, learned_from: Flags, model: str, noisy_beta: float, seed: int) -> Examination:
+    """What the model that is learned from some says of everybody."""
     right, asked = counts["right"].to_numpy(), counts["asked"].to_numpy()
-    people = np.array([kind == "human" for kind in kinds])
-    learned_from = people if asked[people].any() else np.ones(len(asked), dtype=bool)
     found = examine(right[learned_from], asked[learned_from], model, noisy_beta=noisy_beta, seed=seed)
-    return PEOPLE if learned_from is people else EVERYBODY, found.after(right, asked)
+    return found.after(right, asked)
 
 
 def _mixture_rows(
