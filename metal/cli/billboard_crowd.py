@@ -36,6 +36,7 @@ EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
     help="Of each test; more where many comparisons are adjusted together.",
 )
 @options.bootstrap
+@options.exclude_noisy
 @options.seed
 @click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write a picture a cell, as SVG.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as CSV.")
@@ -53,6 +54,7 @@ def crowd(
     equal_panels: bool,
     permutations: int,
     resamples: int,
+    exclude_noisy: str,
     seed: int,
     figures: Path | None,
     out: Path | None,
@@ -75,6 +77,7 @@ def crowd(
     from metal.billboard.crowd import crowd as run
     from metal.billboard.settings import BoardSettings
     from metal.cli import show
+    from metal.cli.exclusion import said_without_noisy
     from metal.cli.report_files import write_svg
     from metal.folders import check_new
     from metal.report.text import plural
@@ -83,10 +86,18 @@ def crowd(
         check_new(out, force=force, marks=("crowd_raters.csv",))
     choices = CrowdSettings(area, examples, equal_panels)
     settings = BoardSettings(
-        reference, criteria, languages, raters, resamples=resamples, permutations=permutations, seed=seed
+        reference,
+        criteria,
+        languages,
+        raters,
+        resamples=resamples,
+        permutations=permutations,
+        seed=seed,
+        exclude_noisy=exclude_noisy,
     )
+    loaded = said_without_noisy(options.load_board(dataset, ratings), dataset, ratings, exclude_noisy)
     with show.progress("comparing") as advance:
-        found = run(options.load_board(dataset, ratings), settings, choices, progress=advance)
+        found = run(loaded, settings, choices, progress=advance)
     drawn = write_svg(charts(found, area), figures) if figures else 0
     if out:
         _write_tables(found, out, force)

@@ -43,6 +43,7 @@ def _metric_names(context: click.Context, option: click.Parameter, values: tuple
 )
 @options.names("--criteria", "-c", what="Criteria, `overall` among them; default all.")
 @options.names("--languages", "-l", what="Languages; default all.")
+@options.exclude_noisy
 @options.seed
 @click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write a picture a cell, as SVG.")
 @click.option(
@@ -59,6 +60,7 @@ def references(
     draws: int,
     criteria: tuple[str, ...],
     languages: tuple[str, ...],
+    exclude_noisy: str,
     seed: int,
     figures: Path | None,
     out: Path | None,
@@ -81,14 +83,15 @@ def references(
     from metal.billboard.references import ReferenceSettings, reference_curve
     from metal.billboard.settings import BoardSettings
     from metal.cli import show
+    from metal.cli.exclusion import said_without_noisy
     from metal.cli.report_files import write_svg
     from metal.metrics import find_metric
     from metal.report.text import plural
 
     if out:
         _check_out(out, force)
-    settings = BoardSettings(reference, criteria, languages, seed=seed)
-    loaded = options.load_board(dataset)
+    settings = BoardSettings(reference, criteria, languages, seed=seed, exclude_noisy=exclude_noisy)
+    loaded = said_without_noisy(options.load_board(dataset), dataset, (), exclude_noisy)
     opened = list({metric.name: metric for metric in map(find_metric, metrics)}.values())
     start = time.monotonic()
     with show.progress("scoring") as advance:

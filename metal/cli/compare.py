@@ -17,6 +17,7 @@ from metal.cli import options
 @options.names("--raters", "-r", what="Raters; `people` is the mean over people. Default people and all judges.")
 @options.names("--criteria", "-c", what="Criteria; default all.")
 @options.names("--languages", "-l", what="Languages; default all.")
+@options.exclude_noisy
 @options.bootstrap
 @options.seed
 @options.as_json
@@ -27,6 +28,7 @@ def compare(
     raters: tuple[str, ...],
     criteria: tuple[str, ...],
     languages: tuple[str, ...],
+    exclude_noisy: str,
     resamples: int,
     seed: int,
     as_json: bool,
@@ -46,9 +48,10 @@ def compare(
     from metal.audit.compare import CompareSettings
     from metal.audit.compare import compare as run
     from metal.cli import show
+    from metal.cli.exclusion import said_without_noisy
     from metal.cli.run_folder import records
 
-    loaded = options.load(dataset, ratings)
+    loaded = said_without_noisy(options.load(dataset, ratings), dataset, ratings, exclude_noisy)
     table = run(loaded, CompareSettings(generators, raters, criteria, languages, resamples, seed))
     if as_json:
         click.echo(json.dumps(records(table), indent=1, ensure_ascii=False))

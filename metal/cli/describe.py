@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="How the people's ratings of an output become one label, as in `metal audit`.",
 )
+@options.exclude_noisy
 @options.as_json
 @options.force
-def describe(dataset: Path, out: Path | None, encoding: str, aggregate: str, as_json: bool, force: bool) -> None:
+def describe(
+    dataset: Path, out: Path | None, encoding: str, aggregate: str, exclude_noisy: str, as_json: bool, force: bool
+) -> None:
     """Describe DATASET: tokens of passages and outputs by language, outputs of each quality (METAL's Table 1), and
     the classes people gave to good and bad outputs, as counts and as rates (Table 2, Figure 2).
 
@@ -44,6 +47,7 @@ def describe(dataset: Path, out: Path | None, encoding: str, aggregate: str, as_
     from metal.build.describe import classes, lengths, reversals, table_1, table_2
     from metal.cli import show
     from metal.cli.check import show_table
+    from metal.cli.exclusion import said_without_noisy
     from metal.cli.run_folder import records
     from metal.dataset import load_dataset
     from metal.folders import check_new
@@ -51,7 +55,7 @@ def describe(dataset: Path, out: Path | None, encoding: str, aggregate: str, as_
 
     out = out or Path("runs") / f"{dataset.resolve().name}-description"
     check_new(out, force=force)
-    loaded = load_dataset(dataset)
+    loaded = said_without_noisy(load_dataset(dataset), dataset, (), exclude_noisy)
     noted = str(loaded.extra.get("sample", {}).get("encoding", ENCODING))
     name = encoding or noted
     counter = load_encoding(name) if _uncounted(loaded) or name != noted else None
@@ -62,7 +66,7 @@ def describe(dataset: Path, out: Path | None, encoding: str, aggregate: str, as_
         "classes_by_quality": classes(loaded, aggregate),
     }
     found |= {"table_1": table_1(found["lengths"]), "table_2": table_2(found["classes_by_quality"], loaded)}
-    settings = {"encoding": name, "aggregate": aggregate}
+    settings = {"encoding": name, "aggregate": aggregate, "exclude_noisy": exclude_noisy}
     _write(loaded, dataset, found, settings, out, force)
     if as_json:
         whole: dict[str, Any] = {"dataset": loaded.card.name, "identity": loaded.identity} | settings

@@ -11,6 +11,18 @@ if TYPE_CHECKING:
     from metal.genie.exclusion import Exclusion
 
 
+def said_without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> Dataset:
+    """The same for commands that keep no warnings: who was left out is said at once, beside what is printed."""
+    import click
+
+    from metal.cli import show
+
+    left, excluded = without_noisy(dataset, folder, runs, model)
+    for line in excluded.lines if excluded else ():
+        click.echo(show.clean(f"warning: {line}"), err=True)
+    return left
+
+
 def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> tuple[Dataset, Exclusion | None]:
     """The dataset without its noisy people, and who they are; the dataset itself where nothing was asked for.
 

@@ -22,9 +22,12 @@ HUGGING_FACE = ("dataset_info.json",)  # what a folder of save_to_disk holds
 @options.more_ratings
 @click.option("--to", "target", type=click.Choice(["csv", "jsonl", "parquet", "hf"]), required=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File (hf: folder) to write.")
+@options.exclude_noisy
 @click.option("--texts", is_flag=True, help="Add the texts of source and output to every row.")
 @click.option("--force", is_flag=True, help="Replace what is at --out.")
-def export(dataset: Path, ratings: tuple[Path, ...], target: str, out: Path, texts: bool, force: bool) -> None:
+def export(
+    dataset: Path, ratings: tuple[Path, ...], target: str, out: Path, exclude_noisy: str, texts: bool, force: bool
+) -> None:
     """Write the joined ratings table of DATASET, one rating a row, with the label in words.
 
     In CSV, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets an
@@ -35,13 +38,14 @@ def export(dataset: Path, ratings: tuple[Path, ...], target: str, out: Path, tex
       metal export datasets/pariksha --to parquet --out pariksha.parquet
     """
     from metal.cli import show
+    from metal.cli.exclusion import said_without_noisy
     from metal.folders import check_new, check_new_file
 
     if target == "hf":
         check_new(out, force=force, marks=HUGGING_FACE)
     else:
         check_new_file(out, force=force)
-    loaded = options.load(dataset, ratings)
+    loaded = said_without_noisy(options.load(dataset, ratings), dataset, ratings, exclude_noisy)
     table = _table(loaded, texts)
     if target == "hf":
         _write_folder(table, out, force)

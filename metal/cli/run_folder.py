@@ -26,7 +26,7 @@ from metal.folders import new_folder
 from metal.json_files import write_jsonl
 from metal.records import Manifest
 from metal.report.page import page
-from metal.report.run import TABLES, Run
+from metal.report.run import OPTIONAL, TABLES, Run
 
 if TYPE_CHECKING:
     from metal.audit.audit import Audit
@@ -69,8 +69,9 @@ def read_run(folder: Path, name: str = "") -> Run:
         {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
         {rater.rater: rater for rater in read_raters(folder)},
         {
-            table: read_table(folder / "tables" / f"{table}.parquet", needed, "audit")
-            for table, needed in TABLES.items()
+            table: read_table(path, needed, "audit")
+            for table, needed in (TABLES | OPTIONAL).items()
+            if (path := folder / "tables" / f"{table}.parquet").is_file() or table in TABLES
         },
         read_lines(folder / "warnings.txt", "audit"),
         _disagreements(folder / "disagreements.parquet"),

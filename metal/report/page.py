@@ -10,6 +10,7 @@ from metal.report.differences import difference_tables, prompt_charts
 from metal.report.disagreements import pack
 from metal.report.distribution import case_charts, prediction_table
 from metal.report.document import PAGE_BYTES, document
+from metal.report.exclusions import exclusions_table
 from metal.report.judges import agreement_charts, f1_table, figures_table, self_agreement_table
 from metal.report.methods import definitions, left_out_table
 from metal.report.overview import legend, matrices
@@ -33,6 +34,7 @@ def tables(run: Run) -> list[TableView]:
     of_judges = [f1_table(run), figures_table(run), prediction_table(run)] if run.judges else []
     again = [table for table in [self_agreement_table(run)] if table.rows]
     people = [*dataset_tables(run), agreement_table(run), ceilings_table(run)]
+    people += filter(None, [exclusions_table(run)])
     return [*people, *of_judges, *difference_tables(run), *again, left_out_table(run)]
 
 

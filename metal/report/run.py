@@ -48,6 +48,10 @@ TABLES = {
 }
 
 
+# Those of a run that left people out.
+OPTIONAL = {"exclusions": {"rater", "language", "criterion", "ratings", "why"}}
+
+
 @dataclass(frozen=True)
 class Tables:
     """A run as it lies on disk. manifest: run.toml. tables: by name, as the command wrote them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metal.genie.test_questions import SIDES
+from metal.report.exclusions import exclusions_table
 from metal.report.monitor.run import MonitorRun
 from metal.report.sections import Section
 from metal.report.text import UNDEFINED, count, figure, name
@@ -40,32 +41,12 @@ def _then(text: str) -> str:
 
 def exclusion_section(run: MonitorRun) -> Section | None:
     """Whom --exclude-noisy leaves out, and how many ratings that are."""
-    found = run.records("exclusions")
-    if not found:
+    table = exclusions_table(run)
+    if not table:
         return None
-    by_rater: dict[str, list[str]] = {}
-    total: dict[str, int] = {}
-    for row in found:
-        by_rater.setdefault(row["rater"], []).append(
-            f"{run.criterion(row['criterion'])} {row['language']} {int(row['ratings']):,}"
-        )
-        total[row["rater"]] = total.get(row["rater"], 0) + int(row["ratings"])
-    why = {row["rater"]: row["why"] for row in found}
-    rows = tuple(
-        (Cell(name(rater)), Cell(count(total[rater]), ", ".join(parts)), Cell(why[rater]))
-        for rater, parts in by_rater.items()
-    )
     words = (
-        "These ratings are still in the dataset. --exclude-noisy of audit, billboard, leaderboard and design leaves "
-        "them out, counts them and names the people.",
-    )
-    table = TableView(
-        "exclusions",
-        "Ratings of noisy people",
-        ("rater", "ratings", "why"),
-        rows,
-        "exclusions",
-        run.signature("exclusions"),
+        "These ratings are still in the dataset. --exclude-noisy of audit, billboard, leaderboard, design and others "
+        "leaves them out, counts them and names the people.",
     )
     return Section("exclusions", "Exclusions", words, (), (table,))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from metal.genie import monitoring
 from metal.genie.test_questions import SIDES
+from metal.report.exclusions import COLUMNS
 from metal.report.run import CELL, Tables
 from metal.report.text import known, name
 
@@ -28,7 +29,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         *("percent_agreement", "undefined"),
     ),
     "panels": ("language", "criterion", "scale", "raters", "items", "mean", "sd"),
-    "exclusions": ("rater", "language", "criterion", "ratings", "why"),
+    "exclusions": COLUMNS,
     "rounds": ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked"))),
 }
 
