@@ -131,6 +131,7 @@ def _standing(opened: OpenBoard, entry: Entry) -> Iterator[str]:
     from metal.cli import show
     from metal.cli.billboard_text import standing_lines
     from metal.cli.board_folder import is_told, kept_settings, store_ensembles, stored_ensembles
+    from metal.cli.exclusion import without_noisy
     from metal.errors import MetalError
 
     if not is_told(opened.folder):
@@ -138,10 +139,11 @@ def _standing(opened: OpenBoard, entry: Entry) -> Iterator[str]:
     stored = stored_ensembles(opened.folder)
     try:
         settings = kept_settings(opened.folder, opened.version)
-        shown = main_criterion([cell.criterion for cell in cells(opened.dataset, settings)])
+        dataset, _ = without_noisy(opened.dataset, opened.folder, (), settings.exclude_noisy)
+        shown = main_criterion([cell.criterion for cell in cells(dataset, settings)])
         settings = replace(settings, criteria=(shown,))
         with show.progress("ranking") as advance:
-            found = billboard(opened.dataset, settings, stored=stored, progress=advance)
+            found = billboard(dataset, settings, stored=stored, progress=advance)
     except MetalError as error:  # the submission stands; only its rank is not known
         yield f"not ranked: {error}"
         return
