@@ -19,7 +19,7 @@ from metal.dataset import Dataset, read_criterion
 from metal.dataset_lines import rater_record, read_raters
 from metal.errors import UsageError
 from metal.folders import new_folder
-from metal.genie.colleagues.behaviour import behaviour
+from metal.genie.colleagues.behaviour import COLUMNS, behaviour
 from metal.genie.colleagues.stands_out import stands_out
 from metal.genie.colleagues.unanimous import unanimous
 from metal.genie.design.cells import design_cells
@@ -50,13 +50,16 @@ def tables(
 ) -> dict[str, pd.DataFrame]:
     """The run's tables: what test questions say, how people rate beside each other, what exclusion would change."""
     said(0, 3)
-    beside = behaviour(dataset, reference=reference, resamples=resamples, seed=seed)
+    people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
+    noisy = [name for name in people if name in found.noisy]
+    beside = pd.DataFrame(columns=list(COLUMNS))
+    if people:
+        beside = behaviour(dataset, reference=reference, distrusted=noisy, resamples=resamples, seed=seed)
     beside["stands_out"] = ["; ".join(stands_out(row)) for row in _rows(beside)]
     said(1, 3)
-    agreement = [row | {"without_noisy": False} for row in _agreement(dataset)]
+    agreement = [row | {"without_noisy": False} for row in (_agreement(dataset) if people else ())]
     dropped = pd.DataFrame({name: [] for name in ("rater", "language", "criterion", "ratings", "why")})
-    people = [name for name in found.noisy if dataset.raters[name].kind == "human"]
-    if people and len(people) < sum(rater.kind == "human" for rater in dataset.raters.values()):
+    if noisy and len(noisy) < len(people):
         left, excluded = without(dataset, found.noisy, found.model)
         dropped = excluded.table
         said(2, 3)
@@ -138,7 +141,7 @@ def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence
             )
         if row["unanswered"]:
             lines.append(f"{row['rater']} left {row['unanswered']:,} test answers open; they count neither way")
-    for one in unanimous(dataset):
+    for one in unanimous(dataset, [name for name in people if name not in found.noisy]):
         if one.suspicious:
             lines.append(
                 f"{one.language}: on {one.same:,} of {one.outputs:,} outputs all {one.people} people "

@@ -54,6 +54,8 @@ def _show_tests(found: Monitoring) -> None:
 def _show_beside(table: pd.DataFrame) -> None:
     from metal.genie.colleagues.behaviour import ALL_CRITERIA
 
+    if table.empty:
+        return
     whole = table[table["criterion"] == ALL_CRITERIA].sort_values("agreement_difference", na_position="last")
     rows = []
     for row in whole.head(SHOWN).to_dict("records"):
@@ -78,7 +80,7 @@ def _show_beside(table: pd.DataFrame) -> None:
         others = [name for name in why if name != on]
         also = f"; also on {', '.join(others)} (tables/behaviour.csv)" if others else ""
         show.say(f"{rater} ({language}) stands out on {on}: {why[on]}{also}")
-    if not out and len(table):
+    if not out:
         show.say("Nobody stands out.")
 
 

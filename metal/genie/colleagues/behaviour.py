@@ -6,7 +6,7 @@ on the same criterion; other kinds of raters can be examined too and are never c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ def behaviour(
     reference: str = "",
     kinds: Sequence[str] = ("human",),
     across_groups: bool = False,
+    distrusted: Collection[str] = (),
     resamples: int = 2000,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -48,7 +49,8 @@ def behaviour(
 
     reference: which people, as people_named reads it. kinds: the kinds of raters that get rows. People are set beside
     their own group, because a crowd outvotes its experts where both rated (across_groups: beside all the people);
-    whoever is no person is set beside all the people. Columns:
+    whoever is no person is set beside all the people. distrusted: people who are nobody's colleagues, because they are
+    known to be noisy; they are set beside the others all the same. Columns:
 
     ratings, unanswered; shared: ratings of outputs that a colleague rated too, on `sources` sources; ties: those of
     them without a most frequent label among the colleagues.
@@ -71,7 +73,7 @@ def behaviour(
             raise UnknownName("kind of rater", kind, KINDS)
     bootstrap = SourceBootstrap(resamples, seed)
     rows: list[dict[str, Any]] = []
-    for people, examined in _panels(dataset, people_named(dataset, reference), kinds, across_groups):
+    for people, examined in _panels(dataset, people_named(dataset, reference), kinds, across_groups, distrusted):
         table = dataset.ratings[dataset.ratings["rater"].isin([*people, *examined])]
         grouped = dict(list(table.groupby(["language", "criterion"], observed=True)))
         for language in sorted({str(language) for language, _ in grouped}):
@@ -90,17 +92,17 @@ def behaviour(
 
 
 def _panels(
-    dataset: Dataset, people: Sequence[str], kinds: Sequence[str], across_groups: bool
+    dataset: Dataset, people: Sequence[str], kinds: Sequence[str], across_groups: bool, distrusted: Collection[str]
 ) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Colleagues, and who is set beside them."""
     if "human" in kinds:
         groups = sorted({dataset.raters[name].group for name in people})
         together = [[name for name in people if dataset.raters[name].group == group] for group in groups]
         for panel in [people] if across_groups else together:
-            yield panel, panel
+            yield [name for name in panel if name not in distrusted] or panel, panel
     others = sorted(name for name, rater in dataset.raters.items() if rater.kind in kinds and rater.kind != "human")
     if others:
-        yield people, others
+        yield [name for name in people if name not in distrusted] or people, others
 
 
 def _of_language(

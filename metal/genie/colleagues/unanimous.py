@@ -6,13 +6,12 @@ does not show that; agreeing on all criteria at once does, because each criterio
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from metal.dataset import Dataset
-from metal.people import people_named
 
 LEAST_OUTPUTS = 50  # with all criteria rated by all of the group
 TIMES = 4.0  # as often as the criteria would come out alike together by chance; where outputs differ in difficulty, 2
@@ -46,11 +45,10 @@ class Unanimous:
         return enough and self.share >= LEAST_SHARE and self.share >= TIMES * self.expected
 
 
-def unanimous(dataset: Dataset, reference: str = "") -> Iterator[Unanimous]:
+def unanimous(dataset: Dataset, people: Collection[str]) -> Iterator[Unanimous]:
     """An entry a group and language that has outputs rated by three people or more on two criteria or more."""
-    people = people_named(dataset, reference)
     table = dataset.ratings
-    table = table[table["rater"].isin(people) & table["score"].notna()]
+    table = table[table["rater"].isin(list(people)) & table["score"].notna()]
     for (language, group), rows in table.groupby(["language", "group"], observed=True, sort=True):
         cells = rows.groupby(["output", "criterion"], observed=True)["score"].agg(["size", "nunique"])
         raters = int(cells["size"].max())

@@ -37,9 +37,14 @@ def rated(scores: np.ndarray) -> Dataset:
     )
 
 
+def by_all(scores: np.ndarray) -> tuple[Dataset, list[str]]:
+    dataset = rated(scores)
+    return dataset, [*dataset.raters]
+
+
 def test_people_who_rate_by_themselves_are_not_suspected() -> None:
     drawn = np.random.default_rng(0).choice([1, 2, 3], p=[0.05, 0.05, 0.9], size=(300, 4, 3))
-    (found,) = unanimous(rated(drawn))
+    (found,) = unanimous(*by_all(drawn))
     assert (found.group, found.people, found.criteria, found.outputs) == ("crowd", 3, 4, 300)
     assert found.share == pytest.approx(found.expected, abs=0.1)
     assert not found.suspicious
@@ -48,7 +53,7 @@ def test_people_who_rate_by_themselves_are_not_suspected() -> None:
 def test_a_copied_column_is() -> None:
     drawn = np.random.default_rng(0).integers(1, 6, size=(300, 4, 3))
     drawn[:150] = drawn[:150, :, :1]
-    (found,) = unanimous(rated(drawn))
+    (found,) = unanimous(*by_all(drawn))
     # Of the other half a criterion comes out alike once in 25, all four once in 390,625.
     assert found.same == 150
     assert found.expected == pytest.approx((0.5 + 0.5 / 25) ** 4, abs=0.02)
@@ -57,16 +62,16 @@ def test_a_copied_column_is() -> None:
 
 def test_few_outputs_people_or_criteria_suspect_nobody() -> None:
     same = np.full((100, 2, 3), 2)
-    assert not any(one.suspicious for one in unanimous(rated(same)))  # one label for all: alike by chance too
-    assert not list(unanimous(rated(same[:, :1])))
-    assert not list(unanimous(rated(same[:, :, :2])))
+    assert not any(one.suspicious for one in unanimous(*by_all(same)))  # one label for all: alike by chance too
+    assert not list(unanimous(*by_all(same[:, :1])))
+    assert not list(unanimous(*by_all(same[:, :, :2])))
     assert not Unanimous("", "en", 3, 2, 40, 30, 0.01).suspicious
 
 
 @pytest.mark.reference
 def test_the_crowd_of_thumb_is_mostly_one_list(reference: Path) -> None:
     dataset = read_thumb(reference / "thumb", {}).assemble(Path("thumb"))
-    crowd = {one.group: one for one in unanimous(dataset)}
+    crowd = {one.group: one for one in unanimous(dataset, [*dataset.raters])}
     assert (crowd["crowd"].same, crowd["crowd"].outputs) == (807, 1600)
     assert crowd["crowd"].suspicious
     assert not crowd["expert"].suspicious
