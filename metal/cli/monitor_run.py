@@ -27,7 +27,8 @@ from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import rater_rows
 from metal.genie.exclusion import without
 from metal.genie.monitoring import Monitoring
-from metal.genie.test_questions import SIDES, leaked
+from metal.genie.noisy import is_noisy
+from metal.genie.test_questions import NEGATIVE, SIDES, leaked
 from metal.json_files import write_jsonl
 from metal.records import Manifest
 from metal.report.monitor.page import page
@@ -35,6 +36,7 @@ from metal.report.monitor.run import NEEDED, MonitorRun
 from metal.signature import join
 
 COMMAND = "monitor"
+FEWEST = 3  # people, for most of them to say something of a question
 ROUNDS = ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked")))
 
 
@@ -132,6 +134,7 @@ def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence
         lines.append(
             f"{len(unexamined):,} of {len(people):,} people answered no test question: {', '.join(unexamined[:8])}"
         )
+    lines += _failed_by_most(found)
     for row in found.raters.to_dict("records"):
         asked = sum(row[f"{side}_asked"] for side in SIDES)
         right = sum(row[f"{side}_right"] for side in SIDES)
@@ -151,6 +154,23 @@ def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence
     if len(people) == 1:
         lines.append(f"{people[0]} is the only person: there is nobody to compare with")
     return tuple(lines)
+
+
+def _failed_by_most(found: Monitoring) -> Iterator[str]:
+    """Tasks on which most people fail: there the questions are at fault, or what the criterion is said to look at."""
+    people = found.workers[found.workers["kind"] == "human"]
+    for side in SIDES:
+        asked = people[people[f"{side}_asked"] > 0]
+        for (language, criterion), rows in asked.groupby(["language", "criterion"], sort=False):
+            failed = int(is_noisy(rows[f"{side}_p_noisy"].to_numpy(dtype=float)).sum())
+            if len(rows) >= FEWEST and failed > len(rows) / 2:
+                remedy = "look at the golds, and at the criterion's direction, before at the people"
+                if side == NEGATIVE:
+                    remedy = (
+                        f"if a good text about another source deserves a good score there, write of_source = false "
+                        f"under [criteria.{criterion}] in dataset.toml"
+                    )
+                yield f"{failed} of {len(rows)} people fail {side} questions on {criterion} ({language}): {remedy}"
 
 
 def signature(data: str, tests: str, settings: Mapping[str, Any]) -> str:

@@ -107,3 +107,21 @@ def save(folder: Path, **made: object) -> Path:
 
 def lines(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def metal(*arguments: object) -> None:
+    """A command within this process."""
+    from metal.cli import metal as command
+
+    command.main([*map(str, arguments)], prog_name="metal", standalone_mode=False)
+
+
+def examined(folder: Path, others: Mapping[str, Opinion], **made: object) -> Path:
+    """A dataset whose people answered everything in two rounds, test questions among it; all but others are careful."""
+    save(folder, **made)
+    out = folder.with_name(f"{folder.name}-out")
+    metal("annotate", "export", folder, "--to", "csv", "--out", out, "--test-questions=25%+25%")
+    files = fill_csv(folder, out, like(others))
+    metal("annotate", "import", folder, *files[:1])
+    metal("annotate", "import", folder, *files)
+    return folder

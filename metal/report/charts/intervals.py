@@ -123,7 +123,9 @@ def _bands(rows: Sequence[Row], top: float, words: str) -> list[str]:
 def ticks_for(values: Sequence[float]) -> list[float]:
     """Four to seven round numbers that hold all values."""
     low, high = min(values), max(values)
-    width = (high - low) or abs(high) or 1.0
+    width = high - low
+    if width <= 1e-9 * max(abs(high), abs(low)):  # as good as one value
+        width = abs(high) or 1.0
     rough = width / 5
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough * 0.999)

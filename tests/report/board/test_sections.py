@@ -271,3 +271,10 @@ def test_many_raters_and_languages_are_cut_with_a_note(rich: BoardRun) -> None:
     cut = language_maps(replace(rich, tables={**rich.tables, "raters": many}))[0]
     assert len(cut.columns) == 41
     assert cut.notes[-1].endswith("40 of 50 columns; the CSV has all.")
+
+
+def test_ticks_of_values_that_differ_by_rounding_only() -> None:
+    ticks = ticks_for([1.0, 1.0 - 2e-16])
+    assert len(set(ticks)) == len(ticks) > 1
+    assert ticks[0] <= 1 <= ticks[-1]
+    assert interval_dots([Row("a", 1.0), Row("b", 1.0 - 2e-16)], {"": (0, "")})

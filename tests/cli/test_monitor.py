@@ -1,0 +1,391 @@
+"""`metal monitor` and `--exclude-noisy`: who fails the test questions, and what is left without them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from metal.cli.monitor_run import read_monitor_run
+from metal.cli.test_folder import read_answers, read_questions
+from metal.dataset import Dataset, load_dataset, save_dataset
+from metal.genie.test_questions import NEGATIVE, side_of
+from metal.ratings_files import read_facts, write_facts
+from metal.records import Output
+from tests.cli.forks import Metal, environment
+from tests.cli.runs import KEY, snapshot
+from tests.cli.small_board import Commands
+from tests.genie.people import METAL, TOP, always_best, careful, examined, fill_csv, metal, save
+from tests.llm_server import LlmServer
+
+QUICK = ("--bootstrap", "100")
+NOISY = ["en-2", "sw-1"]
+
+
+def always_worst(rater: str, output: str, criterion: str) -> int:
+    return TOP[criterion] - always_best(rater, output, criterion)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("examined") / "sim"
+    return examined(folder, {"en-2": always_worst, "sw-1": always_best}, count=12)
+
+
+@pytest.fixture
+def sim(
+    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
+    """`metal` where `sim` has three people in each of two languages; en-2 and sw-1 do not read."""
+    shutil.copytree(template, tmp_path / "sim")
+    monkeypatch.chdir(tmp_path)
+    return Commands(tmp_path, capsys)
+
+
+def table(run: Path, name: str) -> pd.DataFrame:
+    return pd.read_parquet(run / "tables" / f"{name}.parquet")
+
+
+# ---------------------------------------------------------------- what it says and writes
+
+
+def test_who_is_noisy_is_said_with_the_reason(sim: Commands, capsys: pytest.CaptureFixture[str]) -> None:
+    metal("monitor", "sim", *QUICK)
+    shown = capsys.readouterr().out
+    assert max(len(line) for line in shown.splitlines() if not line.startswith("Signature")) <= 80
+    said = " ".join(shown.split())
+    assert "Test questions (rate-learned-2)" in said
+    assert re.search(r"en-2 0 of 30 \d+ of 12 0\.0\d \[[^]]*\] >0\.999 noisy", said)
+    assert re.search(r"sw-1 30 of 30 0 of 12 0\.0\d \[[^]]*\] >0\.999 noisy", said)
+    assert "sw-1 is noisy: negative questions on task_quality (sw): 0 of 6 right, P above 0.999; negative" in said
+    assert not re.search(r"(en-1|en-3|sw-2|sw-3) is noisy", said)
+    assert "--exclude-noisy would drop 240 ratings; nothing is removed from the dataset." in said
+    assert "|tests:" in shown
+
+
+def test_json_and_run_folder_say_the_same(sim: Commands) -> None:
+    before = snapshot(sim.folder / "sim")
+    whole = sim.json("monitor", "sim", *QUICK, "--out", "run")
+    assert snapshot(sim.folder / "sim") == before
+    run = sim.folder / "run"
+    about = tomllib.loads((run / "run.toml").read_text())
+    assert (about["command"], about["signature"]) == ("monitor", whole["signature"])
+    names = {"raters", "workers", "mixtures", "questions", "behaviour", "agreement", "exclusions", "rounds"}
+    assert {path.stem for path in (run / "tables").iterdir()} == names
+    assert names | {"signature", "run", "warnings"} == set(whole)
+    assert [row["rater"] for row in whole["raters"]] == list(table(run, "raters")["rater"])
+    assert sorted(row["rater"] for row in whole["raters"] if row["noisy"]) == NOISY
+    assert {row["rater"] for row in whole["exclusions"]} == set(NOISY)
+    assert sum(row["ratings"] for row in whole["exclusions"]) == 240
+    rounds = table(run, "rounds")
+    assert rounds.groupby("round")["rater"].agg(list).to_dict() == {
+        1: ["en-1"],
+        2: [f"{language}-{number}" for language in ("en", "sw") for number in (1, 2, 3)],
+    }
+    after = rounds[(rounds["round"] == 2) & (rounds["rater"] == "sw-1")].iloc[0]
+    assert (after["positive_right"], after["positive_asked"], after["negative_right"]) == (30, 30, 0)
+    agreement = table(run, "agreement")
+    left = agreement[agreement["without_noisy"]].set_index(["language", "criterion"])["percent_agreement"]
+    everybody = agreement[~agreement["without_noisy"]].set_index(["language", "criterion"])["percent_agreement"]
+    assert (left >= everybody).all()
+
+
+def test_the_same_again_is_the_same_bytes_and_the_report_can_be_made_again(sim: Commands) -> None:
+    sim("monitor", "sim", *QUICK, "--out", "one")
+    sim("monitor", "sim", *QUICK, "--out", "two")
+    one, two = (snapshot(sim.folder / name) for name in ("one", "two"))
+    assert {name for name in one if one[name] != two[name]} <= {
+        "report.html",
+        "run.toml",
+    }  # they know name and time
+    (sim.folder / "one/report.html").unlink()
+    sim("report", "one")
+    assert snapshot(sim.folder / "one") == one
+    sim("report", "one", "--latex", "tex")
+    assert list((sim.folder / "tex").glob("*.tex"))
+
+
+def test_the_signature_knows_the_answers(sim: Commands) -> None:
+    before = sim.json("monitor", "sim", *QUICK, "--out", "one")["signature"]
+    answers = read_answers(sim.folder / "sim")
+    answers["score"] = answers["score"].where(answers["rater"] != "en-1", 0.0)
+    write_facts(answers, sim.folder / "sim/test_questions/ratings.parquet")
+    assert sim.json("monitor", "sim", *QUICK, "--out", "two")["signature"] != before
+
+
+@pytest.mark.parametrize("model", ["class-learned-2", "rate-uniform"])
+def test_other_models(sim: Commands, model: str) -> None:
+    whole = sim.json("monitor", "sim", *QUICK, "--model", model)
+    assert sorted(row["rater"] for row in whole["raters"] if row["noisy"]) == NOISY
+    assert f"model:{model}" in whole["signature"]
+
+
+def test_an_unknown_model_is_refused_before_anything(sim: Commands) -> None:
+    for arguments in (
+        ("monitor", "sim", "--model", "rate-lerned"),
+        ("audit", "sim", "--exclude-noisy=rate-lerned"),
+    ):
+        said = sim.refused(*arguments)
+        assert "model 'rate-lerned' is not known; did you mean 'rate-learned-2'" in said
+    assert not (sim.folder / "runs").exists()
+
+
+def test_without_test_questions_people_are_still_set_beside_each_other(sim: Commands) -> None:
+    shutil.rmtree(sim.folder / "sim/test_questions")
+    said = sim("monitor", "sim", *QUICK)
+    assert "Nobody was asked a test question, so that nobody can be called noisy." in said
+    assert "metal annotate export sim --to html --test-questions" in said
+    assert "en-2 (en) stands out" in said
+    assert "tests:" not in said
+    refused = sim.refused("audit", "sim", "--exclude-noisy")
+    assert "--exclude-noisy: nobody answered a test question of sim; hide some with" in refused
+
+
+def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
+    dataset = load_dataset(sim.folder / "sim")
+    negative = next(one for one in read_questions(sim.folder / "sim").values() if side_of(one.output) == NEGATIVE)
+    leak = Output("leak", negative.source, "odd", "en", f" {negative.text}")
+    with_leak = replace(dataset, outputs={**dataset.outputs, "leak": leak})
+    kept = sim.folder / "kept"
+    shutil.copytree(sim.folder / "sim/test_questions", kept)
+    save_dataset(with_leak, sim.folder / "sim", force=True)
+    answers = read_facts(kept / "ratings.parquet")
+    answers = answers[answers["rater"] != "en-3"].reset_index(drop=True)
+    mine = answers["rater"] == "en-1"
+    answers.loc[mine, "score"] = float("nan")
+    answers["reason"] = answers["reason"].cat.add_categories(["no answer"])
+    answers.loc[mine, "reason"] = "no answer"
+    shutil.copytree(kept, sim.folder / "sim/test_questions")
+    write_facts(answers, sim.folder / "sim/test_questions/ratings.parquet")
+    whole = sim.json("monitor", "sim", *QUICK, "--out", "run")
+    said = "\n".join(whole["warnings"])
+    assert "1 outputs of the dataset show what a test question shows, the first 'leak'" in said
+    assert "1 of 6 people answered no test question: en-3" in said
+    assert "en-1 left 42 test answers open; they count neither way" in said
+    assert (sim.folder / "run/warnings.txt").read_text().splitlines() == whole["warnings"]
+    shown = sim("monitor", "sim", *QUICK, "--out", "again")
+    assert "nan" not in shown
+    assert re.search(r"en-1 0 of 0 0 of 0 - –|en-1 0 of 0 0 of 0 - -", shown)
+
+
+def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Commands) -> None:
+    """`task_quality` as if it looked at the text only: everybody says that golds of other sources are good."""
+    answers = read_answers(sim.folder / "sim")
+    negative = answers["output"].astype(str).map(side_of) == NEGATIVE
+    answers.loc[negative & (answers["criterion"] == "task_quality"), "score"] = 2.0
+    write_facts(answers, sim.folder / "sim/test_questions/ratings.parquet")
+    said = "\n".join(sim.json("monitor", "sim", *QUICK, "--out", "one")["warnings"])
+    assert "3 of 3 people fail negative questions on task_quality (en): if a good text about another source" in said
+    assert "of_source = false under [criteria.task_quality] in dataset.toml" in said
+    assert "on hallucinations" not in said
+    card = sim.folder / "sim/dataset.toml"
+    text = card.read_text(encoding="utf-8")
+    card.write_text(text.replace("[criteria.task_quality]\n", "[criteria.task_quality]\nof_source = false\n"), "utf-8")
+    whole = sim.json("monitor", "sim", *QUICK, "--out", "two")
+    assert "people fail" not in "\n".join(whole["warnings"])
+    assert sorted(row["rater"] for row in whole["raters"] if row["noisy"]) == NOISY
+
+
+def test_one_person_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    save(tmp_path / "sim", count=6, languages=("en",))
+    monkeypatch.chdir(tmp_path)
+    sim = Commands(tmp_path, capsys)
+    sim("annotate", "export", "sim", "--to", "csv", "--out", "out", "--raters", "1", "--test-questions=50%+50%")
+    sim("annotate", "import", "sim", *fill_csv(tmp_path / "sim", tmp_path / "out", careful))
+    said = sim("monitor", "sim", *QUICK)
+    assert "en-1 is the only person: there is nobody to compare with" in said
+    assert "noisy" not in said.replace("P(noisy)", "").replace("--exclude-noisy", "")
+
+
+# ---------------------------------------------------------------- without noisy people
+
+
+@pytest.fixture
+def judged(sim: Commands) -> Commands:
+    """With a run of two baselines."""
+    sim("judge", "sim", "-j", "majority,lexical", "--out", "judges")
+    return sim
+
+
+def unsigned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in row.items() if key != "signature"} for row in rows]
+
+
+def test_an_audit_without_them_is_an_audit_of_a_dataset_without_them(judged: Commands) -> None:
+    whole = judged.json("audit", "sim", "judges", *QUICK, "--exclude-noisy", "--out", "run")
+    assert "|without:noisy@rate-learned-2" in whole["signature"]
+    lines = [line for line in whole["warnings"] if "is excluded as noisy" in line]
+    assert [line.partition(" ")[0] for line in lines] == NOISY
+    assert all("120 ratings dropped" in line for line in lines)
+    run = judged.folder / "run"
+    assert [line for line in (run / "warnings.txt").read_text().splitlines() if "excluded as noisy" in line] == lines
+    rows = list(csv.DictReader((run / "tables/exclusions.csv").read_text(encoding="utf-8").splitlines()))
+    assert {(row["rater"], row["language"]) for row in rows} == {("en-2", "en"), ("sw-1", "sw")}
+    assert sum(int(row["ratings"]) for row in rows) == 240
+    assert all("questions on" in row["why"] for row in rows)
+
+    dataset = load_dataset(judged.folder / "sim")
+    kept = dataset.ratings[~dataset.ratings["rater"].isin(NOISY)].reset_index(drop=True)
+    raters = {name: rater for name, rater in dataset.raters.items() if name not in NOISY}
+    save_dataset(replace(dataset, raters=raters, ratings=kept), judged.folder / "left")
+    other = judged.json("audit", "left", "judges", *QUICK, "--out", "other")
+    assert unsigned(other["judges"]) == unsigned(whole["judges"])
+    assert unsigned(other["people"]) == unsigned(whole["people"])
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert "en-2 is excluded as noisy" in page
+
+
+def test_the_flag_is_all_that_changes(judged: Commands) -> None:
+    before = snapshot(judged.folder / "sim")
+    first = judged.json("audit", "sim", "judges", *QUICK, "--out", "one")
+    without = judged.json("audit", "sim", "judges", *QUICK, "--exclude-noisy", "--out", "two")
+    again = judged.json("audit", "sim", "judges", *QUICK, "--out", "three")
+    assert without["judges"] != first["judges"]
+    assert again | {"run": ""} == first | {"run": ""}
+    assert snapshot(judged.folder / "sim") == before
+    assert "exclusions" not in first
+
+
+def test_a_board_without_them(judged: Commands) -> None:
+    quick = (*QUICK, "--permutations", "100", "-c", "task_quality")
+    first = judged.json("billboard", "sim", "judges", *quick, "--out", "one")
+    whole = judged.json("billboard", "sim", "judges", *quick, "--exclude-noisy", "--out", "two")
+    assert "without:noisy@rate-learned-2" in whole["signature"]
+    assert [line.partition(" ")[0] for line in whole["warnings"] if "is excluded as noisy" in line] == NOISY
+    assert sum(row["ratings"] for row in whole["exclusions"]) == 240
+    assert (judged.folder / "two/tables/exclusions.csv").is_file()
+    again = judged.json("billboard", "sim", "judges", *quick, "--out", "three")
+    assert again | {"run": ""} == first | {"run": ""}
+
+
+def test_a_submission_is_ranked_without_them_where_the_board_is(sim: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    import metal.billboard.board as board
+
+    seen: list[Dataset] = []
+    ranked = board.billboard
+
+    def watched(dataset: Dataset, *more: Any, **told: Any) -> Any:
+        seen.append(dataset)
+        return ranked(dataset, *more, **told)
+
+    monkeypatch.setattr(board, "billboard", watched)
+    sim("score", "sim", "--metric", "chrf", "--into")
+    quick = (*QUICK, "--permutations", "100", "-c", "task_quality")
+    sim("billboard", "sim", *quick, "--exclude-noisy", "--out", "one")
+    outputs = load_dataset(sim.folder / "sim").outputs.values()
+    outputs = load_dataset(sim.folder / "sim").outputs.values()
+    texts = {one.source: one.text for one in outputs if one.generator == "bad"}
+    sim("submit", "generator", "sim", sim.write_outputs("new.jsonl", texts), "--name", "new")
+    assert len(seen) == 2
+    assert [set(NOISY) & set(dataset.raters) for dataset in seen] == [set(), set()]
+
+
+def test_somebody_has_to_be_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    people = {f"en-{number}": always_best for number in (1, 2, 3)}
+    examined(tmp_path / "sim", people, count=12, languages=("en",))
+    monkeypatch.chdir(tmp_path)
+    sim = Commands(tmp_path, capsys)
+    said = sim.refused("audit", "sim", "--exclude-noisy")
+    assert "all 3 people are noisy by their test questions" in said
+    assert not (tmp_path / "runs").exists()
+    shown = sim("monitor", "sim", *QUICK)  # which says what is wrong
+    assert "en-3 is noisy" in shown
+
+
+@pytest.mark.parametrize("verb", ["audit", "billboard"])
+def test_the_flag_before_the_dataset_is_told(sim: Commands, verb: str) -> None:
+    said = sim.refused(verb, "--exclude-noisy", "sim")
+    assert said.startswith("--exclude-noisy: model 'sim' is not known; known: class-fixed-2, ")
+    assert said.endswith("; put --exclude-noisy after sim, or give it a value")
+
+
+# ---------------------------------------------------------------- judges
+
+
+def always(word: str) -> Callable[[str, Any], str]:
+    return lambda prompt, body: json.dumps({"score": 2 if word == "best" else 0, "justification": word})
+
+
+def test_an_llm_judge_that_always_says_the_best_is_named(template: Path, processes: Metal, tmp_path: Path) -> None:
+    shutil.copytree(template, tmp_path / "sim")
+    with LlmServer() as server:
+        server.answer = always("best")
+        env = environment(tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY=KEY)
+        run = processes.at(tmp_path, env)
+        asked = ("judge", "sim", "-j", "openai:gpt-4o", "-c", "task_quality", "--out", "judges")
+        run(*asked, "--test-questions=25%+25%", "--limit", "30")
+        assert server.requests == 30
+        done = run("judge", "--resume", "judges")
+        assert server.requests == 48 + 24  # two languages, 24 outputs and 12 questions each
+        assert "Next: metal monitor sim judges" in done.said
+        assert max(server.counts.values()) == 1
+        assert {name: one.text for name, one in read_questions(tmp_path / "judges").items()} == {
+            name: one.text for name, one in read_questions(tmp_path / "sim").items()
+        }
+        ratings, answers = read_facts(tmp_path / "judges/ratings.parquet"), read_answers(tmp_path / "judges")
+        assert (len(ratings), len(answers)) == (48, 24)
+        assert not any(side_of(str(name)) for name in ratings["output"])
+        assert set(answers["output"]) == set(read_questions(tmp_path / "sim"))
+        assert set(answers["rater"]) == {"openai:gpt-4o/detailed"}
+        said = run("monitor", "sim", "judges", *QUICK, "--out", "people").said
+        assert "openai:gpt-4o/detailed is noisy: negative questions on task_quality (en): 0 of 6 right" in said
+        workers = table(tmp_path / "people", "workers").set_index(["rater", "language", "criterion"])
+        alone = ("openai:gpt-4o/detailed", "sw", "task_quality")
+        assert workers.loc[alone, "kind"] == "llm"
+        assert workers.loc[alone, "positive_right"] == 6
+        # Judges stay in an audit, even noisy ones: they are what it is about.
+        audit = run("audit", "sim", "judges", *QUICK, "--exclude-noisy", "--out", "audit")
+        assert "openai:gpt-4o" in audit.said
+        assert set(table(tmp_path / "audit", "exclusions")["rater"]) == set(NOISY)
+
+
+def test_baselines_are_examined_too_and_rate_as_without(sim: Commands) -> None:
+    sim("judge", "sim", "-j", "majority,random,lexical", "--out", "plain")
+    sim("judge", "sim", "-j", "majority,random,lexical", "--test-questions=25%+25%", "--out", "asked")
+    plain, asked = (read_facts(sim.folder / name / "ratings.parquet") for name in ("plain", "asked"))
+    order = ["rater", "criterion", "output"]
+    one, other = (frame.astype(str).sort_values(order, ignore_index=True) for frame in (plain, asked))
+    pd.testing.assert_frame_equal(one, other)
+    answers = read_answers(sim.folder / "asked")
+    assert set(answers["rater"]) <= {"majority", "random", "lexical"}
+    assert len(answers) == 3 * 5 * 24
+    noisy = {row["rater"] for row in sim.json("monitor", "sim", "asked", *QUICK)["raters"] if row["noisy"]}
+    assert {"majority", "random"} <= noisy
+    alone = sim.json("monitor", "sim", *QUICK, "--out", "alone")
+    both = sim.json("monitor", "sim", "asked", *QUICK, "--out", "both")
+    assert alone["mixtures"] == both["mixtures"]  # learned from people
+
+
+def test_a_judge_asked_something_else_under_the_same_id_is_told(sim: Commands) -> None:
+    sim("judge", "sim", "-j", "majority", "--test-questions=25%+25%", "--out", "asked")
+    path = sim.folder / "asked/test_questions/outputs.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace('"text": "', '"text": "other ', 1), encoding="utf-8")
+    said = sim.refused("monitor", "sim", "asked")
+    assert "shows another text than in sim/test_questions" in said
+    assert "judge again with --test-questions" in said
+
+
+def test_resuming_cannot_change_the_questions(sim: Commands) -> None:
+    sim("judge", "sim", "-j", "majority", "--test-questions=25%+25%", "--out", "asked")
+    said = sim.refused("judge", "--resume", "asked", "--test-questions=5%+5%")
+    assert "goes on with what was asked for; to change --test-questions" in said
+    assert "test_questions" in sim.refused("judge", "sim", "-j", "majority", "--out", "asked").replace("-", "_")
+
+
+def test_the_run_folder_is_read_back(sim: Commands) -> None:
+    sim("monitor", "sim", *QUICK, "--out", "run")
+    run = read_monitor_run(sim.folder / "run")
+    assert sorted(run.noisy) == NOISY
+    assert set(run.standing_out) >= {"en-2"}
+    assert set(METAL) == set(run.criteria)
+    (sim.folder / "run/tables/workers.parquet").unlink()
+    assert "workers" in sim.refused("report", "run")

@@ -1,0 +1,113 @@
+"""The page of `metal monitor`: what it says, and that nothing of it runs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.cli.monitor_run import read_monitor_run
+from metal.dataset import load_dataset
+from metal.genie.test_questions import side_of
+from metal.records import Source
+from metal.report.monitor.page import charts, facts, page, sections, tables
+from tests.genie import people
+from tests.genie.people import always_best, metal
+
+ATTACK = '<script>window.pwned = 1</script><img src=x onerror="window.pwned = 1">'
+NOISY = f"mturk:{ATTACK} =1+1"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three people and one who does not read and has a hostile name, of sources with hostile ids and golds."""
+    folder = tmp_path_factory.mktemp("people")
+    dataset = people.with_golds(12, languages=("en",), generators=("good", "bad"))
+    name = {one: f"{one} {ATTACK}" for one in dataset.sources}
+    sources = [
+        Source(name[one.source], "en", one.text, ATTACK, (f"{one.references[0]} {ATTACK}",))
+        for one in dataset.sources.values()
+    ]
+    outputs = [replace(one, source=name[one.source], text=f"{one.text} {ATTACK}") for one in dataset.outputs.values()]
+    made = people.assemble(people.Card(ATTACK), dataset.criteria.values(), sources, outputs, [], dataset.ratings)
+    people.save_dataset(made, folder / "sim")
+    metal("annotate", "export", folder / "sim", "--to", "mturk", "--out", folder / "out", "--test-questions=25%+25%")
+    answers(folder)
+    metal("monitor", folder / "sim", "--bootstrap", "100", "--out", folder / "run")
+    return folder / "run"
+
+
+def answers(folder: Path) -> None:
+    """A CSV of a platform: everybody rates everything."""
+    import csv
+
+    tasks = people.read_tasks(folder / "sim")
+    with (folder / "back.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ["task", "worker", *people.METAL])
+        writer.writeheader()
+        for worker in ("A", "B", "C", NOISY.removeprefix("mturk:")):
+            says = always_best if worker.startswith("<") else people.careful
+            for task, output in tasks.items():
+                writer.writerow(
+                    {"task": task, "worker": worker} | {one: says(worker, output, one) for one in people.METAL}
+                )
+    metal("annotate", "import", folder / "sim", folder / "back.csv", "--platform", "mturk")
+
+
+def test_the_page_says_who_is_noisy_and_why(run: Path) -> None:
+    read = read_monitor_run(run)
+    assert read.noisy == [NOISY]
+    lines = {line.about: line.says for line in facts(read)}
+    assert lines["Looked at"] == "4 people who rated, 4 of whom were asked test questions."
+    assert "<script>window.pwned" in lines["Noisy"]  # escaped where it is written
+    assert "--exclude-noisy drops 120 ratings of 1 person" in lines["Without them"]
+    anchors = [section.anchor for section in sections(read)]
+    assert anchors == ["tests", "questions", "beside", "agreement", "exclusions", "history"]
+    assert {"raters", "workers", "questions", "behaviour", "agreement", "exclusions", "rounds"} <= {
+        table.key for table in tables(read)
+    }
+    assert [chart.key for chart in charts(read)] == ["accuracy", "agreement_difference"]
+
+
+def test_nothing_hostile_is_markup(run: Path) -> None:
+    html = (run / "report.html").read_text(encoding="utf-8")
+    assert "<script>window.pwned" not in html
+    assert "<img src=x" not in html
+    assert "&lt;script&gt;window.pwned" in html
+    assert not re.search(r"(src|href)=[\"']?https?:", html)
+    assert html == page(read_monitor_run(run))
+    csv = (run / "tables/raters.csv").read_text(encoding="utf-8")
+    assert "=1+1" in csv
+    assert not re.search(r"(^|,)\"?=", csv, re.MULTILINE)
+
+
+def test_nothing_runs_and_nothing_is_loaded(run: Path, visit: Callable[..., Any]) -> None:
+    seen = visit(run / "report.html", viewport={"width": 390, "height": 900})
+    assert seen.said == []
+    assert seen.requests == [(run / "report.html").resolve().as_uri()]
+    assert seen.page.evaluate("window.pwned") is None
+    assert seen.page.locator("main img").count() == 0
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+    assert ATTACK in seen.page.locator("#tests").inner_text()
+
+
+def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run.parent / "sim", tmp_path / "sim", ignore=shutil.ignore_patterns("test_questions"))
+    metal("monitor", tmp_path / "sim", "--bootstrap", "100", "--out", tmp_path / "run")
+    read = read_monitor_run(tmp_path / "run")
+    lines = {line.about: line.says for line in facts(read)}
+    assert lines["Looked at"] == "4 people who rated, none of whom was asked a test question."
+    assert "Noisy" not in lines
+    assert "Without them" not in lines
+    assert "Hide questions with metal annotate export --test-questions" in lines["Not to be concluded"]
+    assert [section.anchor for section in sections(read)] == ["beside", "agreement", "history"]
+    assert (tmp_path / "run/report.html").is_file()
+
+
+def test_no_question_is_an_output(run: Path) -> None:
+    assert not any(side_of(name) for name in load_dataset(run.parent / "sim").outputs)
