@@ -56,6 +56,8 @@ bench: .venv/ready  ## speed, as ratios against named peers
 	$(BIN)/python -m tests.bench.board
 	$(BIN)/python -m tests.bench.tokens
 	$(BIN)/python -m tests.bench.judging --cache .bench
+	$(BIN)/python -m tests.bench.monitor
+	$(BIN)/python -m tests.bench.consensus
 
 clean:  ## remove the environment and caches
 	rm -rf .venv .services build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

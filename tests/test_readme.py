@@ -106,6 +106,8 @@ def test_commands_that_build_a_dataset(reference: Path, tmp_path: Path) -> None:
     assert server.requests == 2 * 80
     assert len(list((tmp_path / "runs" / "news-html").glob("*.html"))) == 12
     assert "Reference" in said[-1]
+    *_, monitored = run_all("bash tests", tmp_path)
+    assert "lexical is noisy: negative questions" in monitored
 
 
 @pytest.mark.reference
@@ -156,6 +158,7 @@ def test_the_board_of_translations(reference: Path, tmp_path: Path) -> None:
 def test_the_numbers_of_why_f1_alone_misleads(reference: Path, tmp_path: Path) -> None:
     (tmp_path / "pariksha").symlink_to(reference / "pariksha")
     run_all("bash pariksha", tmp_path)
+    _check_people(run_all("bash people", tmp_path))
     tables = tmp_path / "runs" / "pariksha" / "tables"
     judges = pd.read_csv(tables / "judges.csv").set_index(["language", "criterion"])
     people = pd.read_csv(tables / "people.csv").set_index(["language", "criterion"])
@@ -169,3 +172,19 @@ def test_the_numbers_of_why_f1_alone_misleads(reference: Path, tmp_path: Path) -
         "language == 'kn' and criterion == 'linguistic_acceptability' and rater == 'people' and case == 'all items'"
     ).set_index("level")["count"]
     assert round(good["2 Good"] / good.sum(), 1) == 0.9
+
+
+def _check_people(shown: list[str]) -> None:
+    """What the README says of the people of PARIKSHA."""
+    monitored, ranked, planned = (" ".join(said.split()) for said in shown)
+    bangla, hindi, tamil, comments = (monitored.split(f"{name} stands out")[1][:400] for name in _PEOPLE)
+    assert "agrees with 59% of them, they with 69% of each other" in bangla
+    assert "scores stand 21% of the scale below theirs" in bangla
+    assert "agrees with 66% of them, they with 76% of each other" in hindi
+    assert "61% of 1122 were made on another output too, colleagues 23%" in comments
+    assert "hallucinations" in tamil
+    assert "Llama-3-70B" in ranked
+    assert "$" in planned
+
+
+_PEOPLE = ("2429 (bn)", "10198 (hi)", "9162 (ta)", "9961 (hi)")

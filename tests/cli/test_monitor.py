@@ -79,7 +79,7 @@ def test_json_and_run_folder_say_the_same(sim: Commands) -> None:
     run = sim.folder / "run"
     about = tomllib.loads((run / "run.toml").read_text())
     assert (about["command"], about["signature"]) == ("monitor", whole["signature"])
-    names = {"raters", "workers", "mixtures", "questions", "behaviour", "agreement", "exclusions", "rounds"}
+    names = {"raters", "workers", "mixtures", "questions", "behaviour", "agreement", "panels", "exclusions", "rounds"}
     assert {path.stem for path in (run / "tables").iterdir()} == names
     assert names | {"signature", "run", "warnings"} == set(whole)
     assert [row["rater"] for row in whole["raters"]] == list(table(run, "raters")["rater"])
