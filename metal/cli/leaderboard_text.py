@@ -18,8 +18,8 @@ UNDEFINED = "-"
 MOST_COMMANDS = 3
 COUNTS = ("outputs", "sources", "ratings", "people", "unanswered")
 NOTE = (
-    "score: mean share of the scale, 0 to 1; 95%: its interval by source; SE: standard error, at most: the largest "
-    "it can be (Bhatia-Davis). Within a cluster, nobody is shown to be worse than its first."
+    "c: cluster; within one, nobody is shown to be worse than its first. score: mean share of the scale, 0 to 1; 95%: "
+    "its interval by source; SE: standard error, and the largest it can be (Bhatia-Davis)."
 )
 
 
@@ -58,9 +58,7 @@ def _headline(found: Leaderboard, dataset: Dataset) -> str:
 
 
 def _ranking(rows: pd.DataFrame, criterion: str, language: str, note: str = "") -> None:
-    """A ranking; counts that are the same for all stand below it."""
-    alike = [key for key in COUNTS if rows[key].nunique() == 1]
-    counts = [key for key in COUNTS if key not in alike]
+    """A ranking, with counts of all generators below it; those of each are in the tables."""
     listed = [
         [
             f"{row['rank']:>2}",
@@ -68,19 +66,23 @@ def _ranking(rows: pd.DataFrame, criterion: str, language: str, note: str = "") 
             UNDEFINED if row["cluster"] != row["cluster"] else f"{row['cluster']:.0f}",
             f"{row['score']:.3f}",
             _interval(row),
-            _error(row["standard_error"]),
-            _error(row["worst_error"]),
-            *(f"{row[key]:,}" for key in counts),
+            f"{_error(row['standard_error'])} ({_error(row['worst_error'])})",
         ]
         for row in _records(rows)
     ]
-    columns = ["", "generator", "cluster", "score", "95%", "SE", "at most", *counts]
-    each = ", ".join(f"{rows[key].iloc[0]:,} {key}" for key in alike if key != "unanswered" or rows[key].iloc[0])
+    columns = ["", "generator", "c", "score", "95%", "SE (at most)"]
+    each = ", ".join(_counted(rows[key], key) for key in COUNTS if rows[key].any())
     notes = [f"Each: {each}."] * bool(each) + [note] * bool(note)
     show.table(f"{criterion}, {_spoken(language)}", columns, listed, note=" ".join(notes), keep=2)
     for row in _records(rows):
         if row["undefined"]:
             show.say(f"{row['generator']}: {row['undefined']}", dim=True)
+
+
+def _counted(counts: pd.Series, what: str) -> str:
+    """`100 outputs`, or `12 to 100 outputs` where generators differ."""
+    least, most = int(counts.min()), int(counts.max())
+    return f"{least:,} {what}" if least == most else f"{least:,} to {most:,} {what}"
 
 
 def _side_by_side(rows: pd.DataFrame, by: str, order: list[str], title: str) -> None:
