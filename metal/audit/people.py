@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,16 @@ from metal.stats.patterns import class_counts, find_patterns
 
 ONE_CLASS = "one class"
 NO_PAIR = "no two people share items"
+QUICK = ("fleiss_kappa", "percent_agreement", "alpha")  # the figures that look at no pair of people
 
 
-def people_row(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Any]:
-    """One row of the people table for a cell."""
+def people_row(cell: Cell, bootstrap: SourceBootstrap, only: Collection[str] = ()) -> dict[str, Any]:
+    """One row of the people table for a cell. only: these figures (QUICK: hundreds of people have many pairs)."""
     complete = np.flatnonzero(cell.complete)
     dropped = cell.dropped()
-    figures = _figures(cell, bootstrap, dropped)
+    figures = {
+        name: figure() for name, figure in _figures(cell, bootstrap, dropped).items() if not only or name in only
+    }
     case = cell.case[complete]
     row: dict[str, Any] = {
         "language": cell.language,
@@ -49,7 +53,8 @@ def people_row(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Any]:
     return row
 
 
-def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) -> dict[str, Estimate]:
+def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) -> dict[str, Callable[[], Estimate]]:
+    """Each figure, to be computed when it is called for."""
     levels = cell.levels
     complete = np.flatnonzero(cell.complete)
     # An item's label goes with its pattern: a model's depends on the whole cell, and is fitted to it once.
@@ -59,18 +64,20 @@ def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) ->
     raters = ceiling.raters_with(drawn.observed, rows, MIN_RATED)
     pairs = ceiling.pairs_of(raters)
     counts = class_counts(rows, levels)
+
+    def of(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
+        return lambda: drawn.estimate(statistic, reason, dropped)
+
     return {
-        "fleiss_kappa": _fleiss(cell, bootstrap),
-        "pairwise_f1": drawn.estimate(lambda w: ceiling.pairwise(w, rows, levels, pairs), NO_PAIR, dropped),
-        "leave_one_out_f1": drawn.estimate(
-            lambda w: ceiling.leave_one_out(w, rows, levels, raters), "no majority of two or more others", dropped
+        "fleiss_kappa": lambda: _fleiss(cell, bootstrap),
+        "pairwise_f1": of(lambda w: ceiling.pairwise(w, rows, levels, pairs)),
+        "leave_one_out_f1": of(
+            lambda w: ceiling.leave_one_out(w, rows, levels, raters), "no majority of two or more others"
         ),
-        "against_all_f1": drawn.estimate(
-            lambda w: ceiling.against_all(w, rows, truth, levels, raters), NO_PAIR, dropped
-        ),
-        "percent_agreement": drawn.estimate(lambda w: panel.pooled_agreement(w, counts), NO_PAIR, dropped),
-        "gwet_ac1": drawn.estimate(lambda w: panel.gwet_ac(w, counts), NO_PAIR, dropped),
-        "alpha": _alpha(cell),
+        "against_all_f1": of(lambda w: ceiling.against_all(w, rows, truth, levels, raters)),
+        "percent_agreement": of(lambda w: panel.pooled_agreement(w, counts)),
+        "gwet_ac1": of(lambda w: panel.gwet_ac(w, counts)),
+        "alpha": lambda: _alpha(cell),
     }
 
 

@@ -71,7 +71,7 @@ def show_agreement(dataset: Dataset) -> None:
     """Agreement of the people so far, a row a language and criterion."""
     from metal.audit.cells import cells
     from metal.audit.layouts import UNDEFINED, number
-    from metal.audit.people import people_row
+    from metal.audit.people import QUICK, people_row
     from metal.audit.settings import AuditSettings
     from metal.stats.bootstrap import SourceBootstrap
 
@@ -81,7 +81,7 @@ def show_agreement(dataset: Dataset) -> None:
     for cell in cells(dataset, AuditSettings()):
         if not cell.people:
             continue
-        row = people_row(cell, SourceBootstrap(1, 0))
+        row = people_row(cell, SourceBootstrap(1, 0), QUICK)
         figures = (row[name] for name in ("percent_agreement", "fleiss_kappa", "alpha"))
         shown = (UNDEFINED if value is None or value != value else number(value) for value in figures)
         rows.append([f"{cell.language} {cell.criterion.short}", f"{row['items']:,}", *shown])

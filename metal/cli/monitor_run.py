@@ -88,13 +88,13 @@ def _rows(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 def _agreement(dataset: Dataset) -> Iterator[dict[str, Any]]:
     """Agreement of the people in each language on each criterion with levels, without intervals."""
     from metal.audit.cells import cells
-    from metal.audit.people import people_row
+    from metal.audit.people import QUICK, people_row
     from metal.audit.settings import AuditSettings
     from metal.stats.bootstrap import SourceBootstrap
 
     for cell in cells(dataset, AuditSettings()):
         if cell.people:
-            yield people_row(cell, SourceBootstrap(1, 0))
+            yield people_row(cell, SourceBootstrap(1, 0), QUICK)
 
 
 def _panels(dataset: Dataset, reference: str, seed: int) -> pd.DataFrame:

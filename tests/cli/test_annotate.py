@@ -254,7 +254,7 @@ def test_ratings_of_any_format_and_what_else_lies_there(people: Metal, ending: s
     assert (mine / "prompts/criteria/own.toml").read_text() == "own"
     assert (mine / "passage_lengths.svg").read_text() == "<svg/>"
     assert {path.name for path in (mine / "annotation").iterdir()} == {
-        "key", "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
+        "key", "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv", "rounds.jsonl"
     }  # fmt: skip
     assert not list(people.cwd.glob(".mine*"))
 

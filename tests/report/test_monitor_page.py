@@ -69,9 +69,9 @@ def test_the_page_says_who_is_noisy_and_why(run: Path) -> None:
     anchors = [section.anchor for section in sections(read)]
     assert anchors == ["tests", "questions", "beside", "agreement", "exclusions", "history"]
     assert {"raters", "workers", "questions", "behaviour", "agreement", "exclusions", "rounds"} <= {
-        table.key for table in tables(read)
+        table.name for table in tables(read)
     }
-    assert [chart.key for chart in charts(read)] == ["accuracy", "agreement_difference"]
+    assert [chart.name for chart in charts(read)] == ["accuracy", "agreement_difference"]
 
 
 def test_nothing_hostile_is_markup(run: Path) -> None:

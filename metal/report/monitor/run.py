@@ -25,7 +25,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         *("commented", "repeated", "undefined", "stands_out"),
     ),
     "agreement": (
-        *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha", "pairwise_f1"),
+        *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha"),
         *("percent_agreement", "undefined"),
     ),
     "panels": ("language", "criterion", "scale", "raters", "items", "mean", "sd"),
