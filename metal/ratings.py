@@ -241,8 +241,9 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
 
 def _names(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
     """The names in a categorical column, in string order, and the place of each row's name among them."""
+    categories = column.cat.categories.tolist()
     used, place = np.unique(column.cat.codes.to_numpy(), return_inverse=True)
-    names = [str(column.cat.categories[code]) for code in used]
+    names = [str(categories[code]) for code in used]
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))

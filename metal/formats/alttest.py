@@ -17,6 +17,7 @@ import pandas as pd
 
 from metal.dataset import Card
 from metal.errors import DataError, UsageError
+from metal.formats.criteria import OF_THE_TEXT
 from metal.formats.draft import Draft
 from metal.json_files import read_json
 from metal.ratings import tidy_facts
@@ -151,7 +152,8 @@ def _scales(
         levels = tuple(Level(codes[name][label], f"{label}") for label in ordered)
         if len(levels) == 1:  # everybody always said the same; a scale has at least two answers
             levels = (*levels, Level(levels[0].value + 1, "(other)"))
-        criteria.append(Criterion(name, Scale("ordinal" if numeric else "nominal", levels)))
+        scale = Scale("ordinal" if numeric else "nominal", levels)
+        criteria.append(Criterion(name, scale, of_source=name not in OF_THE_TEXT))
     return criteria, codes
 
 

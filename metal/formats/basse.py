@@ -17,6 +17,7 @@ import pandas as pd
 
 from metal.dataset import Card
 from metal.errors import DataError, UsageError
+from metal.formats.criteria import OF_THE_TEXT
 from metal.formats.draft import Draft
 from metal.json_files import read_jsonl
 from metal.ratings import tidy_facts
@@ -55,7 +56,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     facts = pd.DataFrame(found.rows, columns=["output", "criterion", "rater", "score", "reason", "comment"])
     return Draft(
         Card(f"basse-{language}", f"BASSE, {language}", licence="CC BY-NC-SA 4.0", citation=CITATION),
-        tuple(Criterion(name, Scale("ordinal", LEVELS)) for name in found.criteria),
+        tuple(Criterion(name, Scale("ordinal", LEVELS), of_source=name not in OF_THE_TEXT) for name in found.criteria),
         tuple(found.sources),
         tuple(found.outputs.values()),
         tuple(found.raters.values()),

@@ -6,6 +6,9 @@ from metal.bundled import bundled
 from metal.dataset import read_criterion, read_toml
 from metal.records import Criterion
 
+# SummEval's criteria that look at the summary alone, in whatever release they come.
+OF_THE_TEXT = ("coherence", "fluency")
+
 METAL_CRITERIA = (
     "linguistic_acceptability",
     "output_content_quality",

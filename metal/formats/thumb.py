@@ -15,6 +15,7 @@ import pandas as pd
 
 from metal.dataset import Card
 from metal.errors import DataError
+from metal.formats.criteria import OF_THE_TEXT
 from metal.formats.draft import Draft, human_generators, only_file
 from metal.json_files import read_jsonl
 from metal.ratings import tidy_facts
@@ -59,7 +60,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     notes.append(f"{crowd} crowd workers and {len(raters) - crowd} experts a summary, named by position")
     return Draft(
         CARD,
-        tuple(Criterion(name, Scale("ordinal", levels)) for name in CRITERIA),
+        tuple(Criterion(name, Scale("ordinal", levels), of_source=name not in OF_THE_TEXT) for name in CRITERIA),
         tuple(sources.values()),
         tuple(outputs),
         tuple(raters.values()),
