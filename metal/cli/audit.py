@@ -86,10 +86,11 @@ def audit(
     from metal.audit.audit import audit as run
     from metal.audit.settings import AuditSettings
     from metal.cli import audit_text, show
-    from metal.cli.exclusion import without_noisy
+    from metal.cli.exclusion import telling, without_noisy
     from metal.cli.judge_folder import doubts
     from metal.cli.manifest import manifest
-    from metal.cli.run_folder import records, write_audit
+    from metal.cli.run_folder import write_audit
+    from metal.cli.run_parts import records
     from metal.folders import check_new
 
     out = out or Path("runs") / dataset.resolve().name
@@ -112,9 +113,7 @@ def audit(
     with show.progress("auditing") as advance:
         found = run(loaded, settings, progress=advance)
     found = replace(found, warnings=(*(doubt for path in ratings for doubt in doubts(path, loaded)), *found.warnings))
-    if excluded:
-        tables = {**found.tables, "exclusions": excluded.table}
-        found = replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
+    found = telling(found, excluded)
     about = manifest("audit", loaded, [dataset, *ratings], settings.to_dict(), found.judges, found.signature)
     write_audit(out, found, loaded, about, force=force)
     if as_json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +104,10 @@ def board(
     from metal.cli import billboard_text, show
     from metal.cli.board_folder import keep_settings, open_board, store_ensembles, stored_ensembles
     from metal.cli.board_run import write_board
-    from metal.cli.exclusion import without_noisy
+    from metal.cli.exclusion import telling, without_noisy
     from metal.cli.import_ import pair
     from metal.cli.manifest import manifest
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
     from metal.folders import check_new
 
     out = out or Path("runs") / f"{dataset.resolve().name}-board"
@@ -125,9 +124,7 @@ def board(
     loaded, excluded = without_noisy(whole_board, dataset, ratings, settings.exclude_noisy)
     with show.progress("ranking") as advance:
         found = run(loaded, settings, stored=stored_ensembles(dataset), progress=advance)
-    if excluded:
-        tables = {**found.tables, "exclusions": excluded.table}
-        found = replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
+    found = telling(found, excluded)
     kept = opened.recorded and store_ensembles(dataset, list(found.ensembles.values()))
     if at is None and kept:
         keep_settings(dataset, settings)

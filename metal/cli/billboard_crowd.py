@@ -142,7 +142,7 @@ def _write_tables(found: Crowd, folder: Path, force: bool) -> None:
 def _print_json(found: Crowd) -> None:
     import json
 
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
 
     tables = {name: records(table.drop(columns="signature")) for name, table in found.tables.items()}
     whole = {"signature": found.signature, "people": list(found.people), "notes": list(found.notes)} | tables

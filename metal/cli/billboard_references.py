@@ -167,7 +167,7 @@ def _write_table(found: ReferenceCurve, out: Path, force: bool) -> None:
 def _print_json(found: ReferenceCurve, seconds: float) -> None:
     import json
 
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
 
     rows = records(found.table.drop(columns="signature"))
     whole = {"signature": found.signature, "seconds": round(seconds, 1), "notes": list(found.notes), "references": rows}

@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from metal.billboard.board import Board
 from metal.billboard.cells import OVERALL
 from metal.billboard.history import Entry
 from metal.cli.report_files import write_page
-from metal.cli.run_folder import write_tables
-from metal.cli.run_parts import again, need_files, read_lines, read_manifest, read_table
-from metal.dataset import Dataset, read_criterion
-from metal.dataset_lines import numbered_records, rater_record, read_raters
+from metal.cli.run_parts import again, need_files, read_parts, write_parts
+from metal.dataset import Dataset
+from metal.dataset_lines import numbered_records
 from metal.errors import DataError
 from metal.folders import new_folder
 from metal.json_files import read_json, write_jsonl
@@ -33,43 +30,23 @@ def write_board(
     """A board's run folder, whole or not at all. The tables' bytes depend on their figures only."""
     with new_folder(folder, force=force) as partial:
         described = about.to_dict() | {"board": {"main": found.main, "people": list(found.people)}}
-        (partial / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
-        lines = "".join(f"{' '.join(text.split())}\n" for text in found.warnings)
-        (partial / "warnings.txt").write_text(lines, encoding="utf-8")
-        known = [dataset.raters[name] for name in found.raters if name in dataset.raters]
-        write_jsonl(partial / "raters.jsonl", map(rater_record, known))
+        raters = [dataset.raters[name] for name in found.raters if name in dataset.raters]
+        write_parts(partial, described, found.warnings, raters, found.tables)
         write_jsonl(partial / "history.jsonl", (entry.to_dict() for entry in history))
         ensembles = json.dumps(list(found.ensembles.values()), indent=1, ensure_ascii=False)
         (partial / "ensembles.json").write_text(ensembles + "\n", encoding="utf-8")
-        write_tables(partial / "tables", found.tables)
         write_page(page(read_board_run(partial, folder.name)), partial)
 
 
 def read_board_run(folder: Path, name: str = "") -> BoardRun:
     """A board's run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
-    about = read_manifest(folder, COMMAND)
-    need_files(folder, ("raters.jsonl", "warnings.txt", "history.jsonl", "ensembles.json"), COMMAND)
-    board = about.get("board")
+    parts = read_parts(folder, name, COMMAND, NEEDED, OPTIONAL)
+    board = parts[1].get("board")
     if not isinstance(board, dict) or not isinstance(board.get("main"), str) or not _names(board.get("people")):
         raise DataError(folder / "run.toml", "no table [board] with main and people", again(COMMAND))
-    tables = {
-        table: read_table(folder / "tables" / f"{table}.parquet", needed, COMMAND) for table, needed in NEEDED.items()
-    }
-    tables |= {
-        table: read_table(path, needed, COMMAND)
-        for table, needed in OPTIONAL.items()
-        if (path := folder / "tables" / f"{table}.parquet").is_file()
-    }
-    run = BoardRun(
-        name or folder.resolve().name,
-        about,
-        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
-        {rater.rater: rater for rater in read_raters(folder)},
-        tables,
-        read_lines(folder / "warnings.txt", COMMAND),
-        tuple(Entry.of(record, where) for where, record in numbered_records(folder / "history.jsonl")),
-        _ensembles(folder / "ensembles.json"),
-    )
+    need_files(folder, ("history.jsonl", "ensembles.json"), COMMAND)
+    history = tuple(Entry.of(record, where) for where, record in numbered_records(folder / "history.jsonl"))
+    run = BoardRun(*parts, history, _ensembles(folder / "ensembles.json"))
     _check_names(run, folder)
     return run
 

@@ -36,7 +36,7 @@ def check(dataset: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool)
     from metal.audit.lint import lint
     from metal.audit.profile import profile
     from metal.cli import show
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
 
     loaded = options.load(dataset, ratings)
     if loaded.ratings.empty:

@@ -49,7 +49,7 @@ def compare(
     from metal.audit.compare import compare as run
     from metal.cli import show
     from metal.cli.exclusion import said_without_noisy
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
 
     loaded = said_without_noisy(options.load(dataset, ratings), dataset, ratings, exclude_noisy)
     table = run(loaded, CompareSettings(generators, raters, criteria, languages, resamples, seed))

@@ -48,7 +48,7 @@ def describe(
     from metal.cli import show
     from metal.cli.check import show_table
     from metal.cli.exclusion import said_without_noisy
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
     from metal.dataset import load_dataset
     from metal.folders import check_new
     from metal.tokens import ENCODING, count_text, load_encoding
@@ -127,7 +127,7 @@ def _write(
     import tomli_w
 
     from metal.cli.manifest import manifest
-    from metal.cli.run_folder import write_tables
+    from metal.cli.run_parts import write_tables
     from metal.folders import new_folder
     from metal.report.dataset import quality_charts
     from metal.report.svg import standalone

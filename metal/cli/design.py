@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +99,9 @@ def design(
 
     from metal.cli import design_text, show
     from metal.cli.design_run import measured_seconds, write_design
-    from metal.cli.exclusion import without_noisy
+    from metal.cli.exclusion import telling, without_noisy
     from metal.cli.manifest import manifest
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
     from metal.folders import check_new
     from metal.genie.design.cost import Prices
     from metal.genie.design.settings import DesignSettings
@@ -117,9 +116,7 @@ def design(
     loaded, excluded = without_noisy(whole_dataset, dataset, ratings, settings.exclude_noisy)
     with show.progress("simulating") as advance:
         found = run(loaded, settings, progress=advance)
-    if excluded:
-        tables = {**found.tables, "exclusions": excluded.table}
-        found = replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
+    found = telling(found, excluded)
     about = manifest("design", loaded, [dataset, *ratings], settings.to_dict(), found.raters, found.signature)
     write_design(out, found, loaded, about, force=force)
     if as_json:

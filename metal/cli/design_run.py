@@ -5,18 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import median
 
-import tomli_w
-
 from metal.cli.annotation_folder import ANSWERS, FOLDER
 from metal.cli.report_files import write_page
-from metal.cli.run_folder import write_tables
-from metal.cli.run_parts import again, need_files, read_lines, read_manifest, read_table
-from metal.dataset import Dataset, read_criterion
-from metal.dataset_lines import rater_record, read_raters
+from metal.cli.run_parts import again, read_parts, write_parts
+from metal.dataset import Dataset
 from metal.errors import DataError
 from metal.folders import new_folder
 from metal.genie.design.study import COLUMNS, Design
-from metal.json_files import read_jsonl, write_jsonl
+from metal.json_files import read_jsonl
 from metal.records import Manifest
 from metal.report.design.page import page
 from metal.report.design.run import DesignRun
@@ -27,35 +23,19 @@ COMMAND = "design"
 def write_design(folder: Path, found: Design, dataset: Dataset, about: Manifest, *, force: bool) -> None:
     """A design study's run folder, whole or not at all. The tables' bytes depend on their figures only."""
     with new_folder(folder, force=force) as partial:
-        (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
-        lines = "".join(f"{' '.join(text.split())}\n" for text in found.warnings)
-        (partial / "warnings.txt").write_text(lines, encoding="utf-8")
-        write_jsonl(partial / "raters.jsonl", (rater_record(dataset.raters[name]) for name in found.raters))
-        write_tables(partial / "tables", found.tables)
+        raters = (dataset.raters[name] for name in found.raters)
+        write_parts(partial, about.to_dict(), found.warnings, raters, found.tables)
         write_page(page(read_design_run(partial, folder.name)), partial)
 
 
 def read_design_run(folder: Path, name: str = "") -> DesignRun:
     """A design study's run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
-    about = read_manifest(folder, COMMAND)
-    need_files(folder, ("raters.jsonl", "warnings.txt"), COMMAND)
-    tables = {
-        table: read_table(folder / "tables" / f"{table}.parquet", set(needed), COMMAND)
-        for table, needed in COLUMNS.items()
-    }
-    criteria = {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()}
+    run = DesignRun(*read_parts(folder, name, COMMAND, COLUMNS))
     for table in ("designs", "needs"):
-        for one in tables[table]["criterion"].unique() if len(tables[table]) else ():
-            if one not in criteria:
+        for one in run.tables[table]["criterion"].unique() if len(run.tables[table]) else ():
+            if one not in run.criteria:
                 raise DataError(folder, f"criterion {one!r} of the tables is not in run.toml", again(COMMAND))
-    return DesignRun(
-        name or folder.resolve().name,
-        about,
-        criteria,
-        {rater.rater: rater for rater in read_raters(folder)},
-        tables,
-        read_lines(folder / "warnings.txt", COMMAND),
-    )
+    return run
 
 
 def measured_seconds(dataset: Path) -> float | None:

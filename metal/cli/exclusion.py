@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from metal.dataset import Dataset
     from metal.genie.exclusion import Exclusion
+
+
+class _Result(Protocol):
+    """What a command found: tables by name, and warnings. A frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def tables(self) -> Mapping[str, Any]: ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+
+
+Found = TypeVar("Found", bound=_Result)
+
+
+def telling(found: Found, excluded: Exclusion | None) -> Found:
+    """What was found, with a warning and a table of who was left out."""
+    if not excluded:
+        return found
+    tables = {**found.tables, "exclusions": excluded.table}
+    return replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
 
 
 def said_without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> Dataset:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +91,10 @@ def leaderboard(
     import json
 
     from metal.cli import leaderboard_text, show
-    from metal.cli.exclusion import without_noisy
+    from metal.cli.exclusion import telling, without_noisy
     from metal.cli.leaderboard_run import write_leaderboard
     from metal.cli.manifest import manifest
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
     from metal.folders import check_new
     from metal.genie.leaderboard.leaderboard import leaderboard as run
     from metal.genie.leaderboard.settings import LeaderboardSettings
@@ -107,9 +106,7 @@ def leaderboard(
     loaded, excluded = without_noisy(whole_dataset, dataset, ratings, settings.exclude_noisy)
     with show.progress("ranking") as advance:
         found = run(loaded, settings, advance)
-    if excluded:
-        tables = {**found.tables, "exclusions": excluded.table}
-        found = replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
+    found = telling(found, excluded)
     raters = (*found.people, *found.beside)
     about = manifest("leaderboard", loaded, [dataset, *ratings], settings.to_dict(), raters, found.signature)
     write_leaderboard(out, found, loaded, about, force=force)

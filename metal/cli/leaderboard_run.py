@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import tomli_w
-
 from metal.cli.report_files import write_page
-from metal.cli.run_folder import write_tables
-from metal.cli.run_parts import again, need_files, read_lines, read_manifest, read_table
-from metal.dataset import Dataset, read_criterion
-from metal.dataset_lines import rater_record, read_raters
+from metal.cli.run_parts import again, read_parts, write_parts
+from metal.dataset import Dataset
 from metal.errors import DataError
 from metal.folders import new_folder
 from metal.genie.leaderboard.leaderboard import COLUMNS, Leaderboard
 from metal.genie.leaderboard.settings import OVERALL
-from metal.json_files import write_jsonl
 from metal.records import Manifest
 from metal.report.leaderboard.page import page
 from metal.report.leaderboard.run import LeaderboardRun
@@ -28,35 +23,20 @@ def write_leaderboard(folder: Path, found: Leaderboard, dataset: Dataset, about:
     with new_folder(folder, force=force) as partial:
         board = {"main": found.main, "people": list(found.people), "counted": list(found.counted)}
         described = about.to_dict() | {"leaderboard": board}
-        (partial / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
-        lines = "".join(f"{' '.join(text.split())}\n" for text in found.warnings)
-        (partial / "warnings.txt").write_text(lines, encoding="utf-8")
-        write_jsonl(partial / "raters.jsonl", (rater_record(dataset.raters[name]) for name in about.raters))
-        write_tables(partial / "tables", found.tables)
+        raters = (dataset.raters[name] for name in about.raters)
+        write_parts(partial, described, found.warnings, raters, found.tables)
         write_page(page(read_leaderboard_run(partial, folder.name)), partial)
 
 
 def read_leaderboard_run(folder: Path, name: str = "") -> LeaderboardRun:
     """A leaderboard's run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
-    about = read_manifest(folder, COMMAND)
-    need_files(folder, ("raters.jsonl", "warnings.txt"), COMMAND)
-    board = about.get("leaderboard")
+    run = LeaderboardRun(*read_parts(folder, name, COMMAND, COLUMNS))
+    board = run.manifest.get("leaderboard")
     if not isinstance(board, dict) or not isinstance(board.get("main"), str):
         raise DataError(folder / "run.toml", "no table [leaderboard] with main, people and counted", again(COMMAND))
     for part in ("people", "counted"):
         if not isinstance(board.get(part), list) or not all(isinstance(one, str) for one in board[part]):
             raise DataError(folder / "run.toml", f"no {part!r} in the table [leaderboard]", again(COMMAND))
-    run = LeaderboardRun(
-        name or folder.resolve().name,
-        about,
-        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
-        {rater.rater: rater for rater in read_raters(folder)},
-        {
-            table: read_table(folder / "tables" / f"{table}.parquet", set(columns), COMMAND)
-            for table, columns in COLUMNS.items()
-        },
-        read_lines(folder / "warnings.txt", COMMAND),
-    )
     _check_names(run, folder)
     return run
 

@@ -74,7 +74,7 @@ def watch(
     from metal.cli.annotation_folder import read_compared
     from metal.cli.manifest import manifest
     from metal.cli.monitor_run import signature, tables, warnings, write_monitor
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
     from metal.cli.test_folder import read_tests
     from metal.folders import check_new
     from metal.genie.monitoring import monitor as examined

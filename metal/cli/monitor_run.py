@@ -7,16 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import tomli_w
 
 from metal import __version__
 from metal.cli.annotation_folder import read_rounds
 from metal.cli.report_files import write_page
-from metal.cli.run_folder import write_tables
-from metal.cli.run_parts import need_files, read_lines, read_manifest, read_table
+from metal.cli.run_parts import read_parts, write_parts
 from metal.cli.test_folder import Tests
-from metal.dataset import Dataset, read_criterion
-from metal.dataset_lines import rater_record, read_raters
+from metal.dataset import Dataset
 from metal.errors import UsageError
 from metal.folders import new_folder
 from metal.genie.colleagues.behaviour import COLUMNS, behaviour
@@ -29,7 +26,6 @@ from metal.genie.exclusion import without
 from metal.genie.monitoring import Monitoring
 from metal.genie.noisy import is_noisy
 from metal.genie.test_questions import NEGATIVE, SIDES, leaked
-from metal.json_files import write_jsonl
 from metal.records import Manifest
 from metal.report.monitor.page import page
 from metal.report.monitor.run import NEEDED, MonitorRun
@@ -197,26 +193,10 @@ def write_monitor(
 ) -> None:
     """The run folder, whole or not at all. The tables' bytes depend on their figures only."""
     with new_folder(folder, force=force) as partial:
-        (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
-        lines = "".join(f"{' '.join(text.split())}\n" for text in noted)
-        (partial / "warnings.txt").write_text(lines, encoding="utf-8")
-        write_jsonl(partial / "raters.jsonl", map(rater_record, dataset.raters.values()))
-        write_tables(partial / "tables", found)
+        write_parts(partial, about.to_dict(), noted, dataset.raters.values(), found)
         write_page(page(read_monitor_run(partial, folder.name)), partial)
 
 
 def read_monitor_run(folder: Path, name: str = "") -> MonitorRun:
     """The run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
-    about = read_manifest(folder, COMMAND)
-    need_files(folder, ("raters.jsonl", "warnings.txt"), COMMAND)
-    return MonitorRun(
-        name or folder.resolve().name,
-        about,
-        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
-        {rater.rater: rater for rater in read_raters(folder)},
-        {
-            table: read_table(folder / "tables" / f"{table}.parquet", set(needed), COMMAND)
-            for table, needed in NEEDED.items()
-        },
-        read_lines(folder / "warnings.txt", COMMAND),
-    )
+    return MonitorRun(*read_parts(folder, name, COMMAND, NEEDED))

@@ -120,7 +120,7 @@ def _points(error: float) -> str:
 def _print_json(found: pd.DataFrame) -> None:
     import json
 
-    from metal.cli.run_folder import records
+    from metal.cli.run_parts import records
     from metal.genie.simulate import PRINTED
 
     rows = records(found)

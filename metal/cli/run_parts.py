@@ -1,16 +1,26 @@
-"""Parts of a run folder, read with a word on what is wrong with them."""
+"""Parts that every run folder has: run.toml, warnings.txt, raters.jsonl, tables/ (CSV, JSON, Parquet).
+
+They are written alike, and read with a word on what is wrong with them.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import tomli_w
 
-from metal.dataset import read_toml
+from metal.csv_cells import csv_text
+from metal.dataset import read_criterion, read_toml
+from metal.dataset_lines import rater_record, read_raters
 from metal.errors import DataError, UsageError
+from metal.json_files import write_jsonl
+from metal.records import Criterion, Rater
 
 SHAPES = {"criteria": dict, "datasets": list, "settings": dict, "signature": str, "libraries": dict, "metal": str}
 
@@ -18,6 +28,66 @@ SHAPES = {"criteria": dict, "datasets": list, "settings": dict, "signature": str
 def again(command: str) -> str:
     """What to do about a run that cannot be used."""
     return f"Run `metal {command}` again"
+
+
+def write_parts(
+    folder: Path,
+    described: Mapping[str, Any],
+    warnings: Iterable[str],
+    raters: Iterable[Rater],
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
+    """Write them into a new folder. described: run.toml. The tables' bytes depend on their figures only."""
+    (folder / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
+    lines = "".join(f"{' '.join(text.split())}\n" for text in warnings)
+    (folder / "warnings.txt").write_text(lines, encoding="utf-8")
+    write_jsonl(folder / "raters.jsonl", map(rater_record, raters))
+    write_tables(folder / "tables", tables)
+
+
+def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Each table as CSV, JSON and Parquet; the bytes depend on its figures only."""
+    folder.mkdir()
+    for name, table in tables.items():
+        (folder / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+        (folder / f"{name}.json").write_text(json.dumps(records(table), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        table.to_parquet(folder / f"{name}.parquet", index=False)
+
+
+def read_parts(
+    folder: Path,
+    name: str,
+    command: str,
+    needed: Mapping[str, Collection[str]],
+    optional: Mapping[str, Collection[str]] | None = None,
+) -> tuple[
+    str,
+    dict[str, Any],
+    dict[str, Criterion],
+    dict[str, Rater],
+    dict[str, pd.DataFrame],
+    tuple[str, ...],
+]:
+    """What metal.report.run.Tables holds, of a run of `metal COMMAND`.
+
+    needed: the tables, and their columns; optional: tables that a run may lack. name: what the run is called, the
+    folder's name if empty. Raises UsageError for another folder, DataError for a part that cannot be used.
+    """
+    about = read_manifest(folder, command)
+    need_files(folder, ("raters.jsonl", "warnings.txt"), command)
+    tables = {
+        table: read_table(path, set(columns), command)
+        for table, columns in {**needed, **(optional or {})}.items()
+        if (path := folder / "tables" / f"{table}.parquet").is_file() or table in needed
+    }
+    return (
+        name or folder.resolve().name,
+        about,
+        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
+        {rater.rater: rater for rater in read_raters(folder)},
+        tables,
+        read_lines(folder / "warnings.txt", command),
+    )
 
 
 def command_of(folder: Path) -> str:
@@ -79,3 +149,11 @@ def read_table(path: Path, needed: set[str], command: str) -> pd.DataFrame:
         raise DataError(path, f"no column {missing[0]!r}", again(command))
     frame: pd.DataFrame = table.to_pandas()
     return frame
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as plain values; undefined figures are null."""
+    plain = table.astype(object)
+    return [
+        {str(key): value for key, value in row.items()} for row in plain.where(plain.notna(), None).to_dict("records")
+    ]
