@@ -23,8 +23,7 @@ from metal.genie.design.cells import design_cells
 from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import rater_rows
 from metal.genie.exclusion import without
-from metal.genie.monitoring import Monitoring
-from metal.genie.noisy import is_noisy
+from metal.genie.monitoring import Doubted, Monitoring
 from metal.genie.test_questions import NEGATIVE, SIDES, leaked
 from metal.records import Manifest
 from metal.report.monitor.page import page
@@ -32,7 +31,6 @@ from metal.report.monitor.run import NEEDED, MonitorRun
 from metal.signature import join
 
 COMMAND = "monitor"
-FEWEST = 3  # people, for most of them to say something of a question
 ROUNDS = ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked")))
 
 
@@ -130,7 +128,7 @@ def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence
         lines.append(
             f"{len(unexamined):,} of {len(people):,} people answered no test question: {', '.join(unexamined[:8])}"
         )
-    lines += _failed_by_most(found)
+    lines += [_fault(one) for one in found.doubted]
     for row in found.raters.to_dict("records"):
         asked = sum(row[f"{side}_asked"] for side in SIDES)
         right = sum(row[f"{side}_right"] for side in SIDES)
@@ -152,21 +150,18 @@ def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence
     return tuple(lines)
 
 
-def _failed_by_most(found: Monitoring) -> Iterator[str]:
-    """Tasks on which most people fail: there the questions are at fault, or what the criterion is said to look at."""
-    people = found.workers[found.workers["kind"] == "human"]
-    for side in SIDES:
-        asked = people[people[f"{side}_asked"] > 0]
-        for (language, criterion), rows in asked.groupby(["language", "criterion"], sort=False):
-            failed = int(is_noisy(rows[f"{side}_p_noisy"].to_numpy(dtype=float)).sum())
-            if len(rows) >= FEWEST and failed > len(rows) / 2:
-                remedy = "look at the golds, and at the criterion's direction, before at the people"
-                if side == NEGATIVE:
-                    remedy = (
-                        f"if a good text about another source deserves a good score there, write of_source = false "
-                        f"under [criteria.{criterion}] in dataset.toml"
-                    )
-                yield f"{failed} of {len(rows)} people fail {side} questions on {criterion} ({language}): {remedy}"
+def _fault(one: Doubted) -> str:
+    """What to do where most people fail."""
+    remedy = "look at the golds, and at the criterion's direction"
+    if one.side == NEGATIVE:
+        remedy = (
+            "if a good text about another source deserves a good score there, write of_source = false under "
+            f"[criteria.{one.criterion}] in dataset.toml"
+        )
+    return (
+        f"{one.failed} of {one.people} people fail {one.side} questions on {one.criterion} ({one.language}), so that "
+        f"nobody is called noisy for them: {remedy}"
+    )
 
 
 def signature(data: str, tests: str, settings: Mapping[str, Any]) -> str:

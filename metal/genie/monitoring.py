@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 from metal.errors import UsageError
-from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, Flags, examine, is_noisy
+from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, Flags, examine
 from metal.genie.test_questions import SIDES, rightness, side_of, tells
 from metal.records import Criterion, Output, Rater
 from metal.stats.patterns import Numbers
 
 PEOPLE, EVERYBODY = "people", "all raters"
+FEWEST = 3  # people, for most of them to say something of a question
 
 FIGURES = ("asked", "right", "p_noisy", "accuracy", "accuracy_low", "accuracy_high")
 WORKERS = (
@@ -28,7 +29,7 @@ WORKERS = (
     "rater",
     "kind",
     "group",
-    *(f"{side}_{figure}" for side in SIDES for figure in FIGURES),
+    *(f"{side}_{figure}" for side in SIDES for figure in (*FIGURES, "noisy")),
     "unanswered",
     "noisy",
 )
@@ -51,6 +52,19 @@ QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "
 
 
 @dataclass(frozen=True)
+class Doubted:
+    """A task and side on which most people fail: the questions are at fault there, or what the criterion is said to
+    look at, and nobody is called noisy for it. failed, people: how many, of those who were asked.
+    """
+
+    language: str
+    criterion: str
+    side: str
+    failed: int
+    people: int
+
+
+@dataclass(frozen=True)
 class Monitoring:
     """workers: a row a rater, language and criterion. raters: a row a rater. mixtures: what was fitted.
 
@@ -63,6 +77,7 @@ class Monitoring:
     mixtures: pd.DataFrame
     questions: pd.DataFrame
     noisy: Mapping[str, tuple[str, ...]]
+    doubted: tuple[Doubted, ...] = ()
 
 
 def trials(
@@ -112,13 +127,15 @@ def monitor(
     """Model the answers to the test questions.
 
     A task's model is learned from its people; where no person answered, from everybody. LLM judges are held against
-    what was learned from people: the same rule for all. Raters without a test question have no row.
+    what was learned from people: the same rule for all. Where most people (of three or more) fail, the questions are
+    doubted and nobody is noisy for them. Raters without a test question have no row.
     Raises UsageError as `trials`, and for answers of a rater who is not there.
     """
     table = trials(answers, questions, criteria, comparative)
     _check_known(table, "rater", raters, "rater")
     workers: list[dict[str, Any]] = []
     mixtures: list[dict[str, Any]] = []
+    doubted: list[Doubted] = []
     order = {name: place for place, name in enumerate(criteria)}
     cells = sorted({*zip(table["language"], table["criterion"], strict=True)}, key=lambda c: (c[0], order[c[1]]))
     for language, criterion in cells:
@@ -136,7 +153,12 @@ def monitor(
             found = _model(counts, learned_from, model, noisy_beta, seed)
             fitted_on = PEOPLE if learned_from is people else EVERYBODY
             mixtures += _mixture_rows(found, language, criterion, side, fitted_on, counts[learned_from])
-            _fill(rows, names, side, counts, found)
+            asked = people & (counts["asked"].to_numpy() > 0)
+            failed = int(found.noisy[asked].sum())
+            at_fault = asked.sum() >= FEWEST and failed > asked.sum() / 2
+            if at_fault:
+                doubted.append(Doubted(language, criterion, side, failed, int(asked.sum())))
+            _fill(rows, names, side, counts, found, np.zeros_like(found.noisy) if at_fault else found.noisy)
         workers += rows.values()
     frame = pd.DataFrame(workers, columns=list(WORKERS))
     noisy: dict[str, list[str]] = {}
@@ -150,6 +172,7 @@ def monitor(
         pd.DataFrame(mixtures, columns=list(MIXTURES)),
         question_table(table, questions),
         {name: tuple(why) for name, why in sorted(noisy.items())},
+        tuple(doubted),
     )
 
 
@@ -157,7 +180,7 @@ def _blank(language: str, criterion: str, rater: Rater) -> dict[str, Any]:
     row: dict[str, Any] = {"language": language, "criterion": criterion, "rater": rater.rater}
     row |= {"kind": rater.kind, "group": rater.group, "unanswered": 0, "noisy": False}
     for side in SIDES:
-        row |= {f"{side}_asked": 0, f"{side}_right": 0}
+        row |= {f"{side}_asked": 0, f"{side}_right": 0, f"{side}_noisy": False}
         row |= {f"{side}_{figure}": np.nan for figure in FIGURES[2:]}
     return row
 
@@ -196,15 +219,22 @@ def _mixture_rows(
 
 
 def _fill(
-    rows: dict[str, dict[str, Any]], names: list[str], side: str, counts: pd.DataFrame, found: Examination
+    rows: dict[str, dict[str, Any]],
+    names: list[str],
+    side: str,
+    counts: pd.DataFrame,
+    found: Examination,
+    noisy: Flags,
 ) -> None:
+    """noisy: (names,) who is called so for this side."""
     for place, name in enumerate(names):
         asked = int(counts["asked"].iloc[place])
         if not asked:
             continue
         figures = (asked, int(found.right[place]), *(numbers[place] for numbers in _figures(found)))
         rows[name] |= {f"{side}_{key}": value for key, value in zip(FIGURES, figures, strict=True)}
-        rows[name]["noisy"] = bool(rows[name]["noisy"] or found.noisy[place])
+        rows[name][f"{side}_noisy"] = bool(noisy[place])
+        rows[name]["noisy"] = bool(rows[name]["noisy"] or noisy[place])
 
 
 def _figures(found: Examination) -> tuple[Numbers, ...]:
@@ -216,7 +246,7 @@ def _why(row: Mapping[str, Any]) -> Iterator[str]:
     """`negative questions on task_quality (hi): 2 of 9 right, P 0.998`."""
     for side in SIDES:
         p = row[f"{side}_p_noisy"]
-        if is_noisy(np.asarray(p)):
+        if row[f"{side}_noisy"]:
             counts = f"{row[f'{side}_right']} of {row[f'{side}_asked']} right"
             shown = f"{p:.3f}" if p < 0.9995 else "above 0.999"
             yield f"{side} questions on {row['criterion']} ({row['language']}): {counts}, P {shown}"
@@ -238,7 +268,7 @@ def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
             found |= {key: int(mine[key].sum()) for key in (f"{side}_right", f"{side}_asked")}
         found |= {"unanswered": int(mine["unanswered"].sum()), "noisy": bool(mine["noisy"].any())}
         if places:
-            row, side = max(places, key=lambda place: place[0][f"{place[1]}_p_noisy"])
+            row, side = max(places, key=lambda place: (place[0][f"{place[1]}_noisy"], place[0][f"{place[1]}_p_noisy"]))
             found["weakest"] = f"{side} questions on {row['criterion']} ({row['language']})"
             found |= {key: row[f"{side}_{key}"] for key in FIGURES[2:]}
         rows.append(found)

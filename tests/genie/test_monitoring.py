@@ -101,7 +101,10 @@ def test_the_noisy_component_can_be_chosen() -> None:
 
 def test_all_right_all_wrong_and_one_worker_only() -> None:
     assert not answered(CAREFUL).noisy
-    assert set(answered(dict.fromkeys(CAREFUL, ((0, 20), (0, 20)))).noisy) == set(CAREFUL)
+    wrong = answered(dict.fromkeys(CAREFUL, ((0, 20), (0, 20))))
+    assert not wrong.noisy  # where everybody fails, the questions are doubted
+    assert {(one.side, one.failed, one.people) for one in wrong.doubted} == {(POSITIVE, 5, 5), (NEGATIVE, 5, 5)}
+    assert set(answered(dict.fromkeys(("A", "B"), ((0, 20), (0, 20)))).noisy) == {"A", "B"}
     assert not answered({"A": ((20, 20), (20, 20))}).noisy
     alone = answered({"A": ((0, 20), (20, 20))})
     assert list(alone.noisy) == ["A"]
