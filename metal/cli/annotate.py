@@ -121,7 +121,7 @@ def export(form: str, **wanted: Any) -> None:
 
     With --test-questions, some tasks show a source with its own reference (positive) or with the reference of
     another source (negative); nobody can tell them from the rest. Answers to them stay out of the ratings:
-    `metal monitor` looks at them to find people who do not read.
+    `metal monitor` looks at them to find people who do not read. Later rounds ask other questions.
 
     --template says what a task looks like and which criteria it asks (DIR/annotate/NAME.toml with --prompts
     DIR for your own; prompts/annotate/ has five to start from). summarization shows the output and the
@@ -184,7 +184,7 @@ def _hand_out(
     from metal.cli.annotation_folder import FOLDER, note_given, read_given, task_key
     from metal.cli.annotation_template import put_to_people, warn_of_returning, with_references
     from metal.cli.manifest import manifest
-    from metal.cli.test_folder import draw_questions, read_questions, write_questions
+    from metal.cli.test_folder import draw_questions, read_answers, read_questions, write_questions
     from metal.dataset import load_dataset
     from metal.folders import check_new, new_folder, one_writer
     from metal.genie.test_questions import SIDES, side_of
@@ -201,7 +201,8 @@ def _hand_out(
     key = task_key(dataset)
     questions: tuple[Output, ...] = ()
     if test_questions:
-        questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), show.say)
+        used = set(read_answers(dataset)["output"].astype(str))
+        questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), show.say, used)
     sides = [[one for one in questions if side_of(one.output) == side] for side in SIDES]
     tasks, *hidden = (make_tasks(key, group, loaded.sources, put.template) for group in (outputs, *sides))
     sheets = deal(

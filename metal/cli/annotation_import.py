@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metal.errors import DataError
-from metal.records import Output, Rater
+from metal.records import Criterion, Output, Rater
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,9 @@ def import_answers(
     tasks = {task: output for task, output in tasks.items() if output in languages}
     given = read_given(dataset)
     said = turned(answers, read_pairs(dataset, loaded.criteria))
-    before = concat_facts([loaded.ratings, read_answers(dataset)])
+    tested_before = read_answers(dataset)
+    said, again = _first_counts(said, tasks, tested_before, loaded.criteria, replace=replace)
+    before = concat_facts([loaded.ratings, tested_before])
     returned = take_in(said, tasks, given, loaded.criteria, before, languages=languages, replace=replace)
     facts, tested = apart(returned.facts, questions)
     whole = assemble(
@@ -83,7 +85,7 @@ def import_answers(
         extra_files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()} | answers_files(tested)
         update_dataset(whole, dataset, extra_files)
     show_returned(returned)
-    for note in notes:
+    for note in (*notes, *again):
         show.say(f"note: {note}")
     if len(tested):
         show_tests(whole, questions, tested, compared)
@@ -93,6 +95,38 @@ def import_answers(
     if inside and not dry_run:
         show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")
     return returned
+
+
+def _first_counts(
+    answers: Sequence[Answer],
+    tasks: Mapping[str, str],
+    before: pd.DataFrame,
+    criteria: Mapping[str, Criterion],
+    *,
+    replace: bool,
+) -> tuple[list[Answer], list[str]]:
+    """The answers without other ones to test questions that somebody had answered before, and a note on these.
+
+    A platform may give a worker the same question in two campaigns; what they say the second time is no evidence, and
+    nothing to stop an import for. before: test answers so far.
+    """
+    from metal.build.answers import read_score
+
+    rows = zip(*(before[name].tolist() for name in ("output", "rater", "criterion", "score")), strict=True)
+    known = {(str(output), str(rater), str(name)): score for output, rater, name, score in rows if score == score}
+    kept, other = [], 0
+    for answer in answers:
+        question = tasks.get(answer.task, "")
+        there = {name: known.get((question, answer.rater, name)) for name in answer.scores}
+        said = {name: answer.scores[name] for name, score in there.items() if score is not None and name in criteria}
+        changed = any(
+            read_score(text, criteria[name], answer.where) not in (None, there[name]) for name, text in said.items()
+        )
+        if changed and not replace:
+            other += 1
+        else:
+            kept.append(answer)
+    return kept, [f"{other:,} test questions were answered otherwise before: the first answers count"] if other else []
 
 
 def _standing(

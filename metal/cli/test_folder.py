@@ -7,7 +7,7 @@ ratings.parquet  the answers, as ratings
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,8 +106,9 @@ def draw_questions(
     seed: int,
     known: Mapping[str, Output],
     say: Callable[[str], None],
+    used: Collection[str] = (),
 ) -> tuple[Output, ...]:
-    """Test questions to hide among the outputs, and a word where there are fewer than wanted.
+    """Test questions to hide among the outputs, and a word where there are fewer than wanted. used: see `draw`.
 
     Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an
     output has the id of a question.
@@ -115,13 +116,16 @@ def draw_questions(
     shares = Shares.read(wanted)
     if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
         raise UsageError(f"--test-questions: no criterion of {dataset.card.name} has a best and a worst score")
-    drawn = draw(dataset.sources, outputs, shares, seed=seed, known=known)
+    drawn = draw(dataset.sources, outputs, shares, seed=seed, known=known, used=used)
+    if not drawn.questions and used:
+        raise UsageError("--test-questions: every gold was asked about in an earlier round; go on without it")
     if not drawn.questions:
         raise UsageError(
             f"--test-questions: the sources of {dataset.card.name} have no references to make them from "
             "(`references` in sources.jsonl)"
         )
     check_ids(dataset, drawn.questions)
+    why = "for want of different golds" + (" that were not asked about" if used else "")
     for (language, side), missing in drawn.short.items():
-        say(f"warning: {language}: {missing:,} {side} test questions fewer than wanted, for want of sources with gold")
+        say(f"warning: {language}: {missing:,} {side} test questions fewer than wanted, {why}")
     return drawn.questions

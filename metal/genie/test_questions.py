@@ -68,6 +68,7 @@ def draw(
     *,
     seed: int = 0,
     known: Mapping[str, Output] | None = None,
+    used: Container[str] = (),
 ) -> Drawn:
     """Test questions to hide among the outputs, for each of their languages.
 
@@ -75,7 +76,8 @@ def draw(
     the gold of the next one that differs, the last with that of the first, so that golds are permuted cyclically and no
     source meets its own; positives take the last ones, so that no source has both while there are enough of them. More
     questions keep those that fewer would have been.
-    known: questions of earlier exports, by id; they stay as they were asked.
+    known: questions of earlier exports, by id; they stay as they were asked. used: ids of questions that were answered
+    in earlier rounds: asked again they would say nothing new.
     """
     outputs = list(outputs)
     questions: list[Output] = []
@@ -84,13 +86,15 @@ def draw(
         mine = [output for output in outputs if output.language == language]
         ring = _ring({output.source for output in mine}, sources, language, seed)
         wanted = shares.of(len(mine))
-        negatives = list(islice(_shifted(ring), wanted[NEGATIVE]))
-        own = ring[::-1][: wanted[POSITIVE]]
-        questions += [_question(NEGATIVE, language, source, other) for source, other in negatives]
-        questions += [_question(POSITIVE, language, source, source) for source in own]
-        for side, count in ((POSITIVE, len(own)), (NEGATIVE, len(negatives))):
-            if count < wanted[side]:
-                short[language, side] = wanted[side] - count
+        candidates = {
+            NEGATIVE: (_question(NEGATIVE, language, source, other) for source, other in _shifted(ring)),
+            POSITIVE: (_question(POSITIVE, language, source, source) for source in reversed(ring)),
+        }
+        for side, all_of_it in candidates.items():
+            found = list(islice((one for one in all_of_it if one.output not in used), wanted[side]))
+            questions += found
+            if len(found) < wanted[side]:
+                short[language, side] = wanted[side] - len(found)
     known = known or {}
     return Drawn(tuple(known.get(question.output, question) for question in questions), short)
 
