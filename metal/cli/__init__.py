@@ -87,10 +87,13 @@ def main() -> None:
         metal.main(prog_name="metal", standalone_mode=False)
     except click.exceptions.Abort:
         _stop("interrupted", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        sys.exit(2)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see `{context.command_path} --help`)" if context else ""
-        _stop(error.format_message() + hint, 2)
+        _stop(" ".join(error.format_message().split()) + hint, 2)  # click puts choices on lines of their own
     except MetalError as error:
         _stop(str(error), 2)
     except KeyboardInterrupt:

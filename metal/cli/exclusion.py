@@ -51,7 +51,7 @@ def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: s
     """The dataset without its noisy people, and who they are; the dataset itself where nothing was asked for.
 
     model: of metal.genie.noisy, "" for none. folder, runs: where the test questions are. Raises UsageError where
-    nobody answered one.
+    no person answered one.
     """
     if not model:
         return dataset, None
@@ -63,10 +63,11 @@ def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: s
     from metal.genie.noisy import find_model
 
     find_model(model)
-    tests = read_tests(folder, runs)
-    if not len(tests.answers):
+    tests = read_tests(dataset, folder, runs)
+    examined = set(tests.answers["rater"].astype(str))
+    if not any(rater.kind == "human" and name in examined for name, rater in dataset.raters.items()):
         raise UsageError(
-            f"--exclude-noisy: nobody answered a test question of {folder}; hide some with "
+            f"--exclude-noisy: nobody answered a test question of {folder} (judges are not left out); hide some with "
             f"`metal annotate export {folder} --test-questions`"
         )
     found = monitor(

@@ -85,7 +85,7 @@ def watch(
     out = out or Path("runs") / f"{dataset.resolve().name}-people"
     check_new(out, force=force)
     loaded = options.load(dataset, ratings)
-    tests = read_tests(dataset, ratings)
+    tests = read_tests(loaded, dataset, ratings)
     judges_only = len(tests.answers) and not any(rater.kind == "human" for rater in loaded.raters.values())
     people = () if judges_only and not reference else people_named(loaded, reference)
     found = examined(

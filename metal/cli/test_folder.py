@@ -21,7 +21,7 @@ from metal.errors import DataError, UsageError
 from metal.folders import new_file
 from metal.genie.test_questions import Shares, check_ids, draw
 from metal.json_files import write_jsonl
-from metal.ratings import facts_from
+from metal.ratings import facts_from, join
 from metal.records import Output, Rating
 
 FOLDER = "test_questions"
@@ -60,22 +60,28 @@ def read_answers(folder: Path) -> pd.DataFrame:
     return ratings_files.read_facts(path) if path.is_file() else facts_from([])
 
 
-def read_tests(dataset: Path, runs: Iterable[Path] = ()) -> Tests:
-    """The questions and answers of a dataset, with those of judges' runs. Raises DataError where two of them ask
-    different things under one id.
+def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> Tests:
+    """The questions and answers of the dataset in `folder`, with those of judges' runs.
+
+    dataset: with the runs' raters. Raises DataError where two folders ask different things under one id, and for an
+    answer that could be no rating: to a question that nobody asked, off the scale, given twice.
     """
     questions: dict[str, Output] = {}
     answers = []
-    for folder in (dataset, *runs):
-        mine = read_questions(folder)
+    for place in (folder, *runs):
+        mine = read_questions(place)
         for name, question in mine.items():
             if questions.setdefault(name, question).text != question.text:
                 raise DataError(
-                    folder / FOLDER / QUESTIONS,
-                    f"{name} shows another text than in {dataset / FOLDER}",
+                    place / FOLDER / QUESTIONS,
+                    f"{name} shows another text than in {folder / FOLDER}",
                     "The references have changed since; judge again with --test-questions",
                 )
-        answers.append(read_answers(folder))
+        found = read_answers(place)
+        if len(found):
+            where = place / FOLDER / ANSWERS
+            join(found, criteria=dataset.criteria, outputs=mine, raters=dataset.raters, where=where)
+        answers.append(found)
     return Tests(questions, concat_facts(answers))
 
 

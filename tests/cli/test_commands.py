@@ -205,6 +205,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["import", "table", "nofile.csv", "--out", "y", "--levels", "a=b"], "NUMBER=LABEL"),
     (["import", "hf", "nobody/nothing", "--out", "y"], "huggingface.co cannot be reached"),
     (["export", str(DEMO), "--to", "csv", "--out", "."], "is a folder; give a file"),
+    (["annotate", "export", str(DEMO)], "Choose from: html, csv, xlsx"),
     (["frobnicate"], "No such command"),
     (["audit", "--frob"], "No such option"),
 ]
@@ -217,6 +218,15 @@ def test_mistakes_are_answered_in_one_line(tmp_path: Path, arguments: list[str],
     done = metal(*arguments, cwd=tmp_path, expect=2)
     assert said in done.stderr
     assert list(tmp_path.iterdir()) == []  # nothing half-written
+
+
+@pytest.mark.parametrize("verb", [(), ("annotate",), ("monitor",), ("annotate", "push")], ids=" ".join)
+def test_a_verb_alone_shows_its_help(tmp_path: Path, verb: tuple[str, ...]) -> None:
+    """To be read: not folded into the one line of an error."""
+    env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    said = shared().at(tmp_path, env)(*verb, expect=2, seconds=120).err
+    assert said.startswith(f"Usage: {' '.join(('metal', *verb))} ")
+    assert said.count("\n") > 5
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

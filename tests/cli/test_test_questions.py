@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from metal.cli.annotation_folder import read_compared, read_given, read_rounds, read_tasks
@@ -367,3 +368,37 @@ def test_pairs_are_tested_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     answers = {POSITIVE: 6 * len(compared), NEGATIVE: 6 * len(of_source)}
     assert f"en-1 {answers[POSITIVE]} of {answers[POSITIVE]} {answers[NEGATIVE]} of {answers[NEGATIVE]}" in said
     assert "noisy" not in said
+
+
+# ---------------------------------------------------------------- answers that cannot be
+
+
+def imported(sim: Commands) -> Path:
+    """The file of answers, after everybody has answered."""
+    sim("annotate", "import", "sim", *fill_csv(sim.folder / "sim", export(sim), careful))
+    return sim.folder / "sim" / "test_questions" / "ratings.parquet"
+
+
+def test_answers_are_checked_as_ratings_are(sim: Commands) -> None:
+    """Once they counted: a score of 99 as a right answer, and what stood there twice as two answers."""
+    path = imported(sim)
+    answers = pd.read_parquet(path)
+    for spoilt, said in (
+        (pd.concat([answers, answers.iloc[:1]], ignore_index=True), "a second time"),
+        (answers.assign(score=99.0), "score 99 is not on the scale"),
+        (answers.assign(rater="ghost"), "rater 'ghost' does not exist"),
+        (answers.assign(output="test:positive:en:nowhere"), "output 'test:positive:en:nowhere' does not exist"),
+    ):
+        spoilt.to_parquet(path, index=False)
+        for command in (("monitor", "sim"), ("leaderboard", "sim", "--exclude-noisy")):
+            refused = sim.refused(*command, "--out", "page")
+            assert said in refused
+            assert "ratings.parquet row" in refused
+    assert not (sim.folder / "page").exists()
+
+
+def test_judges_alone_make_nobody_noisy(sim: Commands) -> None:
+    """--exclude-noisy would have left out nobody, and signed that the noisy were left out."""
+    imported(sim).unlink()
+    sim("judge", "sim", "-j", "random", "--test-questions", "--out", "judged")
+    assert "judges are not left out" in sim.refused("leaderboard", "sim", "judged", "--exclude-noisy", "--out", "page")
