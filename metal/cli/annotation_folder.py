@@ -170,7 +170,8 @@ def history_files(
     rounds = _text_lines(dataset / FOLDER / ROUNDS)
     there = {_said(json.loads(line)) for line in before}
     fresh = {said: record for answer in answers if (said := _said(record := _record(answer))) not in there}
-    if not fresh:
+    last = json.loads(rounds[-1])["raters"] if rounds else {}
+    if not fresh and last == standing:
         return {}
     number = len(rounds) + 1
     added = [json.dumps({"round": number, **record}, ensure_ascii=False) for record in fresh.values()]

@@ -17,7 +17,7 @@ from metal.dataset import Dataset
 from metal.errors import UsageError
 from metal.folders import new_folder
 from metal.genie.colleagues.behaviour import COLUMNS, behaviour
-from metal.genie.colleagues.stands_out import stands_out
+from metal.genie.colleagues.stands_out import not_compared, stands_out
 from metal.genie.colleagues.unanimous import unanimous
 from metal.genie.design.cells import design_cells
 from metal.genie.design.settings import DesignSettings
@@ -52,6 +52,7 @@ def tables(
     if people:
         beside = behaviour(dataset, reference=reference, distrusted=noisy, resamples=resamples, seed=seed)
     beside["stands_out"] = ["; ".join(stands_out(row)) for row in _rows(beside)]
+    beside["not_compared"] = [not_compared(row) for row in _rows(beside)]
     said(1, 3)
     agreement = [row | {"without_noisy": False} for row in (_agreement(dataset) if people else ())]
     dropped = pd.DataFrame({name: [] for name in ("rater", "language", "criterion", "ratings", "why")})

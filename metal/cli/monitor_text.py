@@ -37,15 +37,16 @@ def _show_tests(found: Monitoring) -> None:
     rows = []
     for row in found.raters.head(SHOWN).to_dict("records"):
         right = [f"{row[f'{side}_right']:,} of {row[f'{side}_asked']:,}" for side in SIDES]
-        accuracy = _figure(row["accuracy"])
-        accuracy += f" [{row['accuracy_low']:.2f}, {row['accuracy_high']:.2f}]" if accuracy != "-" else ""
-        rows.append([row["rater"], *right, accuracy, probability(row["p_noisy"]), "noisy" if row["noisy"] else ""])
+        worst = _figure(row["share_right"])
+        worst += f" [{row['share_low']:.2f}, {row['share_high']:.2f}]" if worst != "-" else ""
+        rows.append([row["rater"], *right, worst, probability(row["p_noisy"]), "noisy" if row["noisy"] else ""])
     more = len(found.raters) - SHOWN
     show.table(
         f"Test questions ({found.model})",
-        ["rater", *SIDES, "accuracy at worst", "P(noisy)", ""],
+        ["rater", *SIDES, "right at worst", "P(noisy)", ""],
         rows,
-        note=f"{more:,} more in tables/raters.csv" if more > 0 else "",
+        note="right at worst: on the task and side that speaks most against them, with 95% interval of their own "
+        "answers; P(noisy): of the model" + (f"; {more:,} more in tables/raters.csv" if more > 0 else ""),
     )
     for name, why in found.noisy.items():
         show.say(f"{name} is noisy: {'; '.join(why)}")
@@ -82,6 +83,9 @@ def _show_beside(table: pd.DataFrame) -> None:
         show.say(f"{rater} ({language}) stands out on {on}: {why[on]}{also}")
     if not out:
         show.say("Nobody stands out.")
+    apart = {row["rater"]: row["not_compared"] for row in whole.to_dict("records") if row["not_compared"]}
+    for rater, why in list(apart.items())[:SHOWN]:
+        show.say(f"{rater} cannot be compared: {why}")
 
 
 def _figure(value: float, form: str = ".2f") -> str:

@@ -46,6 +46,9 @@ RATERS = (
     "accuracy",
     "accuracy_low",
     "accuracy_high",
+    "share_right",
+    "share_low",
+    "share_high",
     "noisy",
 )
 QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "asked", "right")
@@ -255,7 +258,8 @@ def _why(row: Mapping[str, Any]) -> Iterator[str]:
 def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
     """A row a rater, noisiest first: answers right of all given, and the task and side that speaks most against them.
 
-    weakest: where p_noisy is highest; that figure and the accuracy with its interval are of there.
+    weakest: where p_noisy is highest; that figure and the accuracy (posterior mean and interval, which lean on
+    everybody else's) are of there, and so is share_right, of their own answers alone, with Jeffreys' 95% interval.
     """
     rows = []
     for rater, mine in workers.groupby("rater", sort=True):
@@ -271,9 +275,19 @@ def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
             row, side = max(places, key=lambda place: (place[0][f"{place[1]}_noisy"], place[0][f"{place[1]}_p_noisy"]))
             found["weakest"] = f"{side} questions on {row['criterion']} ({row['language']})"
             found |= {key: row[f"{side}_{key}"] for key in FIGURES[2:]}
+            found |= _own_share(row[f"{side}_right"], row[f"{side}_asked"])
         rows.append(found)
     table = pd.DataFrame(rows, columns=list(RATERS))
     return table.sort_values("p_noisy", ascending=False, kind="stable", na_position="last", ignore_index=True)
+
+
+def _own_share(right: int, asked: int) -> dict[str, float]:
+    """Share right with Jeffreys' interval, whose ends are 0 and 1 where none or all are right (Brown et al. 2001)."""
+    from scipy.special import betaincinv
+
+    low, high = betaincinv(right + 0.5, asked - right + 0.5, [0.025, 0.975])
+    ends = (0.0 if right == 0 else float(low), 1.0 if right == asked else float(high))
+    return {"share_right": right / asked, "share_low": ends[0], "share_high": ends[1]}
 
 
 def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.DataFrame:

@@ -253,7 +253,7 @@ def test_the_same_files_again_change_nothing_and_a_second_round_is_added(sim: Co
     assert len(read_answers(sim.folder / "sim")) == 16 * 3 * 2
 
 
-def test_another_answer_to_a_test_question_needs_replace(sim: Commands) -> None:
+def test_the_first_answer_to_a_test_question_counts(sim: Commands) -> None:
     folder = export(sim)
     sim("annotate", "import", "sim", *fill_csv(sim.folder / "sim", folder, careful))
     before = snapshot(sim.folder / "sim")
@@ -263,14 +263,18 @@ def test_another_answer_to_a_test_question_needs_replace(sim: Commands) -> None:
         return 1 - careful(rater, output, criterion) if wrong else careful(rater, output, criterion)
 
     files = fill_csv(sim.folder / "sim", folder, wrong_tests)
-    assert "Pass --replace" in sim.refused("annotate", "import", "sim", *files)
-    assert snapshot(sim.folder / "sim") == before
+    said = sim("annotate", "import", "sim", *files)
+    assert "note: 8 test questions were answered otherwise before: the first answers count" in said
+    assert "en-1 10 of 10 6 of 6" in said
+    now = snapshot(sim.folder / "sim")
+    assert now["test_questions/ratings.parquet"] == before["test_questions/ratings.parquet"]
+    assert now["ratings.parquet"] == before["ratings.parquet"]
     said = sim("annotate", "import", "sim", *files, "--replace")
     assert "8 ratings replaced" in said
     assert "en-1 5 of 10 3 of 6" in said
     after = snapshot(sim.folder / "sim")
     assert after["ratings.parquet"] == before["ratings.parquet"]
-    assert [one["raters"]["en-1"][POSITIVE] for one in read_rounds(sim.folder / "sim")] == [[10, 10], [5, 10]]
+    assert [one["raters"]["en-1"][POSITIVE] for one in read_rounds(sim.folder / "sim")] == [[10, 10], [10, 10], [5, 10]]
 
 
 def test_dry_run_and_faults_write_nothing(sim: Commands) -> None:

@@ -67,11 +67,13 @@ def test_the_page_says_who_is_noisy_and_why(run: Path) -> None:
     assert "<script>window.pwned" in lines["Noisy"]  # escaped where it is written
     assert "--exclude-noisy drops 120 ratings of 1 person" in lines["Without them"]
     anchors = [section.anchor for section in sections(read)]
-    assert anchors == ["tests", "questions", "beside", "agreement", "exclusions", "history"]
-    assert {"raters", "workers", "questions", "behaviour", "agreement", "exclusions", "rounds"} <= {
+    assert anchors == ["tests", "questions", "beside", "agreement", "exclusions", "design", "history"]
+    assert {"examined", "workers", "questions", "behaviour", "agreement", "exclusions", "rounds"} <= {
         table.name for table in tables(read)
     }
-    assert [chart.name for chart in charts(read)] == ["accuracy", "agreement_difference"]
+    drawn = [chart.name for chart in charts(read)]
+    assert drawn[:2] == ["share_right", "agreement_difference"]
+    assert all(name.startswith("design_") for name in drawn[2:])
 
 
 def test_nothing_hostile_is_markup(run: Path) -> None:
@@ -105,7 +107,7 @@ def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> N
     assert "Noisy" not in lines
     assert "Without them" not in lines
     assert "Hide questions with metal annotate export --test-questions" in lines["Not to be concluded"]
-    assert [section.anchor for section in sections(read)] == ["beside", "agreement", "history"]
+    assert [section.anchor for section in sections(read)] == ["beside", "agreement", "design", "history"]
     assert (tmp_path / "run/report.html").is_file()
 
 

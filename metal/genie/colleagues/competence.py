@@ -15,6 +15,9 @@ from metal.stats.dawid_skene import dawid_skene
 from metal.stats.mace import mace
 from metal.stats.patterns import Codes
 
+# Beyond so many answers MACE gets fewer starts and iterations: its competences are known well enough by then, and where
+# labels hold no signal it would creep on for minutes.
+MANY_ANSWERS = 20_000
 NO_LEVELS = "the criterion has no levels"
 MISNAMED = "in Dawid and Skene's model a label came to mean another"  # DawidSkene.misnamed: right is not right then
 
@@ -47,7 +50,7 @@ def competences(rows: pd.DataFrame, criterion: Criterion, people: frozenset[str]
     """The competence of every rater in `rows` (one language x criterion).
 
     People are fitted together; whoever is no person is fitted with all people and nobody else, so that ten judges of
-    one family do not decide what is true.
+    one family do not decide what is true. Persons who are not among `people` are fitted with them, all in one fit.
     """
     if not criterion.scale.levels:
         counts = rows["rater"].value_counts()
@@ -55,10 +58,12 @@ def competences(rows: pd.DataFrame, criterion: Criterion, people: frozenset[str]
     matrix = code_matrix(rows, criterion)
     panel = [name for name in matrix.raters if name in people]
     found = _fitted(matrix.of(panel), panel, len(criterion.scale.levels))
-    for name in matrix.raters:
-        if name not in people:
-            one = _fitted(matrix.of([*panel, name]), [*panel, name], len(criterion.scale.levels))
-            found[name] = one[name]
+    kinds = dict(zip(rows["rater"].astype(str), rows["kind"].astype(str), strict=True))
+    others = [name for name in matrix.raters if name not in people]
+    persons = [name for name in others if kinds[name] == "human"]
+    for beside in [*([persons] if persons else []), *([name] for name in others if name not in persons)]:
+        together = _fitted(matrix.of([*panel, *beside]), [*panel, *beside], len(criterion.scale.levels))
+        found |= {name: together[name] for name in beside}
     return found
 
 
@@ -67,7 +72,9 @@ def _fitted(codes: Codes, names: Sequence[str], levels: int) -> dict[str, Compet
     fit = dawid_skene(answers)
     lost = bool(len(fit.misnamed))
     first = np.where(lost, np.nan, fit.competence).tolist()
-    figures = zip(first, mace(answers).competence.tolist(), answers.given.tolist(), strict=True)
+    many = answers.given.sum() > MANY_ANSWERS
+    guessing = mace(answers, **({"starts": 3, "max_iterations": 60} if many else {}))
+    figures = zip(first, guessing.competence.tolist(), answers.given.tolist(), strict=True)
     return {name: Competence(*mine, MISNAMED if lost else "") for name, mine in zip(names, figures, strict=True)}
 
 

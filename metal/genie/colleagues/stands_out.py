@@ -24,11 +24,10 @@ OFTENER_BY = 0.20
 # A tenth of the scale: 0.4 points of five, 0.2 of three levels. Moves a mean of three by a thirtieth of the scale.
 SEVERER_BY = 0.10
 # Half of all comments made on another output too; short remarks ("good") repeat honestly, so colleagues have to do it
-# far less. Four of five are no comments on outputs any more, even where a colleague does the same.
+# far less.
 MIN_COMMENTS = 20
 REPEATS = 0.50
 REPEATS_OFTENER_BY = 0.25
-REPEATS_NEARLY_ALL = 0.80
 
 _COMMENT_SHOWN = 60
 
@@ -36,17 +35,16 @@ _COMMENT_SHOWN = 60
 def stands_out(row: Mapping[str, Any]) -> list[str]:
     """The reasons, each with its figures; empty where nothing stands out. row: of `behaviour`, as a mapping.
 
-    Somebody with too few shared ratings gets that as the reason: nothing can be said of their labels. Comments need no
-    colleagues on the same outputs and are looked at all the same.
+    Of labels nothing can be said where `not_compared` has a reason. Comments need no colleagues on the same outputs and
+    are looked at all the same.
     """
-    too_few = _too_few(row)
-    about_labels = [too_few] if too_few else [*_disagreement(row), *_one_label(row), *_severity(row)]
+    about_labels = [] if not_compared(row) else [*_disagreement(row), *_one_label(row), *_severity(row)]
     return [*about_labels, *_comments(row)]
 
 
 def in_a_line(row: Mapping[str, Any]) -> str:
     """One sentence about anybody: why they stand out, or that they do not and by which figures."""
-    reasons = stands_out(row)
+    reasons = [*filter(None, [not_compared(row)]), *stands_out(row)]
     if reasons:
         return "; ".join(reasons)
     if _known(row, "majority_agreement") and row["majority_agreement"] == 1:
@@ -64,7 +62,8 @@ def in_a_line(row: Mapping[str, Any]) -> str:
     return f"nothing stands out ({row['undefined'] or 'no figure is defined'})"
 
 
-def _too_few(row: Mapping[str, Any]) -> str:
+def not_compared(row: Mapping[str, Any]) -> str:
+    """Why somebody's labels cannot be set beside others'; empty where they can."""
     if not row["ratings"]:
         return f"answered none of {row['unanswered']} questions"
     if not row["shared"]:
@@ -115,7 +114,7 @@ def _comments(row: Mapping[str, Any]) -> list[str]:
     if row["comments"] < MIN_COMMENTS or not row["repeated"] >= REPEATS:
         return []
     others = row["colleagues_repeated"]
-    if row["repeated"] < REPEATS_NEARLY_ALL and others > row["repeated"] - REPEATS_OFTENER_BY:
+    if others > row["repeated"] - REPEATS_OFTENER_BY:
         return []
     text = " ".join(str(row["repeated_comment"]).split())
     text = text if len(text) <= _COMMENT_SHOWN else text[: _COMMENT_SHOWN - 1] + "…"

@@ -26,6 +26,8 @@ def beside_section(run: MonitorRun) -> Section | None:
         words.append("Nobody stands out.")
     charts = tuple(chart for chart in (_chart(run, whole),) if chart)
     tables.append(_table(run, whole, "behaviour", "All criteria together"))
+    if apart := [row for row in whole if known(row["not_compared"]) and row["not_compared"]]:
+        tables.append(_apart(apart))
     each = [row for row in rows if row["criterion"] != ALL_CRITERIA]
     further = (_table(run, each, "behaviour_by_criterion", "By criterion"),)
     return Section("beside", "People beside each other", tuple(words), charts, tuple(tables), further)
@@ -34,6 +36,13 @@ def beside_section(run: MonitorRun) -> Section | None:
 def _reasons(run: MonitorRun) -> TableView:
     rows = tuple((Cell(name(rater)), Cell(line)) for rater, lines in run.standing_out.items() for line in lines)
     return TableView("standing_out", "Who stands out, and why", ("rater", "why"), rows, "behaviour", heads=2)
+
+
+def _apart(rows: list[dict[str, Any]]) -> TableView:
+    shown = tuple((Cell(name(row["rater"])), Cell(name(row["language"])), Cell(row["not_compared"])) for row in rows)
+    return TableView(
+        "not_compared", "Who cannot be compared", ("rater", "language", "why"), shown, "behaviour", heads=3
+    )
 
 
 def _chart(run: MonitorRun, rows: list[dict[str, Any]]) -> Chart | None:

@@ -28,26 +28,26 @@ def examined_section(run: MonitorRun) -> Section | None:
     if not run.examined:
         return None
     words = (
-        "Each rater by the task (language, criterion, side) that speaks most against them: accuracy with its 95% "
+        "Each rater by the task (language, criterion, side) that speaks most against them: share right with 95% "
         f"interval. Left of the line at {THRESHOLD:g} somebody is wrong too often; noisy is who almost surely is.",
     )
     return Section("tests", "Test questions", words, (_chart(run),), (_raters(run),), (_cells(run),))
 
 
 def _chart(run: MonitorRun) -> Chart:
-    found = [row for row in run.examined if known(row["accuracy"])]
-    rows = [Row(row["rater"], row["accuracy"], row["accuracy_low"], row["accuracy_high"], _look(row)) for row in found]
+    found = [row for row in run.examined if known(row["share_right"])]
+    rows = [Row(row["rater"], row["share_right"], row["share_low"], row["share_high"], _look(row)) for row in found]
     noisy = sum(bool(row["noisy"]) for row in found)
     alt = f"Dots with intervals for {plural(len(rows), 'rater')}: {noisy} noisy."
     numbers = TableView(
-        "accuracy_numbers",
-        "Accuracy, as drawn",
-        ("rater", "task", "accuracy"),
+        "share_numbers",
+        "Share right, as drawn",
+        ("rater", "task", "share right"),
         tuple(
             (
                 Cell(name(row["rater"])),
                 Cell(name(row["weakest"])),
-                Cell(figure(row["accuracy"]), interval(row["accuracy_low"], row["accuracy_high"])),
+                Cell(figure(row["share_right"]), interval(row["share_low"], row["share_high"])),
             )
             for row in found
         ),
@@ -56,7 +56,7 @@ def _chart(run: MonitorRun) -> Chart:
     )
     notes = (f"The first {MOST_ROWS} of {len(rows)}; all are in the table.",) if len(rows) > MOST_ROWS else ()
     picture = interval_dots(rows, LOOKS, marks=(Mark(THRESHOLD, f"accuracy {THRESHOLD:g}"),))
-    return Chart("accuracy", "Accuracy on test questions, where it is lowest", alt, picture, numbers, notes)
+    return Chart("share_right", "Test questions right, where it speaks most against them", alt, picture, numbers, notes)
 
 
 def _look(row: dict[str, Any]) -> str:
@@ -74,7 +74,7 @@ def _raters(run: MonitorRun) -> TableView:
             Cell(name(row["languages"])),
             *(Cell(_of(row, side)) for side in SIDES),
             Cell(name(row["weakest"]) if known(row["weakest"]) else "–"),
-            Cell(figure(row["accuracy"]), interval(row["accuracy_low"], row["accuracy_high"])),
+            Cell(figure(row["share_right"]), interval(row["share_low"], row["share_high"])),
             Cell(probability(row["p_noisy"])),
             Cell("noisy" if row["noisy"] else ""),
         )
@@ -85,7 +85,7 @@ def _raters(run: MonitorRun) -> TableView:
         "language",
         *(f"{side} right" for side in SIDES),
         "weakest at",
-        "accuracy there",
+        "right there",
         "P(noisy)",
         "",
     )

@@ -115,7 +115,11 @@ def definitions(run: MonitorRun) -> list[Definition]:
             "criterion.",
             "GENIE 5, appendix B.1",
         ),
-        Definition("Accuracy", "Posterior mean with its 95% interval: counts are few, so both lean on the others."),
+        Definition(
+            "Right at worst",
+            "The share of right answers on the task and side that speaks most against somebody, with Jeffreys' 95% "
+            "interval of their own answers. P(noisy) is the model's, which also knows how the others did.",
+        ),
         Definition(
             "Agreement with colleagues",
             "Of outputs that two or more others of the same group rated: the share of them who gave the same label, "

@@ -22,7 +22,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
         *sorted(CELL),
         *("rater", "kind", "group", "ratings", "shared", "agreement", "colleagues_agreement"),
         *("agreement_difference", "severity", "label_share", "colleagues_label_share", "dawid_skene", "mace"),
-        *("commented", "repeated", "undefined", "stands_out"),
+        *("commented", "repeated", "undefined", "stands_out", "not_compared"),
     ),
     "agreement": (
         *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha"),

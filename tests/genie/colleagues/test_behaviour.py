@@ -12,7 +12,7 @@ from metal import formats
 from metal.dataset import Card, Dataset, assemble
 from metal.errors import UnknownName
 from metal.genie.colleagues.behaviour import ALL_CRITERIA, COLUMNS, behaviour
-from metal.genie.colleagues.stands_out import in_a_line, stands_out
+from metal.genie.colleagues.stands_out import in_a_line, not_compared, stands_out
 from metal.ratings import facts_from
 from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 
@@ -150,7 +150,8 @@ def test_a_worker_who_is_always_wrong_and_one_alone() -> None:
     assert "never gives the label of the majority of the others (0 of 60 ratings)" in stands_out(found["wrong"])
     assert found["A0"]["majority_agreement"] == 1
     alone = rows(made({"A": [1, 2, 3]}))["A"]
-    assert stands_out(alone) == ["shares none of 3 ratings with a colleague: there is nothing to compare with"]
+    assert not_compared(alone) == "shares none of 3 ratings with a colleague: there is nothing to compare with"
+    assert stands_out(alone) == []
     assert np.isnan([alone["agreement"], alone["severity"], alone["dawid_skene"], alone["label_share"]]).all()
     assert "severity: no colleague rated these outputs" in alone["undefined"]
 
@@ -159,8 +160,9 @@ def test_no_answers_few_answers_and_one_colleague() -> None:
     truth, people = crowd(40, 2)
     few: Scores = {"few": [*truth[:6].tolist(), *["-"] * 34], "silent": [None] * 40}
     found = rows(made(people | few))
-    assert stands_out(found["few"]) == ["too few shared ratings to say: 6 on 3 sources (20 on 10 needed)"]
-    assert stands_out(found["silent"]) == ["answered none of 40 questions"]
+    assert not_compared(found["few"]) == "too few shared ratings to say: 6 on 3 sources (20 on 10 needed)"
+    assert stands_out(found["few"]) == []
+    assert not_compared(found["silent"]) == "answered none of 40 questions"
     assert (found["silent"]["ratings"], found["silent"]["unanswered"]) == (0, 40)
     pair = rows(made(people))["A0"]
     assert "agreement_difference: no output with two colleagues" in pair["undefined"]
