@@ -45,6 +45,7 @@ def test_the_ranking_the_languages_and_what_is_to_be_rated(here: Metal, tmp_path
     assert "n\N{REPLACEMENT CHARACTER}w 0 of 9 9 not rated yet" in done.said
     assert "metal annotate export mine --to html --generators" in done.said
     assert done.out.count("quality, hi Hindi") == 0
+    assert "rated in different languages (sources: from 9 in 1 language to 11 in 2 languages)" in words(done.said)
     to_copy = ("Signature", "metal annotate", "Written")
     assert max(len(line) for line in done.out.splitlines() if not line.startswith(to_copy)) <= 80
     assert {path.name for path in (tmp_path / "runs/mine-leaderboard").iterdir()} == {
@@ -171,7 +172,10 @@ def test_a_spoiled_run_is_told_in_one_line(here: Metal, tmp_path: Path) -> None:
 @pytest.mark.reference
 def test_released_answers_in_five_languages(here: Metal, reference: Path, tmp_path: Path) -> None:
     here("import", "pariksha", reference / "pariksha", "--out", "pariksha")
-    rows = json.loads(here("leaderboard", "pariksha", "--json").out)["leaderboard"]
+    found = json.loads(here("leaderboard", "pariksha", "--json").out)
+    rows = found["leaderboard"]
+    assert any("(sources: from 12 in 1 language to 100 in 5 languages)" in told for told in found["warnings"])
+    assert any("'GPT4o' above 'gpt-4'" in told and "in one cluster" in told for told in found["warnings"])
     together = [one for one in rows if one["criterion"] == "overall" and one["language"] == ""]
     assert [one["generator"] for one in together[:2]] == ["meta-llama/Meta-Llama-3-70B-Instruct", "gemini-pro"]
     assert together[0]["score"] == pytest.approx(0.8464, abs=1e-4)
@@ -184,3 +188,19 @@ def test_released_answers_in_five_languages(here: Metal, reference: Path, tmp_pa
     where = ("hi", "hallucinations", "gpt-4")
     (one,) = [one for one in rows if (one["language"], one["criterion"], one["generator"]) == where]
     assert (one["outputs"], one["score"]) == (len(by_output), pytest.approx(by_output.mean()))
+
+
+@pytest.mark.reference
+def test_released_summaries_that_only_experts_rated_are_not_ranked_with_those_of_a_crowd(
+    here: Metal, reference: Path
+) -> None:
+    here("import", "thumb", reference / "thumb", "--out", "thumb")
+    done = here("leaderboard", "thumb", "--out", "all")
+    assert "'Pegasus-dynamic-mix', 'Human-H' by group expert only; the rest by groups crowd 62%" in words(done.said)
+    assert "`--reference group=expert` ranks all by the same people" in words(done.said)
+    first = [line.split()[:3] for line in done.out.splitlines() if line.lstrip()[:2] in ("1 ", "2 ")][:2]
+    assert first == [["1", "Pegasus-dynamic-mix", "-"], ["2", "Lead-3", "1"]]
+    found = json.loads(here("leaderboard", "thumb", "--reference", "group=expert", "--json", "--out", "expert").out)
+    rank = {one["generator"]: one["rank"] for one in found["leaderboard"] if one["criterion"] == found["main"]}
+    assert (rank["Pegasus-dynamic-mix"], rank["Human-H"]) == (5, 14)
+    assert not any("different groups of people" in told for told in found["warnings"])

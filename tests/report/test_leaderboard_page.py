@@ -100,6 +100,37 @@ def test_the_facts_are_the_tables(run: LeaderboardRun) -> None:
     assert "With as few as 24 sources of a generator" in told["Not to be concluded"]
 
 
+def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path: Path) -> None:
+    groups = {"A1": "expert", "W1": "<b>crowd</b>"}
+    few, high, low = [5.0, 5.0, 5.0, 5.0, 4.0], [5.0, 4.0] * 6, [3.0, 1.0] * 6
+    lines = ranked({"odd": [5.0] * 12, "few": few, "good": high, "bad": low})
+    lines += ranked({"few": few, "good": high, "bad": low}, rater="W1")
+    folder = written(dataset(lines, groups=groups), tmp_path / "run")
+    run = read_leaderboard_run(folder)
+    told = {line.about: line.says for line in facts(run)}
+    assert "cannot be compared with the others: rated by group expert only. Of those that can, few is" in told["Best"]
+    assert "one cluster, in which nobody is shown to be worse than its first; 1 in none" in told["How sure"]
+    (ranking,) = (table for table in tables(run) if table.name == "ranking")
+    assert "1 pair does by their own test, most clearly good and bad (p_holm in tables/comparisons.csv)" in " ".join(
+        ranking.notes
+    )
+    assert any("cluster: rated by group expert only (odd)" in note for note in ranking.notes)
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "a group with 10% or more in one rated nothing of the other" in html
+    assert "generators were rated by different groups of people" in html.partition('id="ranking"')[0]
+    assert "<b>crowd</b>" not in html
+
+
+def test_generators_of_other_languages_are_told(run: LeaderboardRun) -> None:
+    told = {line.about: line.says for line in facts(replace(run, manifest=quality_first(run)))}
+    assert "rated in 1 to 3 languages and on 6 to 24 sources" in told["Not to be concluded"]
+
+
+def quality_first(run: LeaderboardRun) -> dict[str, Any]:
+    """Of `rich`, one generator has quality in Hindi only."""
+    return {**run.manifest, "leaderboard": {**run.manifest["leaderboard"], "main": "quality"}}
+
+
 def test_names_are_text(tmp_path: Path) -> None:
     folder = written(rich(HOSTILE[:4], title="<svg onload=window.pwned=5>"), tmp_path / "run")
     html = (folder / "report.html").read_text(encoding="utf-8")

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from metal.genie.leaderboard.output_scores import DIGITS, Outputs, OutputScores
+from metal.genie.leaderboard.panels import Groups, Mixed, Panels, left_out, panels
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.multiplicity import holm
 from metal.stats.pairwise import better_on_shared
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.rater_comparison import significance_clusters
@@ -69,14 +71,26 @@ def generator_means(sums: Numbers, counts: Numbers, bootstrap: SourceBootstrap) 
     return Means(score, error, worst, low, high)
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """rows: of the generators, best first. pairs: of every two of them. mixed: None where the same groups of people
+    rated all. languages: of the outputs that were ranked, how many there are.
+    """
+
+    rows: list[dict[str, Any]]
+    pairs: list[dict[str, Any]]
+    mixed: Mixed | None
+    languages: int
+
+
 def rank(
-    scores: OutputScores, outputs: Outputs, asked: Codes, bootstrap: SourceBootstrap, permutations: int
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of the generators, best first, and of every two of them, on the outputs `asked` (a mask).
+    scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, bootstrap: SourceBootstrap, permutations: int
+) -> Ranking:
+    """Generators, best first, and every two of them, on the outputs `asked` (a mask).
 
     Equal scores share a rank. cluster: those from the best on that are not shown to be worse than the first of them,
-    by paired permutation tests on shared sources with Holm's correction; None for a generator that shares fewer than
-    LEAST_SHARED sources with others, with the reason in `undefined`.
+    by paired permutation tests on shared sources with Holm's correction; None for a generator that other groups of
+    people rated than most, or that shares fewer than LEAST_SHARED sources with others, with the reason in `undefined`.
     """
     items = asked & ~np.isnan(scores.share)
     there, generator = np.unique(outputs.generator[items], return_inverse=True)
@@ -87,10 +101,14 @@ def rank(
     counts = np.bincount(place, minlength=size).astype(np.float64).reshape(len(names), -1)
     sums = np.bincount(place, scores.share[items], minlength=size).astype(np.float64).reshape(len(names), -1)
     means = generator_means(sums, counts, bootstrap)
+    everywhere = np.full(len(items), -1, dtype=np.int64)
+    everywhere[items] = place
+    people = panels(scores, groups, everywhere, counts, LEAST_SHARED)
     table = ratio(sums, counts)
-    better = _better(table, bootstrap.seed, permutations)
-    clusters, alone = _clusters(means.score, better, names)
+    better = np.where(people.apart, np.nan, _better(table, bootstrap.seed, permutations))
     given = _given(scores, outputs, asked, there)
+    clusters, alone, mixed = _clusters(means.score, better, names, people, given["ratings"])
+    spoken = _languages(outputs, items)[there]
     order = [int(at) for at in np.argsort(-means.score, kind="stable")]
     rows = [
         {
@@ -100,12 +118,15 @@ def rank(
             **means.row(at),
             "outputs": int(counts[at].sum()),
             "sources": int((counts[at] > 0).sum()),
+            "languages": int(spoken[at]),
             **{key: int(values[at]) for key, values in given.items()},
             "undefined": _undefined((counts[at] > 0).sum() == 1, alone.get(at)),
         }
         for at in order
     ]
-    return rows, [_pair(table, better, names, i, j) for place, i in enumerate(order) for j in order[place + 1 :]]
+    return Ranking(
+        rows, _pairs(table, better, names, order, clusters > 0, people), mixed, len(np.unique(outputs.language[items]))
+    )
 
 
 def _undefined(one_source: bool, alone: str | None) -> str:
@@ -141,39 +162,77 @@ def _better(table: Numbers, seed: int, permutations: int) -> Numbers:
     return np.where(there @ there.T < LEAST_SHARED, np.nan, p)
 
 
-def _clusters(score: Numbers, better: Numbers, names: list[str]) -> tuple[Codes, dict[int, str]]:
-    """(generators,) clusters, 0 for none, and why a generator is in none.
+def _languages(outputs: Outputs, items: Codes) -> Codes:
+    """(generators,) how many languages the outputs `items` (a mask) of each are in."""
+    names, language = np.unique(outputs.language[items].astype(str), return_inverse=True)
+    pairs = np.unique(outputs.generator[items] * max(len(names), 1) + language)
+    return np.bincount(pairs // max(len(names), 1), minlength=len(outputs.generators))
 
-    Whoever cannot be compared with the most others is left out, until all that are left can be compared.
+
+def _clusters(
+    score: Numbers, better: Numbers, names: list[str], people: Panels, ratings: Codes
+) -> tuple[Codes, dict[int, str], Mixed | None]:
+    """(generators,) clusters, 0 for none, why a generator is in none, and who was rated by other people.
+
+    Whoever was rated by other panels than the most others is left out, then whoever cannot be compared with the most
+    others, until all that are left can be compared.
     """
     unknown = np.isnan(better)
     np.fill_diagonal(unknown, False)
     left = np.ones(len(names), dtype=bool)
-    alone = {}
-    while (missing := (unknown & left & left[:, None]).sum(axis=1)).any():
-        out = int(np.flatnonzero(missing == missing.max())[-1])
-        others = [names[one] for one in np.flatnonzero(unknown[out] & left)]
+    alone: dict[int, str] = {}
+    mixed = None
+    if odd := [out for out, _ in left_out(people.apart, left, ratings)]:
+        alone = {out: f"rated by {people.told(out)}" for out in odd}
+        by_score = sorted(odd, key=lambda out: (-score[out], out))
+        rest = people.told(np.flatnonzero(left))
+        mixed = Mixed(tuple((names[out], people.told(out)) for out in by_score), rest, people.of_all())
+    for out, unlike in left_out(unknown, left, np.zeros(len(names), dtype=np.int64)):
+        others = [names[one] for one in unlike]
         named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
         alone[out] = f"fewer than {LEAST_SHARED} sources shared with {named}"
-        left[out] = False
     clusters = np.zeros(len(names), dtype=np.int64)
     kept = np.flatnonzero(left)
     if len(kept) == 1 < len(names):  # nobody to compare the last one with
-        alone[int(kept[0])] = f"fewer than {LEAST_SHARED} sources shared with any other"
+        last = int(kept[0])
+        few = f"fewer than {LEAST_SHARED} sources shared with any other"
+        alone[last] = f"rated by {people.told(last)}" if people.apart[last].any() else few
     elif len(kept):
         clusters[kept] = significance_clusters(score[kept], better[np.ix_(kept, kept)])
-    return clusters, alone
+    return clusters, alone, mixed
 
 
-def _pair(table: Numbers, better: Numbers, names: list[str], first: int, second: int) -> dict[str, Any]:
+def _pairs(
+    table: Numbers, better: Numbers, names: list[str], order: list[int], clustered: Codes, people: Panels
+) -> list[dict[str, Any]]:
+    """Every two generators, the better one first. p_holm: p of one against all below it that are in clusters, as the
+    first of a cluster is tested.
+    """
+    found = []
+    for place, first in enumerate(order):
+        below = order[place + 1 :]
+        family = [better[first, second] if clustered[[first, second]].all() else np.nan for second in below]
+        for second, adjusted in zip(below, holm(family), strict=True):
+            pair = _pair(table, better, names, first, second, people)
+            if np.isnan(adjusted) and not pair["undefined"]:
+                pair["undefined"] = "p_holm: one of them is in no cluster"
+            found.append(pair | {"p_holm": float(adjusted)})
+    return found
+
+
+def _pair(table: Numbers, better: Numbers, names: list[str], first: int, second: int, people: Panels) -> dict[str, Any]:
     shared = ~np.isnan(table[first]) & ~np.isnan(table[second])
     gap = float((table[first] - table[second])[shared].mean()) if shared.any() else float("nan")
-    few = int(shared.sum()) < LEAST_SHARED
+    undefined = ""
+    if int(shared.sum()) < LEAST_SHARED:
+        undefined = f"p: fewer than {LEAST_SHARED} shared sources"
+    elif people.apart[first, second]:
+        undefined = f"p: rated by different people ({people.told(first)}, and {people.told(second)})"
     return {
         "first": names[first],
         "second": names[second],
         "sources": int(shared.sum()),
         "difference": round(gap, DIGITS),
         "p": float(better[first, second]),
-        "undefined": f"p: fewer than {LEAST_SHARED} shared sources" if few else "",
+        "undefined": undefined,
     }

@@ -14,9 +14,11 @@ import pandas as pd
 from metal.dataset import Dataset
 from metal.errors import UnknownName, UsageError
 from metal.genie.leaderboard.beside import beside_rows, raters_beside
+from metal.genie.leaderboard.cautions import about_a_ranking, about_overall, about_people
 from metal.genie.leaderboard.coverage import coverage_rows
-from metal.genie.leaderboard.generator_scores import LEAST_SHARED, rank
+from metal.genie.leaderboard.generator_scores import rank
 from metal.genie.leaderboard.output_scores import Outputs, OutputScores, output_scores, scores_of_each, together
+from metal.genie.leaderboard.panels import Groups
 from metal.genie.leaderboard.settings import ALL_LANGUAGES, OVERALL, LeaderboardSettings, signature
 from metal.genie.leaderboard.subsample import sources_chosen
 from metal.people import people_named
@@ -28,9 +30,10 @@ Progress = Callable[[int, int], None]
 COLUMNS = {
     "leaderboard": (
         *("language", "criterion", "rank", "cluster", "generator", "human", "score", "score_low", "score_high"),
-        *("standard_error", "worst_error", "outputs", "sources", "ratings", "people", "unanswered", "undefined"),
+        *("standard_error", "worst_error", "outputs", "sources", "languages", "ratings", "people", "unanswered"),
+        "undefined",
     ),
-    "comparisons": ("language", "criterion", "first", "second", "sources", "difference", "p", "undefined"),
+    "comparisons": ("language", "criterion", "first", "second", "sources", "difference", "p", "p_holm", "undefined"),
     "beside": (
         *("language", "criterion", "rater", "kind", "generator", "score", "scale", "outputs", "asked", "coverage"),
     ),
@@ -79,21 +82,26 @@ def leaderboard(
     given = scores_of_each(dataset, outputs, raters_beside(dataset, with_judges=settings.with_judges))
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
-    warnings = _about_the_whole(dataset, settings, left_out)
+    groups = Groups.among(dataset, people)
+    warnings, first = _about_the_whole(dataset, settings, left_out), list[str]()
     for done, language in enumerate(slices):
         progress(done, len(slices))
         items = np.isin(outputs.language, languages) if language == ALL_LANGUAGES else outputs.language == language
         cells = _cells(scores, items)
+        of_people: list[list[str]] = []
         for one in cells:
-            ranked, pairs = rank(one, outputs, items, bootstrap, settings.permutations)
+            ranking = rank(one, outputs, items, groups, bootstrap, settings.permutations)
             where = {"language": language, "criterion": one.criterion}
-            rows["leaderboard"] += [where | row | {"human": _human(dataset, row["generator"])} for row in ranked]
-            rows["comparisons"] += [where | pair for pair in pairs]
+            rows["leaderboard"] += [where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows]
+            rows["comparisons"] += [where | pair for pair in ranking.pairs]
+            title = f"{language or 'all languages'}, {one.criterion}"
+            of_people.append(about_people(ranking, title))
             if one is cells[-1]:  # the others' are in the tables
-                warnings += _about_a_ranking(ranked, language, one.criterion, settings)
+                warnings += about_a_ranking(ranking, title, settings)
+                first += of_people[-1] or [told for found in of_people for told in found]
         rows["beside"] += beside_rows(dataset, outputs, items, cells, language, given)
         rows["coverage"] += coverage_rows(dataset, outputs, items, [*scores.values()], language)
-        warnings += _about_overall(cells, items, language)
+        warnings += about_overall(cells, items, language)
     progress(len(slices), len(slices))
     if not rows["leaderboard"]:
         raise UsageError(_nothing_rated(dataset, settings))
@@ -107,7 +115,7 @@ def leaderboard(
         left_out,
         tuple(given),
         tables,
-        tuple(dict.fromkeys(warnings)),
+        tuple(dict.fromkeys([*first, *warnings])),
         signature(dataset.identity, settings),
     )
 
@@ -199,38 +207,3 @@ def _about_the_whole(dataset: Dataset, settings: LeaderboardSettings, left_out: 
             if count < settings.sample
         ]
     return found
-
-
-def _about_a_ranking(
-    ranked: Sequence[Mapping[str, Any]], language: str, criterion: str, settings: LeaderboardSettings
-) -> list[str]:
-    where, found = f"{language or 'all languages'}, {criterion}", []
-    alone = [row["generator"] for row in ranked if not row["cluster"]]
-    if alone:
-        named = ", ".join(map(repr, alone[:3])) + (f" and {len(alone) - 3} more" if len(alone) > 3 else "")
-        found.append(
-            f"{where}: fewer than {LEAST_SHARED} sources are shared with some other generators, so no test says "
-            f"whether these are better or worse: {named}"
-        )
-    least, most = (pick(row["sources"] for row in ranked) for pick in (min, max))
-    if least < most:
-        found.append(
-            f"{where}: generators were rated on different sources, {least} to {most} of them; scores are not of the "
-            "same texts, tests are on shared sources only"
-        )
-    if len(ranked) - 1 > 0.05 * (1 + settings.permutations):
-        needed = 20 * len(ranked)
-        found.append(f"{where}: too few permutations for {len(ranked)} generators; use --permutations {needed} or more")
-    return found
-
-
-def _about_overall(cells: Sequence[OutputScores], items: Codes, language: str) -> list[str]:
-    if len(cells) < 2:
-        return []
-    parts, last = [one for one in cells if one.criterion != OVERALL], cells[-1]
-    where = language or "all languages"
-    if last.criterion != OVERALL:
-        return [f"{where}: no output was rated on all {len(parts)} criteria, so there is no overall score"]
-    rated = np.any([~np.isnan(one.share) for one in parts], axis=0)
-    partly = int((items & rated & np.isnan(last.share)).sum())
-    return [f"{where}: {partly:,} outputs were rated on some criteria only and are not in overall"] if partly else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metal.report.board.facts import FEW_SOURCES
+from metal.report.board.reasons import parts
 from metal.report.board.run import spoken
 from metal.report.leaderboard.coverage import coverage_rows, unrated
 from metal.report.leaderboard.run import LeaderboardRun, share
@@ -42,12 +43,21 @@ def _best(rows: list[dict[str, Any]]) -> str:
     if len(rows) == 1:
         return f"{words}. There is no other generator to compare it with."
     if not known(best["cluster"]):
-        return f"{words}; it cannot be compared with the others, with which it shares too few sources."
+        words = f"{words}; it cannot be compared with the others: {_why_alone(best)}"
+        rest = next((row for row in rows if known(row["cluster"])), None)
+        return (
+            f"{words}. Of those that can, {within(rest['generator'])} is first: {_told(rest)}." if rest else f"{words}."
+        )
     alike = sum(row["cluster"] == best["cluster"] for row in rows)
     if alike == 1:
         return f"{words}, significantly better than the others it can be compared with."
     others = "1 other is" if alike == 2 else f"{alike - 1} others are"
     return f"{words}. {others} not shown to be worse: together they are the first cluster."
+
+
+def _why_alone(row: dict[str, Any]) -> str:
+    """Why a generator is in no cluster."""
+    return next((within(reason) for figure, reason in parts(row["undefined"]) if figure == "cluster"), "no test")
 
 
 def _told(row: dict[str, Any]) -> str:
@@ -65,9 +75,10 @@ def _sure(rows: list[dict[str, Any]]) -> str:
         if errors
         else "No generator has two sources, so there is no standard error"
     )
-    told = f"{clusters} clusters that tests tell apart" if clusters > 1 else "tests tell no two generators apart"
+    one = "one cluster, in which nobody is shown to be worse than its first"
+    told = f"{clusters} clusters that tests tell apart" if clusters > 1 else one
     said += f"; {told}" if clusters and len(rows) > 1 else ""
-    return said + (f"; {alone} in none, for want of shared sources." if alone else ".")
+    return said + (f"; {alone} in none, for reasons that stand under the ranking." if alone else ".")
 
 
 def _languages(run: LeaderboardRun) -> str:
@@ -105,7 +116,13 @@ def _limits(rows: list[dict[str, Any]]) -> str:
         "generators within a cluster are equal."
     ]
     least, most = (int(pick(row["sources"] for row in rows)) for pick in (min, max))
-    if least < most:
+    fewest, all_of_them = (int(pick(row["languages"] for row in rows)) for pick in (min, max))
+    if fewest < all_of_them:
+        sentences.append(
+            f"Generators were rated in {fewest} to {all_of_them} languages and on {least} to {most} sources: their "
+            "scores are not of the same texts, people or languages; see the languages one by one."
+        )
+    elif least < most:
         sentences.append(
             f"Generators were rated on different sources ({least} to {most}): their scores are not of the same texts."
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metal.genie.leaderboard.generator_scores import LEAST_SHARED
+from metal.genie.leaderboard.panels import LEAST_MISSED, MOST_MOVED
 from metal.report.leaderboard.run import LeaderboardRun
 from metal.report.methods import Definition
 from metal.report.text import count
@@ -52,8 +53,19 @@ def definitions(run: LeaderboardRun) -> list[Definition]:
             "Clusters",
             f"Paired permutation tests of every two generators on the sources they share ({LEAST_SHARED} at least), "
             f"{count(permutations)} permutations, corrected by Holm. Whoever is significantly worse than the first of "
-            "a cluster begins the next. Alike is not equal.",
+            "a cluster begins the next. Alike is not equal: two in a cluster can differ by their own test, above all "
+            "where its first has few sources. For that p_holm in tables/comparisons.csv tests each generator against "
+            "all below it in clusters, as if it were the first of one.",
             "Freitag et al. 2023; Holm 1979",
+        ),
+        Definition(
+            "Groups of people",
+            "What a group weighs in a generator's score is the mean over outputs of its share of the ratings of an "
+            f"output. Two generators are not compared where more than {MOST_MOVED:.0%} of the weight is with other "
+            f"groups, or where a group with {LEAST_MISSED:.0%} or more in one rated nothing of the other; on the "
+            f"sources they share, or on all where these are fewer than {LEAST_SHARED}. Whoever differs so from the "
+            "most others is in no cluster (of several alike, the one with the fewest ratings), until none differ. "
+            "Ranks are by score all the same.",
         ),
         Definition(
             "Sample",

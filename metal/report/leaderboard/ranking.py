@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.genie.leaderboard.cautions import told_apart
 from metal.report.board.reasons import reasons
 from metal.report.charts.intervals import MOST_ROWS, Row, interval_dots
 from metal.report.leaderboard.run import LeaderboardRun, share
@@ -33,8 +34,22 @@ def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str =
         notes=(
             "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard error stands "
             "what it is at most for this score and number of outputs.",
+            *_inside_clusters(run, rows, criterion, language),
             *reasons(rows, "generator"),
         ),
+    )
+
+
+def _inside_clusters(run: LeaderboardRun, rows: list[dict[str, Any]], criterion: str, language: str) -> tuple[str, ...]:
+    """How many pairs within clusters differ by their own test, where there are any."""
+    apart = told_apart(rows, run.records("comparisons", criterion=criterion, language=language))
+    if not apart:
+        return ()
+    first = apart[0]
+    return (
+        f"A cluster holds whoever is not shown to be worse than its first, so that others in it can differ: "
+        f"{plural(len(apart), 'pair')} {'does' if len(apart) == 1 else 'do'} by their own test, most clearly "
+        f"{within(first['first'])} and {within(first['second'])} (p_holm in tables/comparisons.csv).",
     )
 
 
