@@ -69,7 +69,8 @@ def leaderboard(
     Scores are shares of the scale, 0 the worst and 1 the best: five Likert levels are 0, .25, .5, .75, 1. Labels of
     an output are averaged, then outputs; overall is the mean of the criteria. Beside a score stand its 95% interval by
     source, its standard error and what that is at most, and a cluster: within one, nobody is shown to be worse than
-    its first, by paired permutation tests on shared sources. Automatic metrics stand beside, on the same outputs.
+    its first, by paired permutation tests on shared sources. Generators that different groups of people rated are not
+    compared: --reference takes one group. Automatic metrics stand beside, on the same outputs.
 
     \b
     A generator that joins needs ratings of its own outputs only:
