@@ -182,7 +182,20 @@ def history_files(
 
 def read_rounds(dataset: Path) -> list[dict[str, Any]]:
     """The lines of rounds.jsonl: round, at, answers, raters (what was known of each after it)."""
-    return list(_lines(dataset / FOLDER / ROUNDS, ("round", "at", "answers", "raters")))
+    path = dataset / FOLDER / ROUNDS
+    found = list(_lines(path, ("round", "at", "answers", "raters")))
+    for row, line in enumerate(found, 1):
+        known = line["raters"].values() if isinstance(line["raters"], dict) else [None]
+        if not all(isinstance(one, dict) and all(map(_is_standing, one.values())) for one in known):
+            remedy = "Restore the file; `metal annotate import` wrote it"
+            raise DataError(f"{path} row {row}", "what is known of the raters cannot be", remedy)
+    return found
+
+
+def _is_standing(value: Any) -> bool:
+    """A number of ratings, or [right, answered]."""
+    pair = value if isinstance(value, list) and len(value) == 2 else [0, value]
+    return all(isinstance(one, int) for one in pair) and 0 <= pair[0] <= pair[1]
 
 
 def _text_lines(path: Path) -> list[str]:

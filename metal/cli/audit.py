@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,7 @@ def audit(
     from metal.audit.audit import audit as run
     from metal.audit.settings import AuditSettings
     from metal.cli import audit_text, show
-    from metal.cli.exclusion import telling, without_noisy
+    from metal.cli.exclusion import telling, warnings_of_tests, without_noisy
     from metal.cli.judge_folder import doubts
     from metal.cli.manifest import manifest
     from metal.cli.run_folder import write_audit
@@ -109,11 +108,18 @@ def audit(
         paper_compat=paper_compat,
         exclude_noisy=exclude_noisy,
     )
-    loaded, excluded = without_noisy(options.load(dataset, ratings), dataset, ratings, exclude_noisy)
+    whole_dataset = options.load(dataset, ratings)
+    loaded, excluded = without_noisy(whole_dataset, dataset, ratings, exclude_noisy)
     with show.progress("auditing") as advance:
         found = run(loaded, settings, progress=advance)
-    found = replace(found, warnings=(*(doubt for path in ratings for doubt in doubts(path, loaded)), *found.warnings))
-    found = telling(found, excluded)
+    first = [doubt for path in ratings for doubt in doubts(path, loaded)]
+    first += warnings_of_tests(whole_dataset, dataset, ratings)
+    if excluded and excluded.outputs and not min_raters:
+        first.append(
+            f"{excluded.outputs:,} outputs lost a rating on a criterion; those left with fewer people than the usual "
+            "panel count as incomplete. --min-raters 2 keeps those with two"
+        )
+    found = telling(found, excluded, first)
     about = manifest("audit", loaded, [dataset, *ratings], settings.to_dict(), found.judges, found.signature)
     write_audit(out, found, loaded, about, force=force)
     if as_json:

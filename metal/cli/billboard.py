@@ -104,7 +104,7 @@ def board(
     from metal.cli import billboard_text, show
     from metal.cli.board_folder import keep_settings, open_board, store_ensembles, stored_ensembles
     from metal.cli.board_run import write_board
-    from metal.cli.exclusion import telling, without_noisy
+    from metal.cli.exclusion import telling, warnings_of_tests, without_noisy
     from metal.cli.import_ import pair
     from metal.cli.manifest import manifest
     from metal.cli.run_parts import records
@@ -124,7 +124,8 @@ def board(
     loaded, excluded = without_noisy(whole_board, dataset, ratings, settings.exclude_noisy)
     with show.progress("ranking") as advance:
         found = run(loaded, settings, stored=stored_ensembles(dataset), progress=advance)
-    found = telling(found, excluded)
+    told = warnings_of_tests(whole_board, dataset, ratings)
+    found = telling(found, excluded, told)
     kept = opened.recorded and store_ensembles(dataset, list(found.ensembles.values()))
     if at is None and kept:
         keep_settings(dataset, settings)

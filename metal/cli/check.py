@@ -36,6 +36,7 @@ def check(dataset: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool)
     from metal.audit.lint import lint
     from metal.audit.profile import profile
     from metal.cli import show
+    from metal.cli.exclusion import warnings_of_tests
     from metal.cli.run_parts import records
 
     loaded = options.load(dataset, ratings)
@@ -44,6 +45,7 @@ def check(dataset: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool)
         return
     tables = profile(loaded)
     findings = lint(loaded)
+    told = [*warnings_of_tests(loaded, dataset, ratings), *(finding.message for finding in findings)]
     if as_json:
         whole = {"dataset": loaded.card.name, "identity": loaded.identity}
         described = {name: records(table) for name, table in tables.items()}
@@ -59,8 +61,8 @@ def check(dataset: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool)
     show_table("Raters", _named(tables["raters"]), keep=1)
     if labels:
         show_labels(loaded, tables["labels"])
-    show.warn(finding.message for finding in findings)
-    if not findings:
+    show.warn(told)
+    if not told:
         show.say("No warnings.")
 
 

@@ -1,4 +1,4 @@
-"""`--exclude-noisy`: a command's dataset without the people who fail its test questions."""
+"""What test questions say to other commands: `--exclude-noisy`, and warnings about judges and leaks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from metal.cli.test_folder import Tests
     from metal.dataset import Dataset
     from metal.genie.exclusion import Exclusion
+    from metal.genie.monitoring import Monitoring
 
 
 class _Result(Protocol):
@@ -27,12 +29,11 @@ class _Result(Protocol):
 Found = TypeVar("Found", bound=_Result)
 
 
-def telling(found: Found, excluded: Exclusion | None) -> Found:
-    """What was found, with a warning and a table of who was left out."""
-    if not excluded:
-        return found
-    tables = {**found.tables, "exclusions": excluded.table}
-    return replace(found, warnings=(*excluded.lines, *found.warnings), tables=tables)
+def telling(found: Found, excluded: Exclusion | None, first: Iterable[str] = ()) -> Found:
+    """What was found, with a warning and a table of who was left out, and with further warnings before its own."""
+    lines = excluded.lines if excluded else []
+    tables = {**found.tables, "exclusions": excluded.table} if excluded else found.tables
+    return replace(found, warnings=(*lines, *first, *found.warnings), tables=tables)
 
 
 def said_without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> Dataset:
@@ -55,14 +56,12 @@ def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: s
     """
     if not model:
         return dataset, None
-    from metal.cli.annotation_folder import read_compared
     from metal.cli.test_folder import read_tests
     from metal.errors import UsageError
     from metal.genie.exclusion import without
-    from metal.genie.monitoring import monitor
-    from metal.genie.noisy import find_model
+    from metal.genie.noisy import model_and_beta
 
-    find_model(model)
+    name, beta = model_and_beta(model)
     tests = read_tests(dataset, folder, runs)
     examined = set(tests.answers["rater"].astype(str))
     if not any(rater.kind == "human" and name in examined for name, rater in dataset.raters.items()):
@@ -70,12 +69,37 @@ def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: s
             f"--exclude-noisy: nobody answered a test question of {folder} (judges are not left out); hide some with "
             f"`metal annotate export {folder} --test-questions`"
         )
-    found = monitor(
+    return without(dataset, _monitored(dataset, folder, tests, name, beta).noisy, model)
+
+
+def _monitored(dataset: Dataset, folder: Path, tests: Tests, model: str, noisy_beta: float = 4.5) -> Monitoring:
+    from metal.cli.annotation_folder import read_compared
+    from metal.genie.monitoring import monitor
+
+    return monitor(
         tests.answers,
         tests.questions,
         dataset.criteria,
         dataset.raters,
         model=model,
+        noisy_beta=noisy_beta,
         comparative=read_compared(folder),
     )
-    return without(dataset, found.noisy, model)
+
+
+def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> list[str]:
+    """Outputs that are test questions in truth, and judges that fail theirs; none without test questions."""
+    from metal.cli.test_folder import read_tests
+    from metal.genie.noisy import DEFAULT_MODEL
+    from metal.genie.test_questions import leak_line
+
+    tests = read_tests(dataset, folder, runs)
+    lines = [line] if (line := leak_line(dataset, tests.questions)) else []
+    if len(tests.answers):
+        noisy = _monitored(dataset, folder, tests, DEFAULT_MODEL).noisy
+        lines += [
+            f"{name} fails its test questions ({'; '.join(why)}); `metal monitor {folder}` shows all"
+            for name, why in noisy.items()
+            if dataset.raters[name].kind != "human"
+        ]
+    return lines

@@ -92,7 +92,7 @@ def leaderboard(
     import json
 
     from metal.cli import leaderboard_text, show
-    from metal.cli.exclusion import telling, without_noisy
+    from metal.cli.exclusion import telling, warnings_of_tests, without_noisy
     from metal.cli.leaderboard_run import write_leaderboard
     from metal.cli.manifest import manifest
     from metal.cli.run_parts import records
@@ -107,7 +107,8 @@ def leaderboard(
     loaded, excluded = without_noisy(whole_dataset, dataset, ratings, settings.exclude_noisy)
     with show.progress("ranking") as advance:
         found = run(loaded, settings, advance)
-    found = telling(found, excluded)
+    told = warnings_of_tests(whole_dataset, dataset, ratings)
+    found = telling(found, excluded, told)
     raters = (*found.people, *found.beside)
     about = manifest("leaderboard", loaded, [dataset, *ratings], settings.to_dict(), raters, found.signature)
     write_leaderboard(out, found, loaded, about, force=force)

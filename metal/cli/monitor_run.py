@@ -24,7 +24,7 @@ from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import rater_rows
 from metal.genie.exclusion import without
 from metal.genie.monitoring import Doubted, Monitoring
-from metal.genie.test_questions import NEGATIVE, SIDES, leaked
+from metal.genie.test_questions import NEGATIVE, SIDES, leak_line
 from metal.records import Manifest
 from metal.report.monitor.page import page
 from metal.report.monitor.run import NEEDED, MonitorRun
@@ -117,12 +117,8 @@ def _rounds(folder: Path) -> Iterator[dict[str, Any]]:
 def warnings(dataset: Dataset, tests: Tests, found: Monitoring, people: Sequence[str]) -> tuple[str, ...]:
     """What to know before the figures are believed."""
     lines = []
-    leaks = leaked(dataset, tests.questions)
-    if leaks:
-        lines.append(
-            f"{len(leaks):,} outputs of the dataset show what a test question shows, the first {leaks[0]!r}: test "
-            "questions are no outputs of a generator; take them out of outputs.jsonl and the ratings"
-        )
+    if line := leak_line(dataset, tests.questions):
+        lines.append(line)
     examined = set(found.raters["rater"])
     unexamined = [name for name in people if name not in examined]
     if tests.questions and unexamined:

@@ -104,9 +104,10 @@ exclude_noisy = click.option(
     is_flag=False,
     flag_value="rate-learned-2",
     default="",
-    callback=_optional("metal.genie.noisy:find_model"),
-    metavar="[=MODEL]",
-    help="Leave out people who fail the test questions (see `metal monitor`). [without a value: rate-learned-2]",
+    callback=_optional("metal.genie.noisy:model_and_beta"),
+    metavar="[=MODEL[@BETA]]",
+    help="Leave out all ratings of people who fail the test questions (see `metal monitor`). [without a value: "
+    "rate-learned-2]",
 )
 force = click.option("--force", is_flag=True, help="Replace the folder given with --out.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

@@ -15,12 +15,13 @@ from metal.errors import UsageError
 class Exclusion:
     """Who was left out. why: by rater. dropped: rater, language, criterion, ratings; a row each.
 
-    method: by which rule, for signatures and settings.
+    method: by which rule, for signatures and settings. outputs: how many lost a rating.
     """
 
     method: str
     why: Mapping[str, tuple[str, ...]]
     dropped: pd.DataFrame
+    outputs: int = 0
 
     @property
     def table(self) -> pd.DataFrame:
@@ -61,4 +62,4 @@ def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]], method: str)
             kept[column] = kept[column].cat.remove_unused_categories()
     raters = {name: rater for name, rater in dataset.raters.items() if name not in why}
     left = Dataset(dataset.card, dataset.criteria, dataset.sources, dataset.outputs, raters, kept, dataset.extra)
-    return left, Exclusion(method, dict(sorted(why.items())), dropped)
+    return left, Exclusion(method, dict(sorted(why.items())), dropped, int(table["output"][gone].nunique()))

@@ -130,6 +130,22 @@ def find_model(name: str) -> Model:
     return MODELS[name]
 
 
+def model_and_beta(text: str) -> tuple[str, float]:
+    """`class-fixed-2@9.5`: the model's name and the beta of its noisy component, NOISY_BETA where there is no @.
+
+    Raises UnknownName for a model that is not there, UsageError for a beta that cannot be.
+    """
+    name, at, beta = text.partition("@")
+    find_model(name)
+    try:
+        value = float(beta) if at else NOISY_BETA
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1000:
+        raise UsageError(f"model {text}: after @ stands the beta of its noisy component, such as 9.5")
+    return name, value
+
+
 def examine(
     right: Sequence[int] | Counts,
     asked: Sequence[int] | Counts,

@@ -210,3 +210,14 @@ def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
         for name, output in dataset.outputs.items()
         if side_of(name) or (output.source, _same(output.text)) in shown
     )
+
+
+def leak_line(dataset: Dataset, questions: Mapping[str, Output]) -> str:
+    """What to say and do about `leaked` ones; empty where there are none."""
+    leaks = leaked(dataset, questions)
+    if not leaks:
+        return ""
+    return (
+        f"{len(leaks):,} outputs of the dataset show what a test question shows, the first {leaks[0]!r}: test "
+        "questions are no outputs of a generator; take them out of outputs.jsonl and the ratings"
+    )

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.errors import DataError, UnknownName, UsageError
-from metal.genie.noisy import CERTAINTY, MODELS, PSEUDO_ASKED, PSEUDO_RIGHT, examine
+from metal.genie.noisy import CERTAINTY, MODELS, PSEUDO_ASKED, PSEUDO_RIGHT, examine, model_and_beta
 from metal.stats.beta_mixture_fit import Starts
 
 ALL = sorted(MODELS)
@@ -205,3 +205,12 @@ def test_learned_priors_flag_whom_the_optimum_flags(oracle: dict[str, Any]) -> N
                 assert found.noisy.tolist() == (best > CERTAINTY).tolist()
                 compared += 1
     assert compared == 18 * 3 * 2
+
+
+def test_a_model_may_come_with_its_beta() -> None:
+    assert model_and_beta("class-fixed-2@9.5") == ("class-fixed-2", 9.5)
+    assert model_and_beta("rate-learned-2") == ("rate-learned-2", 4.5)
+    with pytest.raises(UsageError, match="after @ stands the beta"):
+        model_and_beta("class-fixed-2@much")
+    with pytest.raises(UnknownName):
+        model_and_beta("datasets/mine")

@@ -15,6 +15,7 @@ from metal.stats.patterns import Codes
 
 NAMED = 3  # generators named in a warning; the rest are counted
 EXAMPLES = 2
+FEW_SOURCES = 20  # a nominal 95% interval by source covers 92% with 20 and 88% with 10
 LEVEL = 0.05
 
 
@@ -43,6 +44,11 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
 def about_a_ranking(ranking: Ranking, where: str, settings: LeaderboardSettings) -> list[str]:
     """Who is in no cluster for want of shared sources, what differs between texts, and what clusters hold together."""
     rows, found = ranking.rows, []
+    least = min((row["sources"] for row in rows), default=FEW_SOURCES)
+    if least < FEW_SOURCES:
+        found.append(
+            f"{where}: some generators have {least} sources only; below {FEW_SOURCES} an interval is too narrow"
+        )
     few = [row["generator"] for row in rows if "cluster: fewer than" in row["undefined"]]
     if few:
         named = ", ".join(map(repr, few[:NAMED])) + (f" and {len(few) - NAMED} more" if len(few) > NAMED else "")
