@@ -97,6 +97,7 @@ def leaderboard(
     from metal.cli.manifest import manifest
     from metal.cli.run_parts import records
     from metal.folders import check_new
+    from metal.genie.leaderboard.cautions import about_size
     from metal.genie.leaderboard.leaderboard import leaderboard as run
     from metal.genie.leaderboard.settings import LeaderboardSettings
 
@@ -108,7 +109,9 @@ def leaderboard(
     with show.progress("ranking") as advance:
         found = run(loaded, settings, advance)
     told = warnings_of_tests(whole_dataset, dataset, ratings)
-    found = telling(found, excluded, told)
+    board = found.tables["leaderboard"]
+    sizes = board.loc[board["criterion"] == found.main, "sources"].tolist()
+    found = telling(found, excluded, [*told, *about_size(sizes, found.people)])
     raters = (*found.people, *found.beside)
     about = manifest("leaderboard", loaded, [dataset, *ratings], settings.to_dict(), raters, found.signature)
     write_leaderboard(out, found, loaded, about, force=force)

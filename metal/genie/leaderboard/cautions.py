@@ -19,6 +19,16 @@ FEW_SOURCES = 20  # a nominal 95% interval by source covers 92% with 20 and 88% 
 LEVEL = 0.05
 
 
+def about_size(sources: Iterable[int], people: Sequence[str]) -> list[str]:
+    """What so few sources (of each generator) and people cannot say."""
+    found = []
+    if len(people) == 1:
+        found.append(f"{people[0]} is the only person: how people differ is in no interval")
+    if (least := min(sources, default=FEW_SOURCES)) < FEW_SOURCES:
+        found.append(f"generators with {least} sources: below {FEW_SOURCES}, intervals are too narrow")
+    return found
+
+
 def about_people(ranking: Ranking, where: str) -> list[str]:
     """Generators that other groups of people rated than most, and how to rank them all by the same people."""
     if not (mixed := ranking.mixed):
@@ -44,11 +54,6 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
 def about_a_ranking(ranking: Ranking, where: str, settings: LeaderboardSettings) -> list[str]:
     """Who is in no cluster for want of shared sources, what differs between texts, and what clusters hold together."""
     rows, found = ranking.rows, []
-    least = min((row["sources"] for row in rows), default=FEW_SOURCES)
-    if least < FEW_SOURCES:
-        found.append(
-            f"{where}: some generators have {least} sources only; below {FEW_SOURCES} an interval is too narrow"
-        )
     few = [row["generator"] for row in rows if "cluster: fewer than" in row["undefined"]]
     if few:
         named = ", ".join(map(repr, few[:NAMED])) + (f" and {len(few) - NAMED} more" if len(few) > NAMED else "")

@@ -197,9 +197,6 @@ def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScore
 
 def _about_the_whole(dataset: Dataset, settings: LeaderboardSettings, left_out: Sequence[str]) -> list[str]:
     found = [f"criterion {name!r} is left out: {_endless(dataset, name)}" for name in left_out]
-    people = people_named(dataset, settings.reference)
-    if len(people) == 1:
-        found.append(f"{people[0]} is the only person: how people differ is in no interval")
     if settings.sample is not None:
         counts: dict[str, int] = {}
         for source in dataset.sources.values():
