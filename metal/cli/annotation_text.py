@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from metal.cli import show
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
+    from collections.abc import Container, Mapping, Sequence
 
     import pandas as pd
 
     from metal.build.answers import Returned
+    from metal.build.tasks import Sheet
     from metal.dataset import Dataset
     from metal.records import Output
 
@@ -22,6 +23,31 @@ SHOWN = 10
 def counted(count: int, what: str) -> str:
     """`1 output`, `2 outputs`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def show_handed_out(sheets: Sequence[Sheet], questions: Sequence[Output]) -> None:
+    """How many tasks go to whom, and what the test questions among them are judged by."""
+    from metal.genie.test_questions import NEGATIVE, POSITIVE, tells
+
+    rows = []
+    for language in dict.fromkeys(sheet.language for sheet in sheets):
+        mine = [sheet for sheet in sheets if sheet.language == language]
+        loads = sorted({len(sheet.tasks) for sheet in mine})
+        count = len({task.task for sheet in mine for task in sheet.tasks})
+        names = f"{mine[0].rater} to {mine[-1].rater}" if len(mine) > 1 else mine[0].rater
+        rows.append([language, f"{count:,}", names, " or ".join(map(str, loads))])
+    asked = [rubric.criterion for rubric in sheets[0].rubrics.values()]
+    title = f"Tasks for people: {', '.join(criterion.short for criterion in asked)}"
+    show.table(title, ["", "tasks", "people", "each rates"], rows)
+    if questions:
+        by = {
+            side: ", ".join(criterion.short for criterion in asked if tells(criterion, side)) or "nothing"
+            for side in (POSITIVE, NEGATIVE)
+        }
+        show.say(
+            f"{counted(len(questions), 'test question')} among them: positive ones tell by {by[POSITIVE]}, negative "
+            f"ones by {by[NEGATIVE]} (of_source in dataset.toml)"
+        )
 
 
 def show_returned(returned: Returned) -> None:
