@@ -18,10 +18,10 @@ COLUMNS = ("posted", "submitted", "approved", "rejected", "open", "spent", "expi
 @options.dataset
 @options.as_json
 def status(dataset: Path, as_json: bool) -> None:
-    """List the campaigns of DATASET on Mechanical Turk, as they were at the last pull. Asks nobody.
+    """List the campaigns of DATASET, as they were at the last push or pull. Asks nobody.
 
-    posted is tasks; submitted, approved, rejected and open count assignments: submitted ones wait for
-    approval, open ones can still come. spent is what was approved and paid as bonus, with fees.
+    Of Mechanical Turk, posted is tasks; submitted, approved, rejected and open count assignments: submitted
+    ones wait for approval, open ones can still come. spent is what was approved and paid as bonus, with fees.
 
     \b
     Example:
@@ -29,6 +29,7 @@ def status(dataset: Path, as_json: bool) -> None:
     """
     from metal.cli import show
     from metal.cli.annotate_start import clock
+    from metal.crowdsourcing import label_studio_campaign as label_studio
     from metal.crowdsourcing.campaign import campaigns
     from metal.errors import UsageError
 
@@ -36,11 +37,18 @@ def status(dataset: Path, as_json: bool) -> None:
         raise UsageError(f"{dataset} is no dataset: it has no dataset.toml")
     now = clock()
     found = [one.standing(now) for one in campaigns(dataset)]
+    there = [one.standing() for one in label_studio.campaigns(dataset)]
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
-    elif found:
+        click.echo(json.dumps([*found, *there], ensure_ascii=False, indent=2))
+        return
+    if found:
         show_standing(found)
-    else:
+    if there:
+        rows = [
+            [one["campaign"], one["url"], f"{one['posted']} of {one['projects']}", str(one["tasks"])] for one in there
+        ]
+        show.table("Campaigns on Label Studio", ["", "", "projects posted", "tasks"], rows, keep=2)
+    if not found and not there:
         show.say(f"{dataset} has no campaign; `metal annotate push` begins one")
 
 

@@ -88,6 +88,19 @@ class Campaign:
             found.setdefault(str(line["sheet"]), {}).update(line)
         return found
 
+    def standing(self) -> dict[str, Any]:
+        """Projects and tasks that are posted, of those there are to be."""
+        known, sheets = self.known(), self.sheets()
+        posted = [sheet for sheet in sheets if "project" in known.get(sheet.name, {})]
+        return {
+            "campaign": self.name,
+            "platform": PLATFORM,
+            "url": self.asked.url,
+            "projects": len(sheets),
+            "posted": len(posted),
+            "tasks": sum(len(sheet.ids) for sheet in sheets),
+        }
+
     def note(self, sheet: str, **known: Any) -> None:
         journal.append(self.folder / PROJECTS, {"sheet": sheet, **known})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,6 +66,8 @@ def test_there_and_back_some_at_a_time(server: LabelStudioServer) -> None:
     assert f"Posted 2 projects on {server.url}. State: mine/annotation/campaigns/mine-label-studio" in done.output
     assert "Posted 0 projects" in push(server).output
     assert len(server.projects) == 2
+    shown = CliRunner().invoke(command, ["annotate", "status", "mine"]).output
+    assert re.search(rf"mine-label-studio +{re.escape(server.url)} +2 of 2 +12", shown)
     sides = {task["data"]["first_text"][:4] for task in server.tasks}
     assert sides == {"made", "gold"}
     done = pull()

@@ -101,6 +101,7 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
         dots.append(Dot(row["population"], LABELLINGS.index(row["labelling"]), value, low, high))
     where = run.where(criterion, language)
     populations = list(dict.fromkeys(row["population"] for row in rows))
+    shown = set(populations[:MOST_POPULATIONS])
     numbers = TableView(
         f"populations_{run.key(criterion, language)}",
         f"Scores by population: {where}",
@@ -114,6 +115,7 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
                 Cell(interval(row["low"], row["high"])),
             )
             for row in rows
+            if row["population"] in shown
         ),
         heads=3,
     )
