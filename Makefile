@@ -36,7 +36,7 @@ check: .venv/ready  ## lint and types
 	$(BIN)/mypy
 
 test: check  ## lint, types and the whole test suite
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Label Studio wants other versions of what METAL needs, so that it lives beside.
 .services/bin/label-studio:

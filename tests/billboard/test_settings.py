@@ -43,6 +43,7 @@ def test_as_plain_values() -> None:
         "permutations": 1000,
         "seed": 0,
         "version": 1,
+        "exclude_noisy": "",
     }
     chosen = BoardSettings(reference="expert", raters=("a", "b"), alpha=2.3, families={"g": "f"})
     plain = chosen.to_dict()

@@ -19,13 +19,13 @@ from metal.report.board.facts import facts
 from metal.report.board.generators import generator_charts, generator_table
 from metal.report.board.history import history_table
 from metal.report.board.maps import criterion_map, generator_map, language_maps
-from metal.report.board.methods import settings_in_words
 from metal.report.board.overrating import overrating_charts, overrating_tables
 from metal.report.board.page import charts, tables
 from metal.report.board.ranking import further_rankings, ranking_charts, ranking_table
 from metal.report.board.run import BoardRun
 from metal.report.charts.intervals import Row, interval_dots, ticks_for
 from metal.report.charts.ranks import Ranks, rank_lines
+from metal.report.sections import settings_in_words
 from metal.report.text import figure, interval
 
 
