@@ -37,6 +37,9 @@ import tiktoken
 from metal.bundled import bundled
 metal.cli.judge_folder.load_dataset(bundled("datasets/demo"))
 warnings.resetwarnings()
+import gc
+gc.collect()
+gc.freeze()  # else each child's first collection writes to, and so copies, all that is loaded here
 
 def reap(pid, code):
     status = os.waitpid(pid, 0)[1]
