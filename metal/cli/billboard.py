@@ -56,13 +56,7 @@ from metal.cli.with_default import WithDefault
 @options.exclude_noisy
 @click.option("--at", type=click.IntRange(min=1), metavar="VERSION", help="The board as it was at this version.")
 @options.bootstrap
-@click.option(
-    "--permutations",
-    default=1000,
-    show_default=True,
-    type=click.IntRange(min=100),
-    help="Permutations of each test.",
-)
+@options.permutations
 @options.seed
 @options.as_json
 @options.force

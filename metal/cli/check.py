@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,8 +48,9 @@ def check(dataset: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool)
     told = [*warnings_of_tests(loaded, dataset, ratings), *(finding.message for finding in findings)]
     if as_json:
         whole = {"dataset": loaded.card.name, "identity": loaded.identity}
-        described = {name: records(table) for name, table in tables.items()}
+        described: dict[str, Any] = {name: records(table) for name, table in tables.items()}
         warnings = [vars(finding) for finding in findings]
+        described["test_questions"] = warnings_of_tests(loaded, dataset, ratings)
         click.echo(json.dumps(whole | described | {"warnings": warnings}, indent=1, ensure_ascii=False))
         return
     show.say(

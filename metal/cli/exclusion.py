@@ -72,7 +72,7 @@ def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: s
     return without(dataset, _monitored(dataset, folder, tests, name, beta).noisy, model)
 
 
-def _monitored(dataset: Dataset, folder: Path, tests: Tests, model: str, noisy_beta: float = 4.5) -> Monitoring:
+def _monitored(dataset: Dataset, folder: Path, tests: Tests, model: str, noisy_beta: float) -> Monitoring:
     from metal.cli.annotation_folder import read_compared
     from metal.genie.monitoring import monitor
 
@@ -90,13 +90,13 @@ def _monitored(dataset: Dataset, folder: Path, tests: Tests, model: str, noisy_b
 def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> list[str]:
     """Outputs that are test questions in truth, and judges that fail theirs; none without test questions."""
     from metal.cli.test_folder import read_tests
-    from metal.genie.noisy import DEFAULT_MODEL
+    from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA
     from metal.genie.test_questions import leak_line
 
     tests = read_tests(dataset, folder, runs)
     lines = [line] if (line := leak_line(dataset, tests.questions)) else []
     if len(tests.answers):
-        noisy = _monitored(dataset, folder, tests, DEFAULT_MODEL).noisy
+        noisy = _monitored(dataset, folder, tests, DEFAULT_MODEL, NOISY_BETA).noisy
         lines += [
             f"{name} fails its test questions ({'; '.join(why)}); `metal monitor {folder}` shows all"
             for name, why in noisy.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,7 @@ from metal.cli import options
 )
 @click.option("--with-judges", is_flag=True, help="Put LLM judges beside people, as metrics are.")
 @options.bootstrap
-@click.option(
-    "--permutations",
-    default=1000,
-    show_default=True,
-    type=click.IntRange(min=100),
-    help="Permutations of each test.",
-)
+@options.permutations
 @options.exclude_noisy
 @options.seed
 @options.as_json
@@ -110,8 +105,9 @@ def leaderboard(
         found = run(loaded, settings, advance)
     told = warnings_of_tests(whole_dataset, dataset, ratings)
     board = found.tables["leaderboard"]
-    sizes = board.loc[board["criterion"] == found.main, "sources"].tolist()
-    found = telling(found, excluded, [*told, *about_size(sizes, found.people)])
+    main = board[(board["criterion"] == found.main) & (board["language"] == board["language"].iloc[0])]
+    sizes = about_size(main["sources"].tolist(), found.people)
+    found = telling(replace(found, warnings=(*found.warnings, *sizes)), excluded, told)
     raters = (*found.people, *found.beside)
     about = manifest("leaderboard", loaded, [dataset, *ratings], settings.to_dict(), raters, found.signature)
     write_leaderboard(out, found, loaded, about, force=force)

@@ -77,6 +77,7 @@ def watch(
     from metal.cli.run_parts import records
     from metal.cli.test_folder import read_tests
     from metal.folders import check_new
+    from metal.genie.exclusion import only_people
     from metal.genie.monitoring import monitor as examined
     from metal.genie.noisy import find_model
     from metal.people import people_named
@@ -99,7 +100,8 @@ def watch(
         comparative=read_compared(dataset),
     )
     with show.progress("comparing people") as advance:
-        all_tables = tables(loaded, dataset, found, reference=reference, resamples=resamples, seed=seed, said=advance)
+        looked_at = only_people(loaded, people)
+        all_tables = tables(looked_at, dataset, found, resamples=resamples, seed=seed, said=advance)
     settings = {"model": model, "noisy_beta": noisy_beta, "reference": reference, "resamples": resamples, "seed": seed}
     signed = signature(loaded.identity, tests.digest, settings)
     about = manifest("monitor", loaded, [dataset, *ratings], settings, people, signed)

@@ -39,7 +39,6 @@ def tables(
     folder: Path,
     found: Monitoring,
     *,
-    reference: str,
     resamples: int,
     seed: int,
     said: Callable[[int, int], None],
@@ -50,7 +49,7 @@ def tables(
     noisy = [name for name in people if name in found.noisy]
     beside = pd.DataFrame(columns=list(COLUMNS))
     if people:
-        beside = behaviour(dataset, reference=reference, distrusted=noisy, resamples=resamples, seed=seed)
+        beside = behaviour(dataset, distrusted=noisy, resamples=resamples, seed=seed)
     beside["stands_out"] = ["; ".join(stands_out(row)) for row in _rows(beside)]
     beside["not_compared"] = [not_compared(row) for row in _rows(beside)]
     said(1, 3)
@@ -69,7 +68,7 @@ def tables(
         "questions": found.questions,
         "behaviour": beside,
         "agreement": pd.DataFrame(agreement, columns=[*NEEDED["agreement"]]),
-        "panels": _panels(dataset, reference, seed),
+        "panels": _panels(dataset, seed),
         "exclusions": dropped,
         "rounds": pd.DataFrame(_rounds(folder), columns=list(ROUNDS)),
     }
@@ -92,10 +91,10 @@ def _agreement(dataset: Dataset) -> Iterator[dict[str, Any]]:
             yield people_row(cell, SourceBootstrap(1, 0), QUICK)
 
 
-def _panels(dataset: Dataset, reference: str, seed: int) -> pd.DataFrame:
+def _panels(dataset: Dataset, seed: int) -> pd.DataFrame:
     """Spread of the people's mean score with 1, 2, ... people an output; empty where nothing can be simulated."""
     try:
-        cells, _ = design_cells(dataset, DesignSettings(reference=reference, seed=seed))
+        cells, _ = design_cells(dataset, DesignSettings(seed=seed))
     except UsageError:  # no criterion with ends that people rated
         cells = []
     scales = ((cell, "binary" if cell.binary else "as rated") for cell in cells)

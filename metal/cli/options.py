@@ -109,6 +109,13 @@ exclude_noisy = click.option(
     help="Leave out all ratings of people who fail the test questions (see `metal monitor`). [without a value: "
     "rate-learned-2]",
 )
+permutations = click.option(
+    "--permutations",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(min=100),
+    help="Permutations of each test.",
+)
 force = click.option("--force", is_flag=True, help="Replace the folder given with --out.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 dataset = click.argument("dataset", type=click.Path(path_type=Path))

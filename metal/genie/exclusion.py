@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -56,10 +56,23 @@ def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]], method: str)
     dropped = (
         table[gone].groupby(["rater", "language", "criterion"], observed=True).size().rename("ratings").reset_index()
     )
-    kept = table[~gone].reset_index(drop=True)
+    left = _without(dataset, set(why))
+    return left, Exclusion(method, dict(sorted(why.items())), dropped, int(table["output"][gone].nunique()))
+
+
+def only_people(dataset: Dataset, people: Collection[str]) -> Dataset:
+    """The dataset without the people who are not among these; whoever is no person stays."""
+    return _without(
+        dataset, {name for name, rater in dataset.raters.items() if rater.kind == "human" and name not in people}
+    )
+
+
+def _without(dataset: Dataset, names: Collection[str]) -> Dataset:
+    if not names:
+        return dataset
+    kept = dataset.ratings[~dataset.ratings["rater"].isin(list(names))].reset_index(drop=True)
     for column in kept.columns:
         if isinstance(kept[column].dtype, pd.CategoricalDtype):
             kept[column] = kept[column].cat.remove_unused_categories()
-    raters = {name: rater for name, rater in dataset.raters.items() if name not in why}
-    left = Dataset(dataset.card, dataset.criteria, dataset.sources, dataset.outputs, raters, kept, dataset.extra)
-    return left, Exclusion(method, dict(sorted(why.items())), dropped, int(table["output"][gone].nunique()))
+    raters = {name: rater for name, rater in dataset.raters.items() if name not in names}
+    return Dataset(dataset.card, dataset.criteria, dataset.sources, dataset.outputs, raters, kept, dataset.extra)

@@ -7,7 +7,7 @@ import pytest
 
 from metal.dataset import Dataset, assemble
 from metal.errors import UsageError
-from metal.genie.exclusion import without
+from metal.genie.exclusion import only_people, without
 from metal.ratings import facts_from
 from metal.records import Rater, Rating
 from tests.genie.people import METAL, with_golds
@@ -82,3 +82,11 @@ def test_somebody_has_to_be_left() -> None:
     with pytest.raises(UsageError, match="all 3 people are noisy by their test questions") as raised:
         without(rated(), everybody, "rate-learned-2")
     assert "\n" not in str(raised.value)
+
+
+def test_only_some_people() -> None:
+    dataset = rated()
+    left = only_people(dataset, ["B"])
+    assert sorted(left.raters) == ["B", "judge"]
+    assert set(left.ratings["rater"]) == {"B", "judge"}
+    assert only_people(dataset, [*dataset.raters]) is dataset

@@ -25,7 +25,8 @@ def about_size(sources: Iterable[int], people: Sequence[str]) -> list[str]:
     if len(people) == 1:
         found.append(f"{people[0]} is the only person: how people differ is in no interval")
     if (least := min(sources, default=FEW_SOURCES)) < FEW_SOURCES:
-        found.append(f"generators with {least} sources: below {FEW_SOURCES}, intervals are too narrow")
+        many = "1 source" if least == 1 else f"{least} sources"
+        found.append(f"some generators have {many} only: below {FEW_SOURCES}, intervals are too narrow")
     return found
 
 
