@@ -17,6 +17,7 @@ from metal.report.overview import legend, matrices
 from metal.report.packing import Packed
 from metal.report.people import agreement_table, ceilings_table, class_charts
 from metal.report.run import Run
+from metal.report.sections import settings_in_words
 from metal.report.summary import summary
 from metal.report.view import Chart, TableView
 
@@ -51,7 +52,9 @@ def _content(run: Run) -> dict[str, Any]:
     shown = tables(run)
     return {
         "run": run,
-        "summary": summary(run),
+        "brand": "audit of judges per language",
+        "facts": summary(run),
+        "settings": settings_in_words(run),
         "matrices": matrices(run),
         "legend": legend(),
         "tables": {table.name: table for table in shown},
