@@ -19,11 +19,12 @@ from metal.cli.asking_folder import check_place, discard
 from metal.errors import MetalError, UsageError
 from metal.judges.call import VERDICT, Questions
 from metal.judges.cost import Estimate, check_priced, estimates
+from metal.judges.engine import Engine, Rules
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import Journal, lock_run, scan
 from metal.judges.lines import Answered, look_through
 from metal.judges.providers import open_client
-from metal.judges.runner import Rules, Run
+from metal.judges.runner import Run
 from metal.judges.secrets import Secrets
 from metal.judges.tally import Tally, lines_to_reuse, look_up
 
@@ -152,7 +153,7 @@ def _ask_first(job: Job, out: Path, wish: Wish) -> Answered:
 # ---------------------------------------------------------------- the run
 
 
-async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Run:
+async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Engine:
     secrets = Secrets.of(job.plan.models)
     journal = Journal(out / JOURNAL)
     gc.freeze()
@@ -165,7 +166,7 @@ async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Run:
             tallies = look_up(job.plan, out / JOURNAL).tallies
             spent = (tallies[name].cost(prices[model]) for (model, _), name in job.plan.names.items())
             answered.spent = sum(dollars or 0.0 for dollars in spent)
-        run = Run(job.plan, journal, answered, rules, open_client, secrets)
+        run: Engine = Run(job.plan, journal, answered, rules, open_client, secrets)
         restore = _stop_on_interrupt(run)
         try:
             await _with_progress(run)
@@ -188,7 +189,7 @@ def _reuse(job: Job, journal: Journal, answered: Answered, wish: Wish) -> None:
         show.say(f"{taken:,} answers taken from {', '.join(map(str, wish.reuse))}")
 
 
-def _stop_on_interrupt(run: Run) -> Callable[[], None]:
+def _stop_on_interrupt(run: Engine) -> Callable[[], None]:
     """Ctrl-C begins no more calls; a second one drops those in flight. Returns what undoes this."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
@@ -197,9 +198,7 @@ def _stop_on_interrupt(run: Run) -> Callable[[], None]:
             if not task.cancelling():
                 task.cancel()
             return
-        run.stop()
-        flying = sum(judge.asking.pace.in_flight for judge in run.judges)
-        print(f"\nfinishing {flying} calls in flight; Ctrl-C again to drop them", file=sys.stderr)
+        print(f"\n{run.stop()}", file=sys.stderr)
 
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -216,7 +215,7 @@ def _stop_on_interrupt(run: Run) -> Callable[[], None]:
     return restore
 
 
-async def _with_progress(run: Run) -> None:
+async def _with_progress(run: Engine) -> None:
     with asking_text.progress(run) as look:
         working = asyncio.create_task(run.go())
         try:
@@ -235,7 +234,7 @@ async def _with_progress(run: Run) -> None:
 # ---------------------------------------------------------------- the end
 
 
-def _end(run: Run | None, tallies: Mapping[str, Tally], job: Job, out: Path, wish: Wish) -> None:
+def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, wish: Wish) -> None:
     """What to do next; exit codes for a run that is not whole."""
     stopped = [one for one in run.progress if one.stopped] if run else []
     missing = sum(tally.not_asked for tally in tallies.values())

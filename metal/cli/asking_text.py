@@ -16,7 +16,7 @@ from metal.judges.reader import OFF_SCALE
 from metal.judges.tally import Tally
 
 if TYPE_CHECKING:
-    from metal.judges.runner import Progress, Run
+    from metal.judges.engine import Engine, Progress
 
 NAME = 20  # letters of a judge's name in the progress
 QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
@@ -102,7 +102,7 @@ def show_message(system: str, user: str) -> None:
 
 
 @contextmanager
-def progress(run: Run) -> Iterator[Callable[[], None]]:
+def progress(run: Engine) -> Iterator[Callable[[], None]]:
     """Progress on standard error: a bar a model in a terminal, a line now and then elsewhere."""
     if not sys.stderr.isatty():
         yield _quiet(run)
@@ -125,7 +125,7 @@ def progress(run: Run) -> Iterator[Callable[[], None]]:
         yield look
 
 
-def _quiet(run: Run) -> Callable[[], None]:
+def _quiet(run: Engine) -> Callable[[], None]:
     began = last = time.monotonic()
 
     def look() -> None:
@@ -160,7 +160,7 @@ def _said(one: Progress, seconds: float) -> str:
         if kind != VERDICT:
             troubles[BRIEF.get(kind, kind.split()[0])] += count
     parts += [f"{kind}:{count}" for kind, count in troubles.most_common(3)]
-    return " ".join(filter(None, parts))
+    return " ".join(filter(None, [*parts, one.awaited]))
 
 
 # ---------------------------------------------------------------- the end

@@ -96,6 +96,7 @@ def test(name: str, base_url: str) -> None:
     from metal.cli.asking_text import dollars
     from metal.formats.criteria import metal_criterion
     from metal.judges.collect import Collected
+    from metal.judges.engine import Rules
     from metal.judges.journal import Journal
     from metal.judges.lines import Answered
     from metal.judges.models import find_model, judges_files, named_models
@@ -103,7 +104,7 @@ def test(name: str, base_url: str) -> None:
     from metal.judges.prompts import Prompt, load_template
     from metal.judges.providers import open_client
     from metal.judges.rubric import rubrics_for
-    from metal.judges.runner import Rules, Run
+    from metal.judges.runner import Run
     from metal.judges.secrets import Secrets
     from metal.judges.tally import look_up
     from metal.records import Output, Source

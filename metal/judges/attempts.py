@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,12 +15,13 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 from metal.judges import call as calls
 from metal.judges.call import Ask, CallFailed, Client, Downgrades, Question, Reply
 from metal.judges.cost import TokenGuess
+from metal.judges.engine import ATTEMPTS, Progress
 from metal.judges.lines import Tries
 from metal.judges.models import Model
 from metal.judges.pace import Allowance, Pace, sleep_until
 from metal.judges.secrets import Secrets
 
-ATTEMPTS, BUSY_ATTEMPTS = 6, 40
+BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
 PATIENCE = 900.0  # a provider that wants a longer wait than this stops the judge
 REJECTIONS = 3  # of requests, before anything was answered: then the request is wrong, not the text in it
@@ -32,8 +32,8 @@ class Attempts:
     """One model, asked until there is a reply or no point in asking on.
 
     halted: nothing more is sent, no wait is sat out. closed: no call is begun any more; those under way are carried
-    to their end. stopped: why the judge cannot go on. note(parameter, said) is called once for each parameter that
-    turns out to be unwelcome.
+    to their end. progress: what has happened so far. note(parameter, said) is called once for each parameter that turns
+    out to be unwelcome.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Attempts:
         model: Model,
         client: Client,
         rejected: dict[str, str],
+        progress: Progress,
         secrets: Secrets,
         note: Callable[[str, str], None],
         *,
@@ -53,9 +54,7 @@ class Attempts:
         self.downgrades = Downgrades(rejected)
         self.guess = TokenGuess(answer_tokens)
         self.halted, self.closed = asyncio.Event(), asyncio.Event()
-        self.stopped = ""
-        self.sent = 0
-        self.retries: Counter[str] = Counter()
+        self.progress = progress
         self.ever_answered = False
         self.rejections = 0
         limits = (model.requests_per_minute, model.tokens_per_minute)
@@ -76,7 +75,7 @@ class Attempts:
         self.closed.set()
 
     def _stop(self, why: str) -> None:
-        self.stopped = self.stopped or why
+        self.progress.stopped = self.progress.stopped or why
         self.halt()
 
     def tokens(self, call: Question) -> float:
@@ -109,7 +108,7 @@ class Attempts:
             parameters, structured = self.downgrades.apply(wanted, self.model.structured)
             ask = Ask(call.message, call.schema, parameters, structured, self.model.timeout)
             tries.began = time.monotonic()
-            self.sent += 1
+            self.progress.sent += 1
             try:
                 reply = await self.client.ask(ask)
             except CallFailed as failure:
@@ -140,13 +139,13 @@ class Attempts:
         """Make calls without the parameter from now on."""
         if parameter not in self.downgrades.rejected:
             self.downgrades.rejected[parameter] = said
-            self.retries[f"rejects {parameter}"] += 1
+            self.progress.retries[f"rejects {parameter}"] += 1
             self.note(parameter, said)
 
     def _failed(self, failure: CallFailed, tries: Tries) -> None:
         tries.failures += 1
         if failure.kind in calls.TRANSIENT:
-            self.retries[failure.kind] += 1
+            self.progress.retries[failure.kind] += 1
         if failure.kind == calls.BUSY:
             self.pace.busy(failure.wait, tries.began)
         elif failure.kind in calls.TRANSIENT:
@@ -165,7 +164,7 @@ class Attempts:
     # ------------------------------------------------------------ retries (tenacity)
 
     def _worth_retrying(self, error: BaseException) -> bool:
-        return isinstance(error, CallFailed) and error.kind in calls.TRANSIENT and not self.stopped
+        return isinstance(error, CallFailed) and error.kind in calls.TRANSIENT and not self.progress.stopped
 
     def _enough(self, state: RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None

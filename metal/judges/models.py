@@ -23,6 +23,7 @@ from typing import Any
 
 from metal.dataset import read_toml
 from metal.errors import DataError, UnknownName, UsageError
+from metal.judges.batch.settings import BatchSettings, read_batch_settings
 
 PROVIDERS = ("openai", "azure", "gemini", "vertex", "vertex-endpoint", "openai-compatible", "langchain", "guidance")
 THROUGH_GUIDANCE = ("openai", "azure", "openai-compatible")
@@ -54,6 +55,10 @@ class Price:
         """US dollars."""
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
+    def halved(self) -> Price:
+        """What the batch services of OpenAI, Azure and Google take."""
+        return Price(self.input / 2, self.output / 2, self.as_of)
+
 
 @dataclass(frozen=True)
 class Model:
@@ -61,7 +66,7 @@ class Model:
 
     name: as it stands in the ratings; provider and model: whom to ask. parameters: as they are asked for (temperature
     0 unless said otherwise). structured: how a JSON answer is asked for first. api_key_env: the environment variable
-    with the key, where it is not the provider's usual one. Limits are a minute's; None: no limit of our own.
+    with the key, where it is not the provider's usual one. batch_price: of what comes through the batch service. Limits are a minute's; None: no limit of our own.
     """
 
     name: str
@@ -81,6 +86,8 @@ class Model:
     project: str = ""
     location: str = ""
     family: str = ""
+    batch: BatchSettings = BatchSettings()
+    batch_price: Price | None = None
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -188,7 +195,7 @@ def _usable(model: Model) -> Model:
 
 _TEXTS = ("base_url", "structured", "api_key_env", "api_version", "project", "location", "family")
 _NUMBERS = ("requests_per_minute", "tokens_per_minute", "concurrency", "timeout")
-_TABLES = ("parameters", "headers", "price")
+_TABLES = ("parameters", "headers", "price", "batch")
 _KEYS = ("model", "temperature", *_TEXTS, *_NUMBERS, *_TABLES)
 
 
@@ -224,12 +231,17 @@ def _model(name: str, entry: Mapping[str, Any], where: str) -> Model:
     settings = {key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry}
     if provider == "langchain" and model.partition(":")[0] not in STRUCTURED_IN_LANGCHAIN:
         settings.setdefault("structured", "none")  # LangChain has no common way that keeps the reply's own text
+    price = _price(entry.get("price"), place) or listed_price(provider, model)
+    batch = dict(entry.get("batch", {}))
+    batch_price = _price(batch.pop("price", None), f"{place}: batch") or (price.halved() if price else None)
     return Model(
         name,
         provider,
         model,
         parameters={key: value for key, value in parameters.items() if value != "unset"},
-        price=_price(entry.get("price"), place) or listed_price(provider, model),
+        price=price,
+        batch=read_batch_settings(batch, place),
+        batch_price=batch_price,
         headers={str(key): str(value) for key, value in entry.get("headers", {}).items()},
         **({"family": family(provider, model)} | settings),
     )

@@ -8,15 +8,14 @@ journal. Nothing here keeps replies: a run of a hundred thousand calls needs har
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 
 from metal.judges import call as calls
-from metal.judges.attempts import ABANDONED, ATTEMPTS, Attempts
+from metal.judges.attempts import ABANDONED, Attempts
 from metal.judges.call import CallFailed, Client, Question, Questions, Reply
 from metal.judges.cost import Budget
+from metal.judges.engine import Progress, Rules
 from metal.judges.journal import Journal
 from metal.judges.lines import (
     ASK_AGAIN,
@@ -29,50 +28,6 @@ from metal.judges.lines import (
 )
 from metal.judges.models import Model
 from metal.judges.secrets import Secrets
-
-
-@dataclass
-class Progress:
-    """What has happened to one model's calls in this session."""
-
-    model: Model
-    asking: Attempts
-    total: int = 0
-    done: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float = 0.0
-
-    @property
-    def sent(self) -> int:
-        """Requests."""
-        return self.asking.sent
-
-    @property
-    def retries(self) -> Counter[str]:
-        """What had to be asked again, by reason."""
-        return self.asking.retries
-
-    @property
-    def stopped(self) -> str:
-        """Why the judge cannot go on; empty while it can."""
-        return self.asking.stopped
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How a run is carried out. reasks: for replies without a verdict. limit: at most so many calls are begun.
-
-    attempts: at a call that fails for a while. max_cost: US dollars. backoff: seconds, about, before the second
-    attempt; twice as long before each further one.
-    """
-
-    reasks: int = 1
-    limit: int | None = None
-    attempts: int = ATTEMPTS
-    max_cost: float | None = None
-    backoff: float = 1.0
 
 
 class Run:
@@ -104,11 +59,13 @@ class Run:
         """A model each, in the plan's order."""
         return [judge.progress for judge in self.judges]
 
-    def stop(self) -> None:
+    def stop(self) -> str:
         """Begin no more calls; those in flight are finished and saved."""
         self.stopping.set()
         for judge in self.judges:
             judge.asking.halt()
+        flying = sum(judge.asking.pace.in_flight for judge in self.judges)
+        return f"finishing {flying} calls in flight; Ctrl-C again to drop them"
 
     async def go(self) -> None:
         """Ask until there is nothing left to ask. Raises OSError when the journal cannot be written."""
@@ -138,17 +95,18 @@ class _Judge:
 
     def __init__(self, run: Run, model: Model, client: Client, rejected: dict[str, str]) -> None:
         self.run, self.model = run, model
+        self.progress = Progress(model, run.plan.calls_a_model)
         self.asking = Attempts(
             model,
             client,
             rejected,
+            self.progress,
             run.secrets,
             self._note,
             answer_tokens=run.plan.answer_tokens,
             attempts=run.rules.attempts,
             backoff=run.rules.backoff,
         )
-        self.progress = Progress(model, self.asking, run.plan.calls_a_model)
         self.calls = self._missing()
         self.probe = asyncio.Lock()
 
@@ -251,7 +209,7 @@ class _Judge:
         lasting = failure.kind in LASTING
         if failure.kind == ABANDONED or failure.kind in calls.FATAL or (self.run.stopping.is_set() and not lasting):
             return
-        if self.asking.stopped and failure.kind in calls.TRANSIENT:
+        if self.progress.stopped and failure.kind in calls.TRANSIENT:
             return
         line = self.run.secrets.hidden(failure_line(self.model.name, call, failure, tries))
         self.run.journal.append(line, partial(self._done, failure.kind))
@@ -272,8 +230,6 @@ class _Judge:
         guessed = self.asking.guess.of(call.rough_tokens)
         tokens_in = guessed[0] if reply.tokens_in is None else reply.tokens_in
         tokens_out = guessed[1] if reply.tokens_out is None else reply.tokens_out
-        self.progress.tokens_in += round(tokens_in)
-        self.progress.tokens_out += round(tokens_out)
         if self.model.price:
             cost = self.model.price.cost(tokens_in, tokens_out)
             self.progress.cost += cost

@@ -23,6 +23,7 @@ from pathlib import Path
 from metal.bundled import bundled
 from metal.dataset import Card, Dataset, assemble
 from metal.judges.call import Client
+from metal.judges.engine import Rules
 from metal.judges.journal import Journal
 from metal.judges.lines import Answered
 from metal.judges.models import Model
@@ -30,7 +31,7 @@ from metal.judges.plan import Plan
 from metal.judges.prompts import Prompt, load_template
 from metal.judges.providers import open_client
 from metal.judges.rubric import rubrics_for
-from metal.judges.runner import Rules, Run
+from metal.judges.runner import Run
 from metal.judges.secrets import Secrets, known_keys
 from metal.ratings import facts_from
 from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source

@@ -20,6 +20,7 @@ from metal.judges import call as calls
 from metal.judges import journal as journals
 from metal.judges.call import Ask, CallFailed, Client, Reply
 from metal.judges.collect import Collected
+from metal.judges.engine import Rules
 from metal.judges.journal import Journal
 from metal.judges.lines import look_through
 from metal.judges.models import Model, Price
@@ -27,7 +28,7 @@ from metal.judges.pace import Allowance, Pace
 from metal.judges.plan import Plan
 from metal.judges.providers import open_client
 from metal.judges.providers.openai_like import read_body
-from metal.judges.runner import Rules, Run
+from metal.judges.runner import Run
 from metal.judges.secrets import Secrets
 from metal.judges.tally import Tally, look_up
 from metal.records import Criterion, Output, Rating, Source

@@ -1,0 +1,1 @@
+"""Judging through providers' batch services: half the price, an answer within a day."""

@@ -1,0 +1,71 @@
+"""What carries a run out: in this process (runner), through a provider's batch service (batch/), on a cluster.
+
+Whatever the engine, the same questions are asked under the same keys, and every reply is a line of the run's journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from metal.judges.models import Model
+
+ATTEMPTS = 6
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a run is carried out. reasks: for replies without a verdict. limit: at most so many calls are begun.
+
+    attempts: at a call that fails for a while. max_cost: US dollars. backoff: seconds, about, before the second
+    attempt; twice as long before each further one.
+    """
+
+    reasks: int = 1
+    limit: int | None = None
+    attempts: int = ATTEMPTS
+    max_cost: float | None = None
+    backoff: float = 1.0
+
+
+@dataclass
+class Progress:
+    """What has happened to one model's calls in this session.
+
+    done: calls of the plan with an answer, earlier sessions' too. kinds: of replies and failures. sent: requests.
+    retries: what had to be asked again, by reason. stopped: why the judge cannot go on; empty while it can. awaited:
+    what is being waited for, in a few words.
+    """
+
+    model: Model
+    total: int = 0
+    done: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    cost: float = 0.0
+    sent: int = 0
+    retries: Counter[str] = field(default_factory=Counter)
+    stopped: str = ""
+    awaited: str = ""
+
+
+class Engine(Protocol):
+    """A run in progress. stopping: set once somebody has asked it to stop."""
+
+    over_budget: bool
+    stopping: asyncio.Event
+
+    @property
+    def progress(self) -> Sequence[Progress]:
+        """A model each, in the plan's order."""
+        ...
+
+    def stop(self) -> str:
+        """Begin nothing more, and end as soon as nothing is lost by it; what to tell the user."""
+        ...
+
+    async def go(self) -> None:
+        """Until there is nothing left to ask, a judge cannot go on, or it was stopped. Raises OSError of the disk."""
+        ...
