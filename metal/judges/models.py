@@ -66,7 +66,8 @@ class Model:
 
     name: as it stands in the ratings; provider and model: whom to ask. parameters: as they are asked for (temperature
     0 unless said otherwise). structured: how a JSON answer is asked for first. api_key_env: the environment variable
-    with the key, where it is not the provider's usual one. batch_price: of what comes through the batch service. Limits are a minute's; None: no limit of our own.
+    with the key, where it is not the provider's usual one. batch_price: of what comes through the batch service.
+    Limits are a minute's; None: no limit of our own.
     """
 
     name: str
@@ -86,7 +87,7 @@ class Model:
     project: str = ""
     location: str = ""
     family: str = ""
-    batch: BatchSettings = BatchSettings()
+    batch: BatchSettings = field(default_factory=BatchSettings)
     batch_price: Price | None = None
 
     @property

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.judges.batch.settings import BatchSettings
 from metal.judges.models import (
     PROVIDERS,
     Model,
@@ -42,6 +44,12 @@ timeout = 30
 parameters = { seed = 7, max_tokens = 300 }
 headers = { "X-Team" = "judges", "X-Key" = "$MY_HEADER" }
 price = { input = 1, output = 2.5 }
+
+[judges.mine.batch]
+requests = 1000
+tokens = 90000
+poll = 0.5
+bucket = "gs://mine"
 """
 
 
@@ -188,7 +196,30 @@ def test_every_key(tmp_path: Path) -> None:
         project="p",
         location="europe-west4",
         family="llama",
+        batch=BatchSettings(requests=1000, tokens=90000, poll=0.5, bucket="gs://mine"),
+        batch_price=Price(0.5, 1.25),
     )
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("pol = 1", "did you mean 'poll'"),
+        ("requests = 0", "requests = 0"),
+        ("requests = 1.5", "a number above 0"),
+        ("bytes = true", "bytes = True"),
+        ("bucket = 1", "a text"),
+        ("price = { input = 1 }", "price"),
+    ],
+)
+def test_faults_in_what_is_said_of_batches(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(MetalError, match=re.escape(said)):
+        judges(tmp_path, f'[judges.mine]\nmodel = "openai:m"\n[judges.mine.batch]\n{line}\n')
+
+
+def test_a_price_of_batches_of_ones_own(tmp_path: Path) -> None:
+    found = judges(tmp_path, WHOLE + "price = { input = 0.25, output = 1 }\n")["mine"]
+    assert (found.price, found.batch_price) == (Price(1.0, 2.5), Price(0.25, 1.0))
 
 
 def test_what_is_not_said_has_its_default(tmp_path: Path) -> None:
