@@ -162,9 +162,9 @@ async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Engine:
         _reuse(job, journal, answered, wish)
         rules = Rules(job.reask, limit=wish.limit, max_cost=wish.max_cost)
         if wish.max_cost is not None:  # of the whole run, whatever sessions it took
-            prices = {model.name: model.price for model in job.plan.models}
+            prices = {model.name: (model.price, model.batch_price) for model in job.plan.models}
             tallies = look_up(job.plan, out / JOURNAL).tallies
-            spent = (tallies[name].cost(prices[model]) for (model, _), name in job.plan.names.items())
+            spent = (tallies[name].cost(*prices[model]) for (model, _), name in job.plan.names.items())
             answered.spent = sum(dollars or 0.0 for dollars in spent)
         run: Engine = Run(job.plan, journal, answered, rules, open_client, secrets)
         restore = _stop_on_interrupt(run)

@@ -168,13 +168,13 @@ def _said(one: Progress, seconds: float) -> str:
 
 def show_calls(tallies: Mapping[str, Tally], plan: Questions) -> None:
     """Tokens, cost and latency, a row a model and prompt."""
-    prices = {model.name: model.price for model in plan.models}
+    prices = {model.name: (model.price, model.batch_price) for model in plan.models}
     rows = []
     for (model, prompt), name in plan.names.items():
         tally = tallies[name]
         latencies = ("-" if seconds is None else f"{seconds:.2f} s" for seconds in map(tally.latency, (50, 95)))
         tokens = (thousands(tally.tokens_in), thousands(tally.tokens_out))
-        rows.append([model, prompt, *tokens, dollars(tally.cost(prices[model])), *latencies])
+        rows.append([model, prompt, *tokens, dollars(tally.cost(*prices[model])), *latencies])
     show.table("Calls", ["model", "prompt", "tokens in", "out", "cost", "p50", "p95"], rows)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
@@ -104,36 +104,39 @@ class Attempts:
         while True:
             if self.halted.is_set():
                 raise CallFailed(ABANDONED)
-            wanted = parameters_of(self.model, call)
-            parameters, structured = self.downgrades.apply(wanted, self.model.structured)
-            ask = Ask(call.message, call.schema, parameters, structured, self.model.timeout)
+            ask = self.ask(call)
             tries.began = time.monotonic()
             self.progress.sent += 1
             try:
                 reply = await self.client.ask(ask)
             except CallFailed as failure:
                 failure.said = self.secrets.hidden(failure.said.encode("utf-8", "replace")).decode()
-                if failure.kind == calls.PARAMETER and self._without(failure, ask, wanted):
+                if failure.kind == calls.PARAMETER and self.without(failure, call, ask):
                     continue
                 self._failed(failure, tries)
                 raise
             tries.took = time.monotonic() - tries.began
             for name in reply.dropped:
                 self._drop(name, "its library does not send it to this model")
-                parameters.pop(name, None)
-            tries.sent = {**parameters, "structured": structured}
+            kept = {name: value for name, value in ask.parameters.items() if name not in reply.dropped}
+            tries.sent = {**kept, "structured": ask.structured}
             self.pace.answered()
             self.ever_answered = True
             return reply
 
-    def _without(self, failure: CallFailed, ask: Ask, wanted: Mapping[str, Any]) -> bool:
-        """Whether the call may be made again without the parameter; noted once for the whole run."""
+    def ask(self, call: Question) -> Ask:
+        """A question as it is asked now, without what the model would not take."""
+        parameters, structured = self.downgrades.apply(parameters_of(self.model, call), self.model.structured)
+        return Ask(call.message, call.schema, parameters, structured, self.model.timeout)
+
+    def without(self, failure: CallFailed, call: Question, ask: Ask) -> bool:
+        """Whether a call that failed for a parameter may be made again without it; noted once for the whole run."""
         name = ask.structured if failure.parameter == "response_format" else failure.parameter
         if name == "none" or (name not in ask.parameters and name != ask.structured):
             return False
         self._drop(name, failure.said)
-        now = self.downgrades.apply(wanted, self.model.structured)
-        return now != (ask.parameters, ask.structured)  # else it would be refused for ever
+        now = self.ask(call)
+        return (now.parameters, now.structured) != (ask.parameters, ask.structured)  # else it is refused for ever
 
     def _drop(self, parameter: str, said: str) -> None:
         """Make calls without the parameter from now on."""

@@ -65,9 +65,9 @@ class Collected:
                 about |= {"versions": dict(tally.versions.most_common())} if tally.versions else {}
                 flipped = [name for name in self.plan.criteria if prompt.rubrics[name].flipped]
                 about |= {"flipped": flipped} if flipped else {}
-                dollars = tally.cost(model.price)
-                if dollars is not None and tally.seconds and not tally.uncounted:
-                    about["dollars_per_thousand"] = 1000 * dollars / len(tally.seconds)  # replies, one a rating
+                dollars = tally.cost(model.price, model.batch_price)
+                if dollars is not None and tally.replies and not tally.uncounted:
+                    about["dollars_per_thousand"] = 1000 * dollars / tally.replies  # replies, one a rating
                 base = rater_name(model, prompt)
                 for sample in range(1, self.plan.repeat + 1):
                     repeated = {"repeats": base, "sample": sample} if sample > 1 else {}

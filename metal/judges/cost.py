@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from metal.errors import UsageError
-from metal.judges.call import Question, Questions
-from metal.judges.models import Model
+from metal.judges.call import Question, Questions, Reply
+from metal.judges.engine import Progress
+from metal.judges.models import Model, Price
 
 SECONDS_A_CALL = 2.0  # a guess, for the time a run may take
 
@@ -71,6 +72,20 @@ class TokenGuess:
             self.answers += 1
             self.answer_tokens += tokens_out
             self.longest = max(self.longest, tokens_out)
+
+
+def book(
+    progress: Progress, guess: TokenGuess, budget: Budget, price: Price | None, call: Question, reply: Reply
+) -> None:
+    """Count the tokens and the money of a reply; what the provider does not count is guessed."""
+    guess.learn(call.rough_tokens, reply.tokens_in, reply.tokens_out)
+    guessed = guess.of(call.rough_tokens)
+    if price:
+        tokens_in = guessed[0] if reply.tokens_in is None else reply.tokens_in
+        tokens_out = guessed[1] if reply.tokens_out is None else reply.tokens_out
+        cost = price.cost(tokens_in, tokens_out)
+        progress.cost += cost
+        budget.spent += cost
 
 
 @dataclass

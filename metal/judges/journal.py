@@ -76,6 +76,19 @@ class Journal:
         self._waiting.append(then)
         self._written.set()
 
+    async def synced(self) -> None:
+        """Wait until all that was appended is safe on the disk. Raises OSError when it cannot be."""
+        done = asyncio.Event()
+        self._waiting.append(done.set)
+        self._written.set()
+        waiting = asyncio.create_task(done.wait())
+        try:
+            await asyncio.wait([waiting, self._syncing], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if self._failure:
+            raise self._failure
+
     async def _sync(self) -> None:
         loop = asyncio.get_running_loop()
         while not self._closing or self._waiting:

@@ -65,12 +65,16 @@ def look_through(path: Path, reasks: int) -> Answered:
 
 @dataclass
 class Tries:
-    """The attempts at one call. asked: which time of asking it is; began, took: seconds, of the last attempt."""
+    """The attempts at one call. asked: which time of asking it is; began, took: seconds, of the last attempt.
+
+    batch: the token of the batch it was asked in; then how long it took is not known.
+    """
 
     asked: int = 1
     failures: int = 0
     began: float = 0.0
-    took: float = 0.0
+    took: float | None = 0.0
+    batch: str = ""
     sent: dict[str, Any] = field(default_factory=dict)
 
 
@@ -79,6 +83,7 @@ def _about(judge: str, call: Question, tries: Tries) -> dict[str, Any]:
         "judge": judge,
         **call.about,
         "ask": tries.asked,
+        **({"batch": tries.batch} if tries.batch else {}),
         "at": _now(),
     }
 
@@ -86,7 +91,7 @@ def _about(judge: str, call: Question, tries: Tries) -> dict[str, Any]:
 def reply_line(judge: str, call: Question, kind: str, reply: Reply, tries: Tries) -> bytes:
     """A reply: what it is about, what was sent, what came, the raw reply."""
     record = _about(judge, call, tries) | {
-        "seconds": round(tries.took, 4),
+        "seconds": None if tries.took is None else round(tries.took, 4),
         "retries": tries.failures,
         "sent": tries.sent,
         "model": reply.model,
@@ -103,7 +108,7 @@ def failure_line(judge: str, call: Question, failure: CallFailed, tries: Tries) 
     record = (
         _about(judge, call, tries)
         | {
-            "retries": tries.failures - 1,
+            "retries": max(0, tries.failures - 1),
             "why": failure.kind,
             "status": failure.status,
             "said": failure.said,

@@ -13,8 +13,8 @@ from functools import partial
 
 from metal.judges import call as calls
 from metal.judges.attempts import ABANDONED, Attempts
-from metal.judges.call import CallFailed, Client, Question, Questions, Reply
-from metal.judges.cost import Budget
+from metal.judges.call import CallFailed, Client, Question, Questions
+from metal.judges.cost import Budget, book
 from metal.judges.engine import Progress, Rules
 from metal.judges.journal import Journal
 from metal.judges.lines import (
@@ -190,7 +190,7 @@ class _Judge:
             tries = Tries(asked=tries.asked + 1)
             try:
                 reply = await self.asking.reply(call, tries)
-                self._count(call, reply)
+                book(self.progress, self.asking.guess, self.run.budget, self.model.price, call, reply)
             except CallFailed as failure:
                 self._give_up(call, failure, tries)
                 return
@@ -223,17 +223,6 @@ class _Judge:
 
     def _again(self, kind: str) -> None:
         self.progress.retries[kind] += 1
-
-    def _count(self, call: Question, reply: Reply) -> None:
-        """Tokens and money of a reply; what the provider does not count is guessed."""
-        self.asking.guess.learn(call.rough_tokens, reply.tokens_in, reply.tokens_out)
-        guessed = self.asking.guess.of(call.rough_tokens)
-        tokens_in = guessed[0] if reply.tokens_in is None else reply.tokens_in
-        tokens_out = guessed[1] if reply.tokens_out is None else reply.tokens_out
-        if self.model.price:
-            cost = self.model.price.cost(tokens_in, tokens_out)
-            self.progress.cost += cost
-            self.run.budget.spent += cost
 
 
 def _first(error: BaseException) -> BaseException:

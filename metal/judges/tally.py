@@ -30,8 +30,10 @@ class Tally:
     asked_again: int = 0
     wavering: int = 0
     reused: int = 0
+    replies: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    batched: Counter[str] = field(default_factory=Counter)  # of the tokens, those through the batch service: in, out
     uncounted: int = 0  # replies whose tokens the provider did not tell
     not_asked: int = 0
     seconds: array[float] = field(default_factory=lambda: array("f"))
@@ -49,9 +51,13 @@ class Tally:
         """Calls whose reply holds what was asked for."""
         return self.kinds[VERDICT]
 
-    def cost(self, price: Price | None) -> float | None:
-        """US dollars of all replies, where the price is known."""
-        return price.cost(self.tokens_in, self.tokens_out) if price else None
+    def cost(self, price: Price | None, batch_price: Price | None = None) -> float | None:
+        """US dollars of all replies, where the price is known. batch_price: of batched ones, where it is another."""
+        if not price:
+            return None
+        batched = self.batched["in"], self.batched["out"]
+        direct = price.cost(self.tokens_in - batched[0], self.tokens_out - batched[1])
+        return direct + (batch_price or price).cost(*batched)
 
     def latency(self, percent: float) -> float | None:
         """Seconds that so many percent of replies took at most; None without replies."""
@@ -119,10 +125,14 @@ def _note_call(record: Mapping[str, Any], tally: Tally) -> None:
         tally.retried += bool(record.get("retries"))
         tally.asked_again += record.get("ask", 1) > 1
         if "text" in record:
-            tally.seconds.append(record["seconds"])
+            tally.replies += 1
+            if record["seconds"] is not None:
+                tally.seconds.append(record["seconds"])
             tally.uncounted += None in record["tokens"]
             tally.tokens_in += record["tokens"][0] or 0
             tally.tokens_out += record["tokens"][1] or 0
+            if "batch" in record:
+                tally.batched.update({"in": record["tokens"][0] or 0, "out": record["tokens"][1] or 0})
     if "text" in record:
         tally.versions[f"{record['model']} {record['fingerprint']}".strip() or "not told"] += 1
         tally.sent = record["sent"]
