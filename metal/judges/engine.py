@@ -36,8 +36,9 @@ class Progress:
     """What has happened to one model's calls in this session.
 
     done: calls of the plan with an answer, earlier sessions' too. kinds: of replies and failures. sent: requests.
-    retries: what had to be asked again, by reason. stopped: why the judge cannot go on; empty while it can. awaited:
-    what is being waited for, in a few words.
+    retries: what had to be asked again, by reason. stopped: why the judge cannot go on; empty while it can. under_way:
+    calls that are with the provider, which answers them all together; arriving: those of them that have an answer;
+    awaited: where they are, in a few words.
     """
 
     model: Model
@@ -48,6 +49,8 @@ class Progress:
     sent: int = 0
     retries: Counter[str] = field(default_factory=Counter)
     stopped: str = ""
+    under_way: int = 0
+    arriving: int = 0
     awaited: str = ""
 
 

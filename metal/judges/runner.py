@@ -75,7 +75,7 @@ class Run:
                     for _ in range(judge.model.concurrency):
                         group.create_task(judge.work())
         except BaseExceptionGroup as errors:
-            raise _first(errors) from None
+            raise first_failure(errors) from None
         finally:
             await asyncio.gather(*(judge.asking.client.close() for judge in self.judges), return_exceptions=True)
 
@@ -225,7 +225,7 @@ class _Judge:
         self.progress.retries[kind] += 1
 
 
-def _first(error: BaseException) -> BaseException:
+def first_failure(error: BaseException) -> BaseException:
     """The first failure in a group of them."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -19,7 +19,7 @@ import os
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +129,6 @@ class Ledger:
 
 
 _MADE_OF = ("judge", "requests", "tokens", "dollars", "begins", "without")
-_KINDS = {field.name: field.type for field in fields(Batch)}
 
 
 def read_ledger(out: Path) -> list[Batch]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from metal.judges.batch.contract import Limits
 from metal.judges.call import Question
+
+TURN = 256  # lines written or read in one go
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,11 @@ class Item:
 
 @dataclass
 class Packed:
-    """What was packed."""
+    """What was packed. begins: place of the first call; size: bytes of the file."""
 
     items: list[tuple[Question, bytes]] = field(default_factory=list)
     begins: int = 0
-    bytes: int = 0
+    size: int = 0
     tokens: float = 0.0
     dollars: float = 0.0
 
@@ -40,21 +44,21 @@ class Packed:
 
 
 class Waiting:
-    """Calls waiting to be packed, one of which can be put back."""
+    """Calls waiting to be packed, by their place; one can be put back. make: an Item of a call, None if it is taken."""
 
-    def __init__(self, items: Iterator[Item]) -> None:
-        self._items, self._back = items, list[Item]()
+    def __init__(self, calls: Iterable[tuple[int, Question]], make: Callable[[int, Question], Item | None]) -> None:
+        self._calls, self._make = iter(calls), make
 
     def take(self) -> Item | None:
         """The next one; None when there is none."""
-        return self._back.pop() if self._back else next(self._items, None)
+        return next((item for place, call in self._calls if (item := self._make(place, call))), None)
 
     def put_back(self, item: Item) -> None:
-        """It did not fit; it comes first the next time."""
-        self._back.append(item)
+        """It did not fit; it comes first the next time, made anew."""
+        self._calls = chain([(item.place, item.call)], self._calls)
 
 
-def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[[Item], bool]) -> Packed:
+async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[[Item], bool]) -> Packed:
     """Write a request file, synced; without calls there is none. may_take: sets aside what a call costs.
 
     A call that is larger than a whole batch may be is packed alone: the provider says what is wrong with it.
@@ -63,15 +67,17 @@ def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[[Item]
     with path.open("wb") as file:
         while len(packed.items) < limits.requests and (item := waiting.take()):
             size = len(item.line) + 1
-            full = packed.bytes + size > limits.bytes
+            full = packed.size + size > limits.bytes
             full |= limits.tokens is not None and packed.tokens + item.tokens > limits.tokens
             if (packed.items and full) or not may_take(item):
                 waiting.put_back(item)
                 break
             if not packed.items:
                 packed.begins = item.place
+            elif len(packed.items) % TURN == 0:
+                await asyncio.sleep(0)  # other judges have work to do as well
             packed.items.append((item.call, item.key))
-            packed.bytes += size
+            packed.size += size
             packed.tokens += item.tokens
             packed.dollars += item.dollars
             file.write(item.line + b"\n")

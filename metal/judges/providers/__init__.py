@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.util
 from importlib import import_module
 
-from metal.errors import MissingExtra
+from metal.errors import MissingExtra, UsageError
+from metal.judges.batch.contract import BatchClient
 from metal.judges.call import Client
 from metal.judges.models import Model
 
@@ -25,11 +26,25 @@ OPENERS = {
     "guidance": ("guidance_chat", "guidance openai", "guidance"),
 }
 
+# provider: (module here with open_batch_client, the libraries it needs, the extra that brings them)
+BATCH_OPENERS = {
+    "openai": ("openai_batch", "openai", "openai"),
+    "azure": ("openai_batch", "openai", "openai"),
+    "openai-compatible": ("openai_batch", "openai", "openai"),
+    "gemini": ("google_batch", "google.genai", "google"),
+    "vertex": ("google_batch", "google.genai google.cloud.storage", "vertex"),
+    "vertex-endpoint": ("vertex_batch", "google.cloud.aiplatform google.cloud.storage", "vertex"),
+}
+
 
 def installed(provider: str) -> bool:
     """Whether the libraries that a provider needs are there; nothing is imported."""
+    return _installed(OPENERS[provider][1])
+
+
+def _installed(libraries: str) -> bool:
     try:
-        return all(importlib.util.find_spec(library) for library in OPENERS[provider][1].split())
+        return all(importlib.util.find_spec(library) for library in libraries.split())
     except ImportError:  # the package above it is missing
         return False
 
@@ -44,3 +59,25 @@ def open_client(model: Model) -> Client:
         raise MissingExtra(f"judge {model.name}", extra)
     client: Client = import_module(f"metal.judges.providers.{module}").open_client(model)
     return client
+
+
+def open_batch_client(model: Model) -> BatchClient:
+    """A connection to the model's batch service, for the running event loop.
+
+    Raises UsageError where there is none, and what `open_client` raises.
+    """
+    if model.provider not in BATCH_OPENERS:
+        raise UsageError(
+            f"judge {model.name}: {model.provider} has no batch service; {', '.join(BATCH_OPENERS)} have. Ask it "
+            "without --batch"
+        )
+    module, libraries, extra = BATCH_OPENERS[model.provider]
+    if not _installed(libraries):
+        raise MissingExtra(f"batches of {model.name}", extra)
+    client: BatchClient = import_module(f"metal.judges.providers.{module}").open_batch_client(model)
+    return client
+
+
+def asks_directly(provider: str) -> bool:
+    """Whether a model with a batch service surely answers single questions too: Azure deploys some for batches only."""
+    return provider != "azure"

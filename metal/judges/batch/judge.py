@@ -1,0 +1,408 @@
+"""One judge in a batch run: what is made and submitted, how it is looked at, how it is merged."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from metal.judges import call as calls
+from metal.judges.attempts import ABANDONED, BUSY_ATTEMPTS, LONGEST_WAIT, Attempts
+from metal.judges.batch import ledger as states
+from metal.judges.batch.calls import Calls
+from metal.judges.batch.contract import BatchClient, Limits, Status
+from metal.judges.batch.ledger import Batch, new_token
+from metal.judges.batch.packing import TURN, Item, Waiting, pack
+from metal.judges.call import CallFailed, Client
+from metal.judges.engine import Progress
+from metal.judges.journal import scan
+from metal.judges.lines import rejected_line
+from metal.judges.models import Model
+from metal.judges.pace import sleep_until
+from metal.judges.providers import asks_directly
+
+if TYPE_CHECKING:
+    from metal.judges.batch.run import BatchRun
+
+T = TypeVar("T")
+MOST_OPEN = 50  # batches of a judge at the provider at once
+FIRST_LOOK, LAST_LOOK = 5.0, 60.0  # seconds between two looks: at first, in the end
+SETTLE = 30.0  # seconds after which a provider's list surely shows a batch that was submitted
+ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for one to end
+
+
+class BatchJudge:
+    """One model's side of a batch run."""
+
+    def __init__(self, run: BatchRun, model: Model, client: Client, service: BatchClient) -> None:
+        self.run, self.model, self.service = run, model, service
+        self.progress = Progress(model, run.plan.calls_a_model)
+        self.asking = Attempts(
+            model,
+            client,
+            dict(run.answered.rejected.get(model.name, {})),
+            self.progress,
+            run.secrets,
+            self._note,
+            answer_tokens=run.plan.answer_tokens,
+            attempts=run.rules.attempts,
+            backoff=run.rules.backoff,
+        )
+        self.calls = Calls(
+            run.plan,
+            model,
+            self.asking,
+            self.progress,
+            run.journal,
+            run.answered,
+            run.claimed,
+            run.budget,
+            run.rules,
+            run.secrets,
+        )
+        self.limits = _smaller(service.limits, model)
+        self.open = run.ledger.open_batches(model.name)
+        for batch in self.open:
+            run.claimed.update(run.ledger.keys(batch))
+            run.budget.committed += batch.dollars
+        self.waiting = Waiting(self.calls.items(service))
+        self.fruitless = 0  # batches in a row that brought no answer
+        self.hold_until = 0.0  # time.monotonic() before which nothing is submitted
+        self.looks = 0  # since something changed
+        self._tell()
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await asyncio.gather(self.asking.client.close(), self.service.close(), return_exceptions=True)
+
+    async def work(self) -> None:
+        """Until nothing is left to ask or to wait for."""
+        try:
+            if self.run.cancelling:
+                await self._cancel()
+            else:
+                for batch in [one for one in self.open if not one.id]:
+                    await self._submit(batch)
+            while not self.run.stopping.is_set():
+                if not self.run.cancelling:
+                    await self._make_all()
+                if not self.open and (self._closed() or self.hold_until <= time.monotonic()):
+                    return
+                if not await self._look():
+                    if not self.run.wait:
+                        return
+                    await sleep_until(self.run.stopping, self._pause())
+        except CallFailed as failure:
+            if not self.run.stopping.is_set():
+                self._stop(failure)
+        finally:
+            self._tell()
+
+    def _closed(self) -> bool:
+        """Whether nothing more may be asked."""
+        return bool(self.progress.stopped) or self.run.cancelling or self.asking.closed.is_set()
+
+    def _stop(self, failure: CallFailed) -> None:
+        said = self.run.secrets.hidden(str(failure).encode("utf-8", "replace")).decode()
+        self.progress.stopped = self.progress.stopped or said
+
+    def _pause(self) -> float:
+        """Seconds until the next look."""
+        if self.model.batch.poll:
+            pause = float(self.model.batch.poll)
+        else:
+            pause = min(LAST_LOOK, FIRST_LOOK * 1.1**self.looks)
+        held = self.hold_until - time.monotonic()
+        return min(pause, held) if held > 0 else pause
+
+    def _tell(self) -> None:
+        self.progress.under_way = sum(batch.requests for batch in self.open)
+        self.progress.arriving = sum(min(batch.done, batch.requests) for batch in self.open)
+        stages = sorted({batch.stage or batch.state for batch in self.open})
+        plural = "es" if len(self.open) != 1 else ""
+        self.progress.awaited = f"{len(self.open)} batch{plural} {', '.join(stages)}" if self.open else ""
+
+    def _note(self, parameter: str, said: str) -> None:
+        self.run.journal.append(rejected_line(self.model.name, parameter, said), lambda: None)
+
+    # ------------------------------------------------------------ making
+
+    async def _make_all(self) -> None:
+        """Make and submit batches as long as there are calls, and room for them."""
+        await self._ask_directly()
+        while not self._closed() and self.hold_until <= time.monotonic() and len(self.open) < MOST_OPEN:
+            limits = self._room()
+            batch = await self._make(limits) if limits else None
+            if batch is None:
+                return
+            await self._submit(batch)
+
+    def _room(self) -> Limits | None:
+        """What the next batch may hold; None while too many tokens wait."""
+        most = self.limits.tokens
+        if most is None:
+            return self.limits
+        room = most - sum(batch.tokens for batch in self.open)
+        return replace(self.limits, tokens=room) if not self.open or room >= ROOM * most else None
+
+    async def _make(self, limits: Limits) -> Batch | None:
+        """The next batch, whole on the disk; None when there is nothing to ask."""
+        token = new_token()
+        packed = await pack(self.waiting, limits, self.run.ledger.requests(token), self._may_take)
+        if not packed.items and self.calls.again:  # once more through the plan, for what came back
+            self.calls.again = False
+            self.waiting = Waiting(self.calls.items(self.service))
+            packed = await pack(self.waiting, limits, self.run.ledger.requests(token), self._may_take)
+        if not packed.items:
+            return None
+        without = dict(self.asking.downgrades.rejected)
+        batch = Batch(token, self.model.name, len(packed.items), packed.tokens, packed.dollars, packed.begins, without)
+        self.run.ledger.write_keys(token, packed.keys)
+        self.run.ledger.note(batch, states.MADE)
+        self.open.append(batch)
+        return batch
+
+    def _may_take(self, item: Item) -> bool:
+        if item.key in self.run.claimed or not self.run.may_begin(item.dollars):
+            return False
+        self.run.claimed.add(item.key)
+        return True
+
+    async def _ask_directly(self) -> None:
+        """Ask one question without a batch, until one of them is answered."""
+        price = self.model.price
+        while (
+            asks_directly(self.model.provider)
+            and not (self.asking.ever_answered or self.open or self._closed())
+            and (item := self.waiting.take())
+        ):
+            if not self._may_take(item):
+                self.waiting.put_back(item)
+                return
+            tries = self.calls.tries(item.key)
+            try:
+                reply = await self.asking.reply(item.call, tries)
+                self.calls.settle(item.call, item.key, reply, tries, price)
+            except CallFailed as failure:
+                if failure.kind in (*calls.TRANSIENT, ABANDONED):
+                    self.calls.free([item.key])
+                    raise
+                self.calls.fail(item.call, item.key, failure, tries, self.asking.ask(item.call))
+            finally:
+                self.run.budget.release(item.dollars)
+        self.progress.sent = max(self.progress.sent, 1)
+
+    # ------------------------------------------------------------ submitting
+
+    async def _submit(self, batch: Batch) -> None:
+        """Bring a batch to the provider, from wherever it is."""
+        note, file = self.run.ledger.note, self.run.ledger.requests(batch.token)
+        if batch.state == states.MADE:
+            note(batch, states.UPLOADED, uploaded=await self._patiently(self.service.upload, file, batch.token))
+        found = await self._find(batch) if batch.state == states.SUBMITTING else None
+        failures = 0
+        while not found:
+            note(batch, states.SUBMITTING)
+            try:
+                found = await self.service.submit(batch.uploaded, batch.token)
+            except CallFailed as failure:
+                failures += 1
+                if failure.kind not in calls.TRANSIENT or failure.kind == calls.BUSY:
+                    self._refused(batch, failure)
+                    return
+                found = await self._find(batch)  # it may have been begun all the same
+                if not found and failures >= self.run.rules.attempts:
+                    raise
+        note(batch, states.SUBMITTED, id=found)
+        self.progress.sent += batch.requests
+        self.looks = 0
+        file.unlink(missing_ok=True)
+        self._tell()
+
+    async def _find(self, batch: Batch) -> str | None:
+        """The id of a batch whose submission brought no answer; None when the provider surely does not have it."""
+        left = batch.at + (self.model.batch.settle or SETTLE) - time.time()
+        found = await self._patiently(self.service.find, batch.token)
+        if not found and left > 0:
+            if await sleep_until(self.run.stopping, left):
+                raise CallFailed(ABANDONED)
+            found = await self._patiently(self.service.find, batch.token)
+        return found
+
+    async def _patiently(self, request: Callable[..., Awaitable[T]], *given: str | Path) -> T:
+        """A request to the service, again and again while that is worth it. Raises CallFailed."""
+        found: T = await self.asking.retrying(request, *given)
+        return found
+
+    def _refused(self, batch: Batch, failure: CallFailed) -> None:
+        """A batch of which nothing was asked: its calls are free again. Holds back, or stops the judge."""
+        first = self.calls.of(batch, self.run.ledger.keys(batch)[:1])
+        self._drop(batch)
+        self.progress.retries[failure.kind] += 1
+        if failure.kind == calls.PARAMETER and first:
+            one = next(iter(first.values()))
+            if self.asking.without(failure, one, self.calls.sent(batch, one)):
+                return
+        self.fruitless += 1
+        busy = failure.kind == calls.BUSY
+        if busy:
+            self._fewer_tokens(batch, failure)
+        if failure.kind not in calls.TRANSIENT or self.fruitless >= (
+            BUSY_ATTEMPTS if busy else self.run.rules.attempts
+        ):
+            self._stop(failure)
+        self._hold(failure.wait)
+
+    def _drop(self, batch: Batch) -> None:
+        self.calls.free(self.run.ledger.keys(batch))
+        self.run.not_begun(batch.requests, batch.dollars)
+        self.run.ledger.note(batch, states.DROPPED)
+        self.open.remove(batch)
+
+    def _fewer_tokens(self, batch: Batch, failure: CallFailed) -> None:
+        """Too many tokens are waiting: as the provider says, else no more than were waiting without this batch."""
+        if "token" not in failure.said.lower():
+            return
+        told = re.search(r"limit:?\D{0,20}([\d,]{4,})", failure.said, re.I)
+        others = sum(one.tokens for one in self.open)
+        most = 0.9 * float(told[1].replace(",", "")) if told else others or batch.tokens / 2
+        if batch.requests > 1:
+            most = min(most, others + 0.9 * batch.tokens)
+        self.limits = replace(self.limits, tokens=min(most, self.limits.tokens or most))
+
+    def _hold(self, wait: float) -> None:
+        """Submit nothing for a while: the longer, the more batches in a row came to nothing."""
+        backoff = min(LONGEST_WAIT, self.run.rules.backoff * 2.0 ** min(self.fruitless, 16))
+        self.hold_until = time.monotonic() + max(wait, backoff if not self.open else 0.0)
+
+    # ------------------------------------------------------------ looking and merging
+
+    async def _look(self) -> bool:
+        """Look at each batch; whether one has come to its end."""
+        changed = False
+        self.looks += 1
+        for batch in list(self.open):
+            if self.run.stopping.is_set():
+                break
+            status = await self._status(batch)
+            if status.failure:
+                self._refused(batch, status.failure)
+            elif status.ended:
+                await self._merge(batch)
+            changed |= status.ended or status.failure is not None
+            self._tell()
+        return changed
+
+    async def _status(self, batch: Batch) -> Status:
+        if batch.state == states.FETCHED:
+            return Status(states.FETCHED, ended=True)
+        try:
+            status = await self._patiently(self.service.status, batch.id)
+        except CallFailed as failure:
+            if failure.kind == calls.UNKNOWN_MODEL:
+                failure.said += (
+                    f"; batch {batch.id} is not known there: resume with the key it was submitted with, or give it up "
+                    "with `metal judge cancel`"
+                )
+            raise
+        if (status.stage, status.done or 0) != (batch.stage, batch.done):
+            self.looks = 0
+        batch.stage, batch.done = status.stage, status.done or 0
+        return status
+
+    async def _merge(self, batch: Batch) -> None:
+        """Take over what a batch has answered; what it has not is to be asked again."""
+        ledger, results = self.run.ledger, self.run.ledger.results(batch.token)
+        written: set[bytes] = set()
+        if batch.state == states.FETCHED:  # perhaps merged in part before
+            written = _written(self.run.journal.path, batch.token)
+        else:
+            await self._patiently(self.service.fetch, batch.id, results)
+            ledger.note(batch, states.FETCHED)
+        missing = self.calls.of(batch, ledger.keys(batch))
+        answered, failure = len(written), None
+        with results.open("rb") as file:
+            for number, line in enumerate(file):
+                if number % TURN == 0:
+                    await asyncio.sleep(0)
+                try:
+                    key, came = self.service.read(line)
+                    known = bytes.fromhex(key)
+                except (CallFailed, ValueError):
+                    continue  # its call counts as not answered
+                one = missing.pop(known, None)
+                if one is None or known in written:
+                    continue
+                tries = self.calls.tries(known, batch, one)
+                if isinstance(came, CallFailed):
+                    failure = came
+                    self.calls.fail(one, known, came, tries, self.calls.sent(batch, one))
+                else:
+                    answered += 1
+                    self.calls.settle(one, known, came, tries, self.model.batch_price or self.model.price)
+        for known, one in missing.items():
+            if known not in written:
+                failure = failure or CallFailed(calls.SERVER, "the batch ended without an answer to it")
+                self.calls.fail(one, known, failure, self.calls.tries(known, batch, one), self.calls.sent(batch, one))
+        await self.run.journal.synced()
+        ledger.note(batch, states.MERGED)
+        self.open.remove(batch)
+        self.run.budget.release(batch.dollars)
+        self._judge_by(answered, failure)
+        await self._forget(batch)
+
+    def _judge_by(self, answered: int, failure: CallFailed | None) -> None:
+        """Go on, hold back or stop, by what a batch brought."""
+        self.fruitless = 0 if answered or self.run.cancelling else self.fruitless + 1
+        if not self.fruitless or not failure:
+            return
+        hopeless = failure.kind in (calls.REJECTED, calls.PARAMETER) and not self.asking.ever_answered
+        hopeless &= not self.calls.again
+        if hopeless or self.fruitless >= self.run.rules.attempts:
+            self._stop(failure)
+        elif failure.kind in calls.TRANSIENT:
+            self._hold(failure.wait)
+
+    async def _forget(self, batch: Batch) -> None:
+        """Take the request file away from the provider; not worth any trouble."""
+        if batch.uploaded:
+            try:
+                await self.service.forget(batch.uploaded)
+            except CallFailed:
+                return
+
+    async def _cancel(self) -> None:
+        """Have the provider stop; what was never submitted is dropped."""
+        for batch in list(self.open):
+            if not batch.id and batch.state == states.SUBMITTING and (found := await self._find(batch)):
+                self.run.ledger.note(batch, states.SUBMITTED, id=found)
+            if not batch.id:
+                self._drop(batch)
+                continue
+            try:
+                await self._patiently(self.service.cancel, batch.id)
+            except CallFailed as failure:
+                if failure.kind != calls.UNKNOWN_MODEL:
+                    raise
+                self._drop(batch)
+        self._tell()
+
+
+def _smaller(limits: Limits, model: Model) -> Limits:
+    """The provider's limits as the user's settings cut them."""
+    own = model.batch
+    return Limits(
+        min(limits.requests, own.requests or limits.requests),
+        min(limits.bytes, own.bytes or limits.bytes),
+        own.tokens or limits.tokens,
+    )
+
+
+def _written(journal: Path, token: str) -> set[bytes]:
+    """The keys of the calls whose answers from this batch are in the journal."""
+    mark = f'"batch":"{token}"'.encode()
+    return {bytes.fromhex(key) for key, _, _, line in scan(journal) if mark in line}
