@@ -16,7 +16,7 @@ from metal.judges.batch import ledger as states
 from metal.judges.batch.calls import Calls
 from metal.judges.batch.contract import BatchClient, Limits, Status
 from metal.judges.batch.ledger import Batch, new_token
-from metal.judges.batch.packing import TURN, Item, Waiting, pack
+from metal.judges.batch.packing import Item, pack
 from metal.judges.call import CallFailed, Client
 from metal.judges.engine import Progress
 from metal.judges.journal import scan
@@ -55,6 +55,7 @@ class BatchJudge:
         self.calls = Calls(
             run.plan,
             model,
+            service,
             self.asking,
             self.progress,
             run.journal,
@@ -69,7 +70,7 @@ class BatchJudge:
         for batch in self.open:
             run.claimed.update(run.ledger.keys(batch))
             run.budget.committed += batch.dollars
-        self.waiting = Waiting(self.calls.items(service))
+        self.waiting = self.calls.waiting()
         self.fruitless = 0  # batches in a row that brought no answer
         self.hold_until = 0.0  # time.monotonic() before which nothing is submitted
         self.looks = 0  # since something changed
@@ -155,7 +156,7 @@ class BatchJudge:
         packed = await pack(self.waiting, limits, self.run.ledger.requests(token), self._may_take)
         if not packed.items and self.calls.again:  # once more through the plan, for what came back
             self.calls.again = False
-            self.waiting = Waiting(self.calls.items(self.service))
+            self.waiting = self.calls.waiting()
             packed = await pack(self.waiting, limits, self.run.ledger.requests(token), self._may_take)
         if not packed.items:
             return None
@@ -167,7 +168,7 @@ class BatchJudge:
         return batch
 
     def _may_take(self, item: Item) -> bool:
-        if item.key in self.run.claimed or not self.run.may_begin(item.dollars):
+        if not self.run.may_begin(item.dollars):
             return False
         self.run.claimed.add(item.key)
         return True
@@ -251,9 +252,8 @@ class BatchJudge:
         busy = failure.kind == calls.BUSY
         if busy:
             self._fewer_tokens(batch, failure)
-        if failure.kind not in calls.TRANSIENT or self.fruitless >= (
-            BUSY_ATTEMPTS if busy else self.run.rules.attempts
-        ):
+        attempts = BUSY_ATTEMPTS if busy else self.run.rules.attempts
+        if failure.kind not in calls.TRANSIENT or self.fruitless >= attempts:
             self._stop(failure)
         self._hold(failure.wait)
 
@@ -323,31 +323,7 @@ class BatchJudge:
         else:
             await self._patiently(self.service.fetch, batch.id, results)
             ledger.note(batch, states.FETCHED)
-        missing = self.calls.of(batch, ledger.keys(batch))
-        answered, failure = len(written), None
-        with results.open("rb") as file:
-            for number, line in enumerate(file):
-                if number % TURN == 0:
-                    await asyncio.sleep(0)
-                try:
-                    key, came = self.service.read(line)
-                    known = bytes.fromhex(key)
-                except (CallFailed, ValueError):
-                    continue  # its call counts as not answered
-                one = missing.pop(known, None)
-                if one is None or known in written:
-                    continue
-                tries = self.calls.tries(known, batch, one)
-                if isinstance(came, CallFailed):
-                    failure = came
-                    self.calls.fail(one, known, came, tries, self.calls.sent(batch, one))
-                else:
-                    answered += 1
-                    self.calls.settle(one, known, came, tries, self.model.batch_price or self.model.price)
-        for known, one in missing.items():
-            if known not in written:
-                failure = failure or CallFailed(calls.SERVER, "the batch ended without an answer to it")
-                self.calls.fail(one, known, failure, self.calls.tries(known, batch, one), self.calls.sent(batch, one))
+        answered, failure = await self.calls.take_in(batch, results, ledger.keys(batch), written)
         await self.run.journal.synced()
         ledger.note(batch, states.MERGED)
         self.open.remove(batch)
