@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -16,6 +16,7 @@ import click
 
 from metal.cli import asking_text, show
 from metal.cli.asking_folder import check_place, discard
+from metal.cli.engines import BATCH, How, check_clients, open_engine, under_way
 from metal.errors import MetalError, UsageError
 from metal.judges.call import VERDICT, Questions
 from metal.judges.cost import Estimate, check_priced, estimates
@@ -23,8 +24,6 @@ from metal.judges.engine import Engine, Rules
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import Journal, lock_run, scan
 from metal.judges.lines import Answered, look_through
-from metal.judges.providers import open_client
-from metal.judges.runner import Run
 from metal.judges.secrets import Secrets
 from metal.judges.tally import Tally, lines_to_reuse, look_up
 
@@ -42,6 +41,7 @@ class Wish:
     limit: int | None = None
     reuse: tuple[Path, ...] = ()
     force: bool = False
+    how: How = field(default_factory=How)
 
 
 class Job(Protocol):
@@ -93,10 +93,10 @@ def carry_out(job: Job, out: Path, wish: Wish) -> None:
         if not (other / JOURNAL).is_file():
             raise UsageError(f"--reuse {other}: no {JOURNAL} there; give a run folder of metal {job.command}")
     if wish.dry_run:
-        coming = _estimates(job, _known(job, out, wish), wish)
+        coming = _estimates(job, _known(job, out, wish), set() if wish.force else under_way(out, wish.how), wish)
         asking_text.show_estimates(coming, job.what(), first_prompt=True)
         return
-    asyncio.run(_check_clients(job))
+    asyncio.run(check_clients(job.plan.models, wish.how))
     made = not out.exists()
     check_place(out, job.command, force=wish.force)
     with lock_run(out):
@@ -114,17 +114,11 @@ def carry_out(job: Job, out: Path, wish: Wish) -> None:
     _end(run, tallies, job, out, wish)
 
 
-async def _check_clients(job: Job) -> None:
-    """Keys, addresses and libraries are there, before anything is written."""
-    for model in job.plan.models:
-        await open_client(model).close()
-
-
-def _estimates(job: Job, answered: Answered, wish: Wish) -> list[Estimate]:
-    known = answered.settled
+def _estimates(job: Job, answered: Answered, waiting: set[bytes], wish: Wish) -> list[Estimate]:
+    known = answered.settled | waiting
     for run in wish.reuse:
         known = known | {bytes.fromhex(key) for key, kind, _, _ in scan(run / JOURNAL) if kind == VERDICT}
-    return estimates(job.plan, known, wish.limit)
+    return estimates(job.plan, known, wish.limit, batch=wish.how.engine == BATCH)
 
 
 def _known(job: Job, out: Path, wish: Wish) -> Answered:
@@ -137,9 +131,17 @@ def _known(job: Job, out: Path, wish: Wish) -> Answered:
 
 def _ask_first(job: Job, out: Path, wish: Wish) -> Answered:
     """Say what is to come, and in a terminal ask before anything is spent; what is answered already."""
+    waiting = under_way(out, wish.how)
+    if waiting and wish.force:
+        raise UsageError(f"{out}: {len(waiting):,} calls are in open batches; `metal judge cancel {out}` comes first")
     answered = _known(job, out, wish)
-    coming = _estimates(job, answered, wish)
-    answered.begins = {one.model.name: one.begins for one in coming}
+    if waiting:
+        show.say(f"{len(waiting):,} calls are in open batches; their answers are fetched as they come.")
+    if wish.how.cancelling:
+        return answered
+    coming = _estimates(job, answered, waiting, wish)
+    if not waiting:
+        answered.begins = {one.model.name: one.begins for one in coming}
     if not sum(one.calls for one in coming):
         return answered
     asking_text.show_estimates(coming, job.what())
@@ -166,7 +168,7 @@ async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Engine:
             tallies = look_up(job.plan, out / JOURNAL).tallies
             spent = (tallies[name].cost(*prices[model]) for (model, _), name in job.plan.names.items())
             answered.spent = sum(dollars or 0.0 for dollars in spent)
-        run: Engine = Run(job.plan, journal, answered, rules, open_client, secrets)
+        run = open_engine(job.plan, journal, answered, rules, secrets, out, wish.how)
         restore = _stop_on_interrupt(run)
         try:
             await _with_progress(run)
@@ -237,7 +239,8 @@ async def _with_progress(run: Engine) -> None:
 def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, wish: Wish) -> None:
     """What to do next; exit codes for a run that is not whole."""
     stopped = [one for one in run.progress if one.stopped] if run else []
-    missing = sum(tally.not_asked for tally in tallies.values())
+    waiting = sum(one.under_way for one in run.progress) if run else 0
+    missing = sum(tally.not_asked for tally in tallies.values()) - waiting
     failed = sum(tally.failed for tally in tallies.values())
     again = f"metal {job.command} --resume {out}" + (
         f" --max-cost {wish.max_cost:g}" if wish.max_cost is not None else ""
@@ -246,6 +249,9 @@ def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, 
         show.say("Stopped before --max-cost was exceeded.")
     for one in stopped:
         print(f"metal: {one.model.name} stopped: {show.clean(one.stopped)}", file=sys.stderr)
+    if waiting:
+        show.say(f"{waiting:,} calls are with the provider. Fetch their answers with: {again}", wrap=False)
+        show.say(f"Or cancel them with: metal {job.command} cancel {out}", wrap=False)
     if missing or failed:
         parts = [f"{missing:,} calls not made"] * bool(missing) + [f"{failed:,} failed"] * bool(failed)
         show.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)

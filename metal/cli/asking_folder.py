@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from hashlib import blake2b
@@ -15,11 +16,13 @@ from metal.cli.manifest import manifest
 from metal.dataset import Dataset, read_toml
 from metal.errors import DataError, UsageError
 from metal.folders import check_new, new_file
+from metal.judges.batch.ledger import FILE as LEDGER
+from metal.judges.batch.ledger import FOLDER as BATCHES
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import LOCK
 from metal.judges.models import Model
 
-PARTS = ("run.toml", JOURNAL, "raters.jsonl", "ratings.parquet")
+PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet")
 OPTIONS = {"judges": "judge", "prompts": "prompt", "prompt_folders": "prompts", "models": "model"}
 
 
@@ -60,6 +63,7 @@ def clear(out: Path, *, force: bool) -> None:
     if force:
         for name in PARTS:
             (out / name).unlink(missing_ok=True)
+        shutil.rmtree(out / BATCHES, ignore_errors=True)
 
 
 def discard(out: Path) -> None:

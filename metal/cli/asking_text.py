@@ -56,7 +56,7 @@ def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool 
             thousands(one.tokens_in),
             thousands(one.tokens_out),
             dollars(one.cost),
-            duration(one.seconds),
+            "within 24 h" if one.batch and one.calls else duration(one.seconds),
         ]
         for one in coming
     ]
@@ -76,6 +76,8 @@ def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool 
 def _estimate_note(coming: Sequence[Estimate]) -> str:
     dates = sorted({one.model.price.as_of for one in coming if one.model.price and one.model.price.as_of})
     notes = ["Tokens, cost and time are estimates; tokens may be off by a third."]
+    if any(one.batch for one in coming):
+        notes.append("Batch prices; the first question of a judge is asked directly, to see that it answers.")
     if dates:
         notes.append(f"List prices of {', '.join(dates)}; judges.toml takes your own.")
     if any(one.cost is None for one in coming):
@@ -113,30 +115,36 @@ def progress(run: Engine) -> Iterator[Callable[[], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, TextColumn("{task.fields[more]}"), console=Console(stderr=True), transient=True) as bars:
         tasks = [
-            bars.add_task(_short(show.clean(one.model.name)), total=one.total, completed=one.done, more="")
+            bars.add_task(
+                _short(show.clean(one.model.name)), total=one.total, completed=one.done + one.arriving, more=""
+            )
             for one in run.progress
         ]
         began = time.monotonic()
 
         def look() -> None:
             for task, one in zip(tasks, run.progress, strict=True):
-                bars.update(task, completed=one.done, more=_said(one, time.monotonic() - began))
+                bars.update(task, completed=one.done + one.arriving, more=_said(one, time.monotonic() - began))
 
         yield look
 
 
 def _quiet(run: Engine) -> Callable[[], None]:
     began = last = time.monotonic()
+    told: dict[str, tuple[int, str]] = {}
 
     def look() -> None:
         nonlocal last
         if time.monotonic() - last >= QUIET_EVERY:
             last = time.monotonic()
             for one in run.progress:
-                answered = sum(one.kinds.values())
+                answered, here = sum(one.kinds.values()), one.done + one.arriving
+                if told.get(one.model.name) == (here, one.awaited):
+                    continue  # a batch may be waited for all day
+                told[one.model.name] = here, one.awaited
                 left = duration((one.total - one.done) * (last - began) / answered) if answered else "unknown time"
                 said = _said(one, last - began)
-                print(f"{one.model.name}: {one.done:,} of {one.total:,}, {left} left, {said}", file=sys.stderr)
+                print(f"{one.model.name}: {here:,} of {one.total:,}, {left} left, {said}", file=sys.stderr)
 
     return look
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -13,7 +14,18 @@ from metal.cli import options
 SETTLED = ("prompt", "prompts")
 
 
-@click.command(short_help="Let judges rate every output.")
+class _Judge(click.Command):
+    """`metal judge DATASET`, and `metal judge cancel RUN`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args[:1] == ["cancel"]:
+            return cancel.make_context(f"{info_name} cancel", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(cls=_Judge, short_help="Let judges rate every output.")
 @click.argument("dataset", type=click.Path(path_type=Path), required=False)
 @options.names("--judge", "-j", what="Judge to run, e.g. openai:gpt-4o, a name of judges.toml, or a baseline.")
 @options.names("--prompt", "-p", what="Prompt: simple, detailed, or your own. [default: detailed]")
@@ -37,6 +49,10 @@ SETTLED = ("prompt", "prompts")
 @options.names("--flip", what="Criteria whose rubric scores the other way round than the dataset.")
 @options.base_url
 @options.concurrency
+@options.batch
+@options.wait
+@options.engine
+@options.address
 @options.seed
 @options.force
 def judge(
@@ -61,6 +77,10 @@ def judge(
     flip: tuple[str, ...],
     base_url: str,
     concurrency: int | None,
+    batch: bool,
+    wait: bool,
+    engine: str | None,
+    address: str,
     seed: int,
     force: bool,
 ) -> None:
@@ -74,6 +94,10 @@ def judge(
     --resume and pays for nothing twice; the same command with more judges, prompts, criteria or languages asks only
     what is new. `metal audit DATASET RUN` puts the judges beside the people.
 
+    --batch sends the same calls through the provider's batch service: half the price, an answer within a day. Ctrl-C
+    leaves the batches with the provider; --resume goes on, and `metal judge cancel RUN` cancels them and keeps what
+    they have answered. --engine ray spreads the calls over a cluster.
+
     --test-questions examines a judge as one would a person: some sources are shown with their own reference, some with
     that of another source, and `metal monitor DATASET RUN` says who fails them.
 
@@ -84,6 +108,7 @@ def judge(
       metal judge datasets/demo -j openai-compatible:qwen3 \\
         --base-url http://127.0.0.1:8000/v1
       metal judge --resume runs/demo-judges
+      metal judge datasets/demo -j openai:gpt-4o --batch
       metal judge datasets/demo -j majority,lexical --out runs/baselines
     """
     import gc
@@ -91,7 +116,8 @@ def judge(
     gc.disable()  # loading makes objects that stay; enabled again when the run begins
     from metal.cli.asking import Wish, carry_out
     from metal.cli.asking_folder import read_request
-    from metal.cli.judge_folder import Request, warn_of_texts, wire
+    from metal.cli.engines import How, engine_of
+    from metal.cli.judge_folder import Request, dataset_of, warn_of_texts, wire
     from metal.errors import UsageError
 
     if resume:
@@ -106,9 +132,7 @@ def judge(
                 f"with --out {resume}"
             )
         request, settings = read_request(resume, "judge", Request)
-        dataset, out = Path(settings["dataset"]), resume
-        if not dataset.is_dir():
-            raise UsageError(f"{resume} was begun over {dataset}, which is not here; resume it where it was begun")
+        dataset, out = dataset_of(resume, settings), resume
     else:
         if not dataset or not judge:
             raise UsageError("give a dataset and --judge, e.g. metal judge datasets/demo --judge openai:gpt-4o-mini")
@@ -127,8 +151,35 @@ def judge(
             base_url=base_url,
             test_questions=test_questions,
         )
+    if batch and engine not in (None, "batch"):
+        raise UsageError(f"--batch and --engine {engine}: give one of them")
     out = out or Path("runs") / f"{dataset.resolve().name}-judges"
     wired = wire(request, dataset, concurrency)
     if not dry_run:
         warn_of_texts(wired)
-    carry_out(wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force))
+    chosen = engine or ("batch" if batch else engine_of(out) if resume else "local")
+    if address and chosen != "ray":
+        raise UsageError("--address is of a Ray cluster; add --engine ray")
+    carry_out(wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force, How(chosen, wait=wait, address=address)))
+
+
+@click.command(short_help="Cancel the open batches of a run.")
+@click.argument("run", type=click.Path(path_type=Path))
+def cancel(run: Path) -> None:
+    """Cancel the open batches of RUN, a run folder of `metal judge --batch`.
+
+    What they have answered by then is paid for, and is kept. The calls that are left can be made with
+    `metal judge --resume RUN`.
+    """
+    from metal.cli.asking import Wish, carry_out
+    from metal.cli.asking_folder import read_request
+    from metal.cli.engines import How, under_way
+    from metal.cli.judge_folder import Request, dataset_of, wire
+    from metal.cli.show import say
+
+    request, settings = read_request(run, "judge", Request)
+    how = How("batch", cancelling=True)
+    if not under_way(run, how):
+        say(f"{run} has no open batches; nothing to cancel")
+        return
+    carry_out(wire(request, dataset_of(run, settings)), run, Wish(how=how))

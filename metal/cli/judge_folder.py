@@ -182,6 +182,14 @@ def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wire
     return Wired(request, folder, dataset, plan, baselines, questions)
 
 
+def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
+    """The dataset a run was begun over. Raises UsageError when it is not where it was."""
+    dataset = Path(settings["dataset"])
+    if not dataset.is_dir():
+        raise UsageError(f"{run} was begun over {dataset}, which is not here; resume it where it was begun")
+    return dataset
+
+
 def _questions(request: Request, folder: Path, dataset: Dataset, outputs: Iterable[Output]) -> tuple[Output, ...]:
     """The test questions of a request: those that people of these languages were asked, and as many as wanted."""
     if not request.test_questions:

@@ -47,6 +47,14 @@ base_url = click.option("--base-url", default="", metavar="URL", help="Where ope
 concurrency = click.option(
     "--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Calls in flight. [default: 16]"
 )
+batch = click.option("--batch", is_flag=True, help="Through the providers' batch services: half the price, in a day.")
+wait = click.option(
+    "--wait/--no-wait", default=True, help="Wait for the batches, or submit and go. [default: wait]", show_default=False
+)
+engine = click.option(
+    "--engine", type=click.Choice(["local", "batch", "ray"]), help="Who makes the calls. [default: local]"
+)
+address = click.option("--address", default="", metavar="HOST:PORT", help="Ray cluster; default: one of this machine.")
 reask = click.option(
     "--reask",
     type=click.IntRange(0, 5),

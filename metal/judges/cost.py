@@ -11,6 +11,7 @@ from metal.judges.engine import Progress
 from metal.judges.models import Model, Price
 
 SECONDS_A_CALL = 2.0  # a guess, for the time a run may take
+BATCH_SECONDS = 24 * 3600.0  # within which batch services promise to be done
 
 
 @dataclass
@@ -92,7 +93,7 @@ def book(
 class Estimate:
     """What is to come of one model: calls still to be made, tokens, dollars (None: no price known), seconds.
 
-    begins: how many calls of the plan come before the first of them.
+    begins: how many calls of the plan come before the first of them. batch: they go through the batch service.
     """
 
     model: Model
@@ -102,16 +103,20 @@ class Estimate:
     tokens_in: float = 0.0
     tokens_out: float = 0.0
     first: Question | None = field(default=None, repr=False)
+    batch: bool = False
 
     @property
     def cost(self) -> float | None:
         """US dollars, where the price is known."""
-        return self.model.price.cost(self.tokens_in, self.tokens_out) if self.model.price else None
+        price = (self.batch and self.model.batch_price) or self.model.price
+        return price.cost(self.tokens_in, self.tokens_out) if price else None
 
     @property
     def seconds(self) -> float:
-        """How long it may take: by calls in flight, or by a limit of requests or tokens a minute."""
+        """How long it may take: by calls in flight, or by a limit of requests or tokens a minute; a batch's day."""
         model = self.model
+        if self.batch:
+            return BATCH_SECONDS if self.calls else 0.0
         bounds = [self.calls * SECONDS_A_CALL / model.concurrency]
         if model.requests_per_minute:
             bounds.append(60 * self.calls / model.requests_per_minute)
@@ -120,13 +125,13 @@ class Estimate:
         return max(bounds)
 
 
-def estimates(plan: Questions, known: set[bytes], limit: int | None = None) -> list[Estimate]:
+def estimates(plan: Questions, known: set[bytes], limit: int | None = None, *, batch: bool = False) -> list[Estimate]:
     """What each model has still to be asked. known: keys that are answered already."""
     found = []
     left = limit
     seen: set[bytes] = set()  # two names of one model ask the same
     for model in plan.models:
-        one = Estimate(model)
+        one = Estimate(model, batch=batch)
         for place, call in enumerate(plan.calls(model)):
             key = bytes.fromhex(call.key)
             if key in seen:
