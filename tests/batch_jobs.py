@@ -16,7 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tests.llm_server import Fault, HttpReply, text_of
@@ -90,6 +90,11 @@ def by_attempt(*behaviours: Behaviour) -> Behaves:
 def drawn(seed: int, *behaviours: Behaviour, attempts: int = 3) -> Behaves:
     """One of these, drawn from (seed, number of the job); normal once a first request has had so many attempts."""
     return lambda job: random.Random(f"{seed} {job.number}").choice(behaviours) if job.attempt <= attempts else NORMAL
+
+
+def with_hidden(behaviour: Behaviour, seconds: float) -> Behaviour:
+    """The same, and a list shows it after so many seconds at the soonest."""
+    return replace(behaviour, hidden=max(behaviour.hidden, seconds))
 
 
 class Outcome(NamedTuple):
