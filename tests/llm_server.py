@@ -18,7 +18,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from http import HTTPStatus
 from typing import Any, NamedTuple, Self
@@ -197,13 +197,13 @@ def _hash(text: str) -> int:
 TEXT_KEYS = ("system", "systemInstruction", "messages", "contents", "instances", "content", "parts", "prompt", "text")
 
 
-def _text_of(node: Any) -> str:
+def text_of(node: Any) -> str:
     """All the prompt text under a part of a request, one line break between pieces."""
     if isinstance(node, str):
         return node
     if isinstance(node, dict):
         node = [node[key] for key in TEXT_KEYS if key in node]
-    return "\n".join([text for text in map(_text_of, node) if text]) if isinstance(node, list) else ""
+    return "\n".join([text for text in map(text_of, node) if text]) if isinstance(node, list) else ""
 
 
 def _schema_of(body: Json) -> Json:
@@ -233,9 +233,9 @@ def _summary(prompt: str, prompt_hash: int) -> str:
 def _verdict(prompt_hash: int, body: Json, prompt: str = "") -> str:
     """A JSON answer that follows from the prompt alone, within the enums of the request's schema."""
     verdict: Json = {}
-    for name, field in (_schema_of(body).get("properties") or {"score": {}, "justification": {}}).items():
-        is_number = name == "score" or str(field.get("type")).lower() in ("integer", "number")
-        options = field.get("enum") or ((0, 1, 2) if is_number else (f"Because of {prompt_hash % 10007}.",))
+    for name, told in (_schema_of(body).get("properties") or {"score": {}, "justification": {}}).items():
+        is_number = name == "score" or str(told.get("type")).lower() in ("integer", "number")
+        options = told.get("enum") or ((0, 1, 2) if is_number else (f"Because of {prompt_hash % 10007}.",))
         verdict[name] = _summary(prompt, prompt_hash) if name == "summary" else options[prompt_hash % len(options)]
     return json.dumps(verdict)
 
@@ -297,7 +297,7 @@ def _error_body(call: Call, shape: ErrorShape, param: str | None, retry_after: f
 
 
 @dataclass(slots=True)
-class _Reply:
+class HttpReply:
     """The bytes to send for one request, and what its record will say."""
 
     payload: bytes
@@ -312,6 +312,7 @@ class _Reply:
     content_type: str = "application/json"
     started: float = 0.0
     sent: int = 0  # the status, once the head is written
+    headers: dict[str, str] = field(default_factory=dict)  # further ones
 
     def head(self) -> bytes:
         self.sent = self.status
@@ -320,10 +321,21 @@ class _Reply:
         except ValueError:
             phrase = "Unknown"
         retry = "" if self.retry_after is None else f"retry-after: {self.retry_after:g}\r\n"
+        more = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         return (
             f"HTTP/1.1 {self.status} {phrase}\r\ncontent-type: {self.content_type}\r\n"
-            f"x-request-id: req_1\r\n{retry}content-length: {len(self.payload)}\r\n\r\n"
+            f"x-request-id: req_1\r\n{retry}{more}content-length: {len(self.payload)}\r\n\r\n"
         ).encode()
+
+
+class SideRequest(NamedTuple):
+    """A request that is not for a model. headers: lower-case names."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: bytes
 
 
 class LlmServer:
@@ -421,12 +433,17 @@ class LlmServer:
             transport.abort()
         await asyncio.sleep(0)  # lets the aborted connections record their calls
 
+    def stats(self) -> Json:
+        """What GET /_stats says."""
+        found: Json = {name: getattr(self, name) for name in ("requests", "completed", "in_flight", "max_in_flight")}
+        return found | {"cpu_seconds": time.process_time()}
+
     def begin(self) -> None:
         """Count a model request that has begun."""
         self._in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self._in_flight)
 
-    def end(self, reply: _Reply, completed: bool) -> None:
+    def end(self, reply: HttpReply, completed: bool) -> None:
         """Record a model request that has ended; the caller holds the lock."""
         self._in_flight -= 1
         success = completed and reply.status == 200
@@ -436,33 +453,54 @@ class LlmServer:
             self._calls.append(CallRecord(*record))
             self._counts[reply.digest] += success
 
-    def reply_to(self, head: bytes, raw: bytes) -> _Reply:
+    def reply_to(self, head: bytes, raw: bytes) -> HttpReply:
         """The reply to a whole HTTP request; its `started` is 0 unless it is a model request."""
         method, target = head.split(b" ", 2)[:2]
         path, _, query = target.decode("latin-1").partition("?")
         api = _api_of(path) if method == b"POST" else ""
         if not api:
-            return self._side_reply(path)
+            return self.side_reply(SideRequest(method.decode(), path, query, _headers(head), raw))
+        return self._model_reply(api, path, query, head, raw)
+
+    def line_reply(self, path: str, body: Json, fault: Fault | None = None) -> HttpReply:
+        """The reply to one request of a batch, as if it had come to `path`, and counted like one that did.
+
+        fault: instead of what `faults` says. Where no reply would have come, it is an HTTP 500.
+        """
+        with self.lock:
+            head = f"POST {path} HTTP/1.1\r\n".encode()
+            reply = self._model_reply(_api_of(path), path, "", head, json.dumps(body).encode(), fault)
+            if reply.fault in ("drop", "drop_mid_body", "hang"):
+                spoilt, shape = reply.fault, ERRORS["500"]
+                payload = json.dumps({"error": {"message": shape.message, "type": shape.type}}).encode()
+                reply = replace(reply, payload=payload, status=shape.status, fault=spoilt)
+            self.begin()
+            reply.sent = reply.status
+            self.end(reply, completed=True)
+            return reply
+
+    def _model_reply(
+        self, api: str, path: str, query: str, head: bytes, raw: bytes, forced: Fault | None = None
+    ) -> HttpReply:
         self.requests += 1
         started, number = time.time(), self.requests
         try:
             body = json.loads(raw)
             model = body.get("model") or _name_in(path)
-            prompt = _text_of(body)
+            prompt = text_of(body)
         except (ValueError, AttributeError):
             call = Call(api, path, query, {}, {}, "", "", 1, number)
             error = _error_body(call, ERRORS["400"], None, None)
-            return _Reply(json.dumps(error).encode(), 400, path=path, fault="invalid_request", started=started)
+            return HttpReply(json.dumps(error).encode(), 400, path=path, fault="invalid_request", started=started)
         prompt_hash = _hash(prompt)
         fault = None
         try:
-            if self.faults or not self.light:
-                lines = head.decode("latin-1").split("\r\n")[1:]
-                headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+            if self.faults or forced or not self.light:
+                headers = _headers(head)
                 attempt_key = prompt_hash ^ hash(model)
                 self._attempts[attempt_key] += 1
                 call = Call(api, path, query, headers, body, model, prompt, self._attempts[attempt_key], number)
-                fault = self.faults(call) if self.faults else None
+                fault = forced or (self.faults(call) if self.faults else None)
                 if not self.light:
                     self.seen_headers = headers
                     self.bodies.append(body)
@@ -470,29 +508,35 @@ class LlmServer:
         except Exception as error:
             self.errors.append(error)
             payload = json.dumps({"error": {"message": repr(error)}}).encode()
-            return _Reply(payload, 500, path=path, fault="server_bug", started=started)
+            return HttpReply(payload, 500, path=path, fault="server_bug", started=started)
         dated_model = model + self.model_suffix
         if fault:
             reply = _faulty_reply(call, fault, text, dated_model)
         else:
-            reply = _Reply(json.dumps(_reply_body(api, prompt, text, "stop", dated_model, "fp_1")).encode())
+            reply = HttpReply(json.dumps(_reply_body(api, prompt, text, "stop", dated_model, "fp_1")).encode())
         reply.digest, reply.model, reply.path, reply.started = f"{prompt_hash:016x}", model, path, started
         reply.delay += self.latency_ms / 1000
         return reply
 
-    def _side_reply(self, path: str) -> _Reply:
-        """Requests that are not for a model: the endpoint resource, a token, the counters."""
+    def side_reply(self, request: SideRequest) -> HttpReply:
+        """Requests that are not for a model: the endpoint resource, a token, the counters. Subclasses know more."""
+        path = request.path
         resource = re.search(r"projects/[^/]+/locations/[^/]+/endpoints/[^/:]+$", path)
         if resource:
             body: Json = {"name": resource[0], "displayName": "judge", "deployedModels": [{"id": "1"}]}
         elif path.endswith("/token"):
             body = {"access_token": "token", "expires_in": 3600, "token_type": "Bearer"}
         elif path == "/_stats":
-            body = {name: getattr(self, name) for name in ("requests", "completed", "in_flight", "max_in_flight")}
-            body["cpu_seconds"] = time.process_time()
+            body = self.stats()
         else:
-            return _Reply(json.dumps({"error": {"message": f"no such route: {path}"}}).encode(), 404)
-        return _Reply(json.dumps(body).encode())
+            return HttpReply(json.dumps({"error": {"message": f"no such route: {path}"}}).encode(), 404)
+        return HttpReply(json.dumps(body).encode())
+
+
+def _headers(head: bytes) -> dict[str, str]:
+    """Lower-case names."""
+    lines = head.decode("latin-1").split("\r\n")[1:]
+    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def _api_of(path: str) -> str:
@@ -510,12 +554,12 @@ def _name_in(path: str) -> str:
     return found[1] if found else ""
 
 
-def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> _Reply:
+def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> HttpReply:
     """The reply spoilt by a fault."""
     kind = fault.kind
     if kind == "content_filter" and call.api == "gemini":
         feedback = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "modelVersion": model}
-        return _Reply(json.dumps(feedback).encode(), fault=kind, delay=fault.seconds)
+        return HttpReply(json.dumps(feedback).encode(), fault=kind, delay=fault.seconds)
     rejected = call.parameter(fault.param) if kind == "rejects_parameter" else None
     if kind in ERRORS or kind.isdigit() or rejected is not None:
         return _error_reply(call, fault, rejected)
@@ -538,7 +582,7 @@ def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> _Reply:
         finish = kind.removesuffix("_reply")
     content = None if finish in ("refusal", "content_filter") else answer
     payload = json.dumps(_reply_body(call.api, call.prompt, content, finish, model, fingerprint)).encode()
-    reply = _Reply(payload, fault=kind, delay=fault.seconds)
+    reply = HttpReply(payload, fault=kind, delay=fault.seconds)
     if kind == "slow_body":
         reply.delay, reply.spread = 0.0, fault.seconds or 0.5
     elif kind == "slow":
@@ -550,7 +594,7 @@ def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> _Reply:
     return reply
 
 
-def _error_reply(call: Call, fault: Fault, rejected: Any) -> _Reply:
+def _error_reply(call: Call, fault: Fault, rejected: Any) -> HttpReply:
     """An HTTP error; `rejected` is the value of a parameter that the model does not take."""
     if rejected is not None:
         message = f"Unsupported parameter: '{fault.param}' is not supported with this model."
@@ -566,7 +610,7 @@ def _error_reply(call: Call, fault: Fault, rejected: Any) -> _Reply:
     shape = shape._replace(message=fault.text or message, status=fault.status or shape.status)
     body = _error_body(call, shape, fault.param if rejected is not None else None, fault.retry_after)
     payload = json.dumps(body).encode()
-    return _Reply(payload, shape.status, fault=fault.kind, delay=fault.seconds, retry_after=fault.retry_after)
+    return HttpReply(payload, shape.status, fault=fault.kind, delay=fault.seconds, retry_after=fault.retry_after)
 
 
 def _unchunk(data: bytearray, start: int) -> tuple[bytes, int] | None:
@@ -592,7 +636,7 @@ class _Connection(asyncio.Protocol):
         self.needed = 0  # bytes of the current request, once its head has been read
         self.told_to_continue = False
         self.close_after = False
-        self.reply: _Reply | None = None  # the reply under way
+        self.reply: HttpReply | None = None  # the reply under way
         self.timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -68,9 +68,11 @@ class CallFailed(Exception):
         return f"{self.kind}: {self.said}" if self.said else self.kind
 
 
-# Worth another try: too many requests, a fault of the server's, no answer in time, the connection went.
+# Worth another try: too many requests, a fault of the server's, no answer in time, the connection went, and a request
+# that its batch never came to before time was up or it was cancelled.
 BUSY, SERVER, TIMEOUT, DROPPED = "too many requests", "server error", "timeout", "connection lost"
-TRANSIENT = frozenset({BUSY, SERVER, TIMEOUT, DROPPED})
+EXPIRED = "expired"
+TRANSIENT = frozenset({BUSY, SERVER, TIMEOUT, DROPPED, EXPIRED})
 # No call of this judge can succeed until somebody changes something.
 DENIED, UNKNOWN_MODEL, QUOTA = "access denied", "model unknown", "quota used up"
 FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA})

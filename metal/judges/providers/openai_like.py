@@ -34,6 +34,14 @@ ENDINGS = {
 
 def open_client(model: Model) -> OpenAILike:
     """A client for openai:, azure: and openai-compatible: models."""
+    return OpenAILike(*connect(model), model)
+
+
+def connect(model: Model) -> tuple[openai.AsyncOpenAI, httpx2.AsyncClient]:
+    """The package's client for the model's service, without retries, and the HTTP client that it uses.
+
+    Raises UsageError when a key or an address is missing.
+    """
     timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
     http = openai.DefaultAioHttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
     shared: dict[str, Any] = {
@@ -43,16 +51,16 @@ def open_client(model: Model) -> OpenAILike:
         "http_client": http,
     }
     if model.provider == "azure":
-        return OpenAILike(_azure(model, shared), http, model)
+        return _azure(model, shared), http
     if model.provider == "openai":
         key = key_from_environment([model.api_key_env or "OPENAI_API_KEY"], model.name)
-        return OpenAILike(openai.AsyncOpenAI(api_key=key, base_url=model.base_url or None, **shared), http, model)
+        return openai.AsyncOpenAI(api_key=key, base_url=model.base_url or None, **shared), http
     url = model.base_url or os.environ["OPENAI_COMPATIBLE_BASE_URL"]
     wanted = model.api_key_env or "OPENAI_COMPATIBLE_API_KEY"
     # Servers of one's own mostly want no key; OpenAI's is never sent to somebody else.
     key = key_from_environment([wanted], model.name) if model.api_key_env else os.environ.get(wanted) or "none"
     shared["default_headers"] |= {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-    return OpenAILike(openai.AsyncOpenAI(api_key=key, base_url=url, **shared), http, model)
+    return openai.AsyncOpenAI(api_key=key, base_url=url, **shared), http
 
 
 def _azure(model: Model, shared: dict[str, Any]) -> openai.AsyncOpenAI:
@@ -74,18 +82,14 @@ class OpenAILike:
     def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient, model: Model) -> None:
         self._client, self._http, self._model = client, http, model
         self._first: httpx2.Request | None = None  # as the package made it
-        what = "deployment" if model.provider == "azure" else "model"
-        key = model.api_key_env or {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}.get(
-            model.provider, "OPENAI_COMPATIBLE_API_KEY"
-        )
-        self._whose = f"{what} {model.model} with the key in {key} at {client.base_url.host}"
+        self._whose = whose(model, client)
 
     async def close(self) -> None:
         await self._client.close()
 
     async def ask(self, ask: Ask) -> Reply:
         """One call. Raises CallFailed."""
-        return await self.post(self._body(ask), ask.timeout)
+        return await self.post(request_body(self._model.model, ask), ask.timeout)
 
     async def post(self, body: dict[str, Any], seconds: float) -> Reply:
         """One request with this body and its whole reply, within that time. Raises CallFailed."""
@@ -97,11 +101,11 @@ class OpenAILike:
         except openai.APIStatusError as error:
             response = error.response
         except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError) as error:
-            raise self._lost(error) from None
+            raise lost(self._client.base_url.host, error) from None
         except ValueError as error:  # an address or a header that cannot be sent
             raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
         if response.is_error:
-            raise self._failure(response)
+            raise read_failure(response.status_code, response.content, self._whose, retry_after(response.headers))
         return read_body(response.content)
 
     async def _send(self, body: dict[str, Any]) -> httpx2.Response:
@@ -116,39 +120,52 @@ class OpenAILike:
         again = httpx2.Request("POST", first.url, headers=first.headers, content=content, extensions=first.extensions)
         return await self._http.send(again)
 
-    def _body(self, ask: Ask) -> dict[str, Any]:
-        messages = [{"role": "system", "content": ask.message.system}] if ask.message.system else []
-        messages.append({"role": "user", "content": ask.message.user})
-        body: dict[str, Any] = {"model": self._model.model, "messages": messages, **ask.parameters}
-        if ask.structured == "json_schema":
-            schema = {"name": "verdict", "strict": True, "schema": ask.schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif ask.structured == "json_object":
-            body["response_format"] = {"type": "json_object"}
-        return body
 
-    def _lost(self, error: Exception) -> CallFailed:
-        """A connection that failed; the transport calls some of these timeouts, and only the innermost cause tells."""
-        cause: BaseException = error
-        while cause.__cause__:
-            cause = cause.__cause__
-        kind = calls.TIMEOUT if isinstance(cause, TimeoutError) else calls.DROPPED
-        return CallFailed(kind, one_line(f"{self._client.base_url.host}: {str(cause) or type(cause).__name__}"))
+def request_body(model: str, ask: Ask) -> dict[str, Any]:
+    """The body of a chat completion."""
+    messages = [{"role": "system", "content": ask.message.system}] if ask.message.system else []
+    messages.append({"role": "user", "content": ask.message.user})
+    body: dict[str, Any] = {"model": model, "messages": messages, **ask.parameters}
+    if ask.structured == "json_schema":
+        schema = {"name": "verdict", "strict": True, "schema": ask.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif ask.structured == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    return body
 
-    def _failure(self, response: httpx2.Response) -> CallFailed:
-        try:
-            found = _object(response.json())
-        except ValueError:
-            found = {}
-        error = _object(found.get("error", found))
-        return failure(
-            response.status_code,
-            str(error.get("message") or response.text),
-            code=str(error.get("code") or error.get("type") or ""),
-            parameter=str(error.get("param") or ""),
-            wait=retry_after(response.headers),
-            whose=self._whose,
-        )
+
+def whose(model: Model, client: openai.AsyncOpenAI) -> str:
+    """Whose model and key a failure is about, for people."""
+    what = "deployment" if model.provider == "azure" else "model"
+    usual = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
+    key = model.api_key_env or usual.get(model.provider, "OPENAI_COMPATIBLE_API_KEY")
+    return f"{what} {model.model} with the key in {key} at {client.base_url.host}"
+
+
+def lost(host: str, error: Exception) -> CallFailed:
+    """A connection that failed; the transport calls some of these timeouts, and only the innermost cause tells."""
+    cause: BaseException = error
+    while cause.__cause__:
+        cause = cause.__cause__
+    kind = calls.TIMEOUT if isinstance(cause, TimeoutError) else calls.DROPPED
+    return CallFailed(kind, one_line(f"{host}: {str(cause) or type(cause).__name__}"))
+
+
+def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
+    """The failure in the body of an HTTP error. wait: seconds that its headers ask for."""
+    try:
+        found = as_object(json.loads(body))
+    except (ValueError, RecursionError):
+        found = {}
+    error = as_object(found.get("error", found))
+    return failure(
+        status,
+        str(error.get("message") or body.decode("utf-8", "replace")),
+        code=str(error.get("code") or error.get("type") or ""),
+        parameter=str(error.get("param") or ""),
+        wait=wait,
+        whose=whose,
+    )
 
 
 def read_body(body: bytes) -> Reply:
@@ -159,8 +176,8 @@ def read_body(body: bytes) -> Reply:
         status = error.get("code") if isinstance(error.get("code"), int) else 500
         raise failure(status, str(error.get("message", "")), code=str(error.get("type") or ""), whose="the model")
     choices = found.get("choices")
-    choice = _object(choices[0] if isinstance(choices, list) and choices else None)
-    message, usage = _object(choice.get("message")), _object(found.get("usage"))
+    choice = as_object(choices[0] if isinstance(choices, list) and choices else None)
+    message, usage = as_object(choice.get("message")), as_object(found.get("usage"))
     refusal = message.get("refusal")
     return Reply(
         refusal if isinstance(refusal, str) and refusal else _text(message.get("content")),
@@ -173,7 +190,8 @@ def read_body(body: bytes) -> Reply:
     )
 
 
-def _object(value: object) -> dict[str, Any]:
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object of JSON, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
