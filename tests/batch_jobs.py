@@ -157,7 +157,8 @@ class BatchService:
     """Jobs, and the time that passes over them. All of it may be set and looked at from any thread, at any time.
 
     answer: LlmServer.line_reply. wait: seconds before a job's first request is answered; rate: requests a second of
-    each job after that. enqueued_tokens: a job is refused that would bring the open ones above it.
+    each job after that. enqueued_tokens: a job is refused that would bring the open ones above it. ahead: seconds that
+    its clock is ahead; who adds to it lets time pass.
     """
 
     def __init__(
@@ -172,12 +173,17 @@ class BatchService:
         self.answer, self.wait, self.rate, self.enqueued_tokens = answer, wait, rate, enqueued_tokens
         self.behaviour: Behaves = lambda job: NORMAL
         self.prefix = prefix
+        self.ahead = 0.0
         self.lock = threading.RLock()
         self._jobs: dict[str, Job] = {}
         self._first: Counter[str] = Counter()
         self._made = 0
         self.answers: Counter[str] = Counter()  # key -> how often it was answered with HTTP 200
         self.overlapping: set[str] = set()  # keys that were in two open jobs at once
+
+    def now(self) -> float:
+        """time.time() by its clock."""
+        return time.time() + self.ahead
 
     # ------------------------------------------------------------ what a protocol calls
 
@@ -193,7 +199,7 @@ class BatchService:
             name = f"{self.prefix}{self._made:06d}{random.Random(self._made).randrange(16**8):08x}"
             tokens = sum(len(text_of(body)) // 4 + 1 for _, body in requests)
             attempt = self._first[first]
-            job = Job(name, self._made, attempt, path, requests, metadata or {}, about, tokens, time.time())
+            job = Job(name, self._made, attempt, path, requests, metadata or {}, about, tokens, self.now())
             job.behaviour = self.behaviour(job)
             if job.behaviour.refused_call:
                 return job
@@ -221,7 +227,7 @@ class BatchService:
         """The jobs that a list shows, newest first."""
         with self.lock:
             self.advance()
-            now = time.time()
+            now = self.now()
             return [job for job in reversed(self._jobs.values()) if now >= job.made + job.behaviour.hidden]
 
     def cancel(self, name: str) -> Job | None:
@@ -229,7 +235,7 @@ class BatchService:
         with self.lock:
             job = self.job(name)
             if job and not job.is_over and job.state != CANCELLING:
-                job.stopping = time.time()
+                job.stopping = self.now()
                 self._advance(job, job.stopping)
             return job
 
@@ -265,7 +271,7 @@ class BatchService:
     def advance(self) -> None:
         """Let everything happen that is due by now."""
         with self.lock:
-            now = time.time()
+            now = self.now()
             for job in self._jobs.values():
                 if not job.is_over:
                     self._advance(job, now)

@@ -270,7 +270,8 @@ class OpenAIBatchServer(LlmServer):
         }  # fmt: skip
         if self.old_azure:
             described |= {"status": job.state.capitalize(), "request_counts": dict.fromkeys(counts)}
-            described |= {"created_at": datetime.fromtimestamp(job.made, UTC).isoformat(), "error_file_id": ""}
+            described |= {"created_at": datetime.fromtimestamp(job.made, UTC).isoformat()}
+            described["error_file_id"] = described["error_file_id"] or ""
         return described
 
 
@@ -283,9 +284,10 @@ def _line(job: Job, turn: int, one: Outcome) -> bytes:
     """A line of the output file or the error file; the body stands in it as it is."""
     about = {"id": f"batch_req_{turn:06d}", "custom_id": one.key}
     if one.status:
+        body = one.body if one.body[:1] == b"{" else json.dumps(one.body.decode("utf-8", "replace")).encode()
         answer = {"status_code": one.status, "request_id": f"req_{turn:06d}", "body": 0}
         whole = json.dumps(about | {"response": answer, "error": None}).encode()
-        line = whole.replace(b'"body": 0', b'"body": ' + one.body.replace(b"\n", b" "), 1)
+        line = whole.replace(b'"body": 0', b'"body": ' + body.replace(b"\n", b" "), 1)
     else:
         error = {
             "code": "batch_expired",

@@ -29,6 +29,7 @@ from metal.judges.models import Model
 from metal.judges.providers.failures import MOST_BODY, one_line, read_json, retry_after
 from metal.judges.providers.openai_like import as_object, connect, lost, request_body, whose
 from metal.judges.providers.openai_results import read_code, read_http_failure, read_result
+from metal.judges.secrets import Secrets
 
 OURS = "metal"  # what our token is called in a batch's metadata
 LIMITS = {  # requests and bytes of a file, a margin below what is written in the services' documentation
@@ -56,7 +57,7 @@ class OpenAIBatch:
 
     def __init__(self, client: openai.AsyncOpenAI, model: Model) -> None:
         self._client, self._model = client, model
-        self._whose = whose(model, client)
+        self._whose, self._secrets = whose(model, client), Secrets.of([model])
         self._endpoint = "/chat/completions" if model.provider == "azure" else "/v1/chat/completions"
 
     @property
@@ -168,7 +169,7 @@ class OpenAIBatch:
         if not (code or said):
             return CallFailed(calls.SERVER, "the batch failed, and does not say why")
         where = f" (line {error['line']})" if isinstance(error.get("line"), int) else ""
-        return read_code(code, f"{said or code}{where}", str(error.get("param") or ""), self._whose)
+        return self._without_keys(read_code(code, f"{said or code}{where}", str(error.get("param") or ""), self._whose))
 
     # ------------------------------------------------------------ results
 
@@ -215,20 +216,24 @@ class OpenAIBatch:
 
     @asynccontextmanager
     async def _guarded(self, seconds: float = _PATIENCE) -> AsyncIterator[None]:
-        """Whatever goes wrong with a request becomes a CallFailed."""
+        """Whatever goes wrong with a request becomes a CallFailed, without the key that some services echo."""
         try:
             async with asyncio.timeout(seconds):
                 yield
         except TimeoutError:
             raise CallFailed(calls.TIMEOUT, f"no whole answer in {seconds:g} s") from None
         except openai.APIStatusError as error:
-            response = error.response
-            wait = retry_after(response.headers)
-            raise read_http_failure(response.status_code, response.content, self._whose, wait) from None
+            told, wait = error.response, retry_after(error.response.headers)
+            failed = read_http_failure(told.status_code, told.content, self._whose, wait)
+            raise self._without_keys(failed) from None
         except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError, ConnectionError) as error:
             raise lost(self._client.base_url.host, error) from None
         except (ValueError, httpx2.HTTPError) as error:
             raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
+
+    def _without_keys(self, failed: CallFailed) -> CallFailed:
+        failed.said = self._secrets.hidden(failed.said.encode("utf-8", "replace")).decode()
+        return failed
 
 
 def _name(found: dict[str, Any], what: str) -> str:
