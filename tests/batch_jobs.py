@@ -157,8 +157,8 @@ class BatchService:
     """Jobs, and the time that passes over them. All of it may be set and looked at from any thread, at any time.
 
     answer: LlmServer.line_reply. wait: seconds before a job's first request is answered; rate: requests a second of
-    each job after that. enqueued_tokens: a job is refused that would bring the open ones above it. ahead: seconds that
-    its clock is ahead; who adds to it lets time pass.
+    each job after that. enqueued_tokens: a job is refused (too_many) that would bring the open ones above it. ahead:
+    seconds that its clock is ahead; who adds to it lets time pass.
     """
 
     def __init__(
@@ -172,6 +172,7 @@ class BatchService:
     ) -> None:
         self.answer, self.wait, self.rate, self.enqueued_tokens = answer, wait, rate, enqueued_tokens
         self.behaviour: Behaves = lambda job: NORMAL
+        self.too_many = TOO_MANY_TOKENS
         self.prefix = prefix
         self.ahead = 0.0
         self.lock = threading.RLock()
@@ -203,7 +204,7 @@ class BatchService:
             job.behaviour = self.behaviour(job)
             if job.behaviour.refused_call:
                 return job
-            job.refusal = job.behaviour.refusal or (TOO_MANY_TOKENS if self.over_limit(tokens) else None)
+            job.refusal = job.behaviour.refusal or (self.too_many if self.over_limit(tokens) else None)
             chosen = sorted(range(len(requests)), key=lambda turn: random.Random(f"{job.number} {turn}").random())
             job.failing = frozenset(chosen[: round(job.behaviour.failing * len(requests))])
             if not job.refusal:

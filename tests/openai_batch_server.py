@@ -77,6 +77,7 @@ class OpenAIBatchServer(LlmServer):
         self.asked: Counter[tuple[str, str]] = Counter()
         self.files: dict[str, StoredFile] = {}
         self._files_made = 0
+        self.sizes: list[int] = []  # of all files, in bytes
         super().__init__(port, latency_ms, light)
 
     @property
@@ -142,6 +143,7 @@ class OpenAIBatchServer(LlmServer):
         if len(content) > self.most_bytes:
             return _error(413, "Maximum content size limit exceeded.")
         self._files_made += 1
+        self.sizes.append(len(content))
         made = StoredFile(f"file-{self._files_made:06d}", name, purpose, content)
         made.ready = made.made + self.file_pending
         self.files[made.id] = made

@@ -53,9 +53,9 @@ def under_way(out: Path, how: How) -> set[bytes]:
 async def check_clients(models: Iterable[Model], how: How) -> None:
     """Keys, addresses and libraries are there, before anything is written."""
     for model in models:
-        await open_client(model).close()
         if how.engine == BATCH:
             await open_batch_client(model).close()
+        await open_client(model).close()
 
 
 def open_engine(

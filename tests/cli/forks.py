@@ -32,7 +32,8 @@ import metal.cli, metal.cli.asking, metal.cli.judge_folder, metal.cli.generate_j
 import sacrebleu.metrics, metal.formats.table, metal.metrics.outside_scores
 import metal.cli.submission, metal.billboard.board
 import openai, aiohttp, pandas, pyarrow.parquet, filelock
-import metal.judges.providers.openai_like, tenacity, rich.table, rich.console, rich.progress, jinja2, babel, langcodes
+import metal.judges.providers.openai_batch, metal.judges.batch.run
+import tenacity, rich.table, rich.console, rich.progress, jinja2, babel, langcodes
 import tiktoken
 from metal.bundled import bundled
 metal.cli.judge_folder.load_dataset(bundled("datasets/demo"))

@@ -67,9 +67,10 @@ class Calls:
         return Item(one, key, line, place, guess.of(one.rough_tokens)[0], dollars)
 
     def free(self, keys: Iterable[bytes]) -> None:
-        """These calls are no longer under way, and have to be asked (again)."""
-        self.claimed.difference_update(keys)
-        self.again = True
+        """These calls are no longer under way; those without an answer have to be asked (again)."""
+        for key in keys:
+            self.claimed.discard(key)
+            self.again |= key not in self.answered.settled and key not in self.given_up
 
     def of(self, batch: Batch, keys: Iterable[bytes]) -> dict[bytes, Question]:
         """The calls of a batch, by key."""

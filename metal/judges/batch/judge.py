@@ -323,7 +323,9 @@ class BatchJudge:
         else:
             await self._patiently(self.service.fetch, batch.id, results)
             ledger.note(batch, states.FETCHED)
-        answered, failure = await self.calls.take_in(batch, results, ledger.keys(batch), written)
+        keys = ledger.keys(batch)
+        answered, failure = await self.calls.take_in(batch, results, keys, written)
+        self.calls.free(keys)
         await self.run.journal.synced()
         ledger.note(batch, states.MERGED)
         self.open.remove(batch)

@@ -1,0 +1,162 @@
+"""`metal judge --batch` as people run it: processes against a local batch service, killed, interrupted, cancelled."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from metal.bundled import bundled
+from metal.judges.batch.ledger import read_ledger
+from tests.batch_jobs import drawn
+from tests.cli.forks import Metal, environment, shared
+from tests.cli.runs import KEY, records, until
+from tests.openai_batch_server import ROUGH, OpenAIBatchServer
+
+DEMO = bundled("datasets/demo")
+JUDGE = ("-j", "g", "-p", "simple")
+SMALL = (*JUDGE, "-c", "task_quality")
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIBatchServer]:
+    with OpenAIBatchServer(rate=2000.0) as server:
+        yield server
+
+
+@pytest.fixture
+def metal(server: OpenAIBatchServer, tmp_path: Path) -> Metal:
+    (tmp_path / "judges.toml").write_text(
+        '[judges.g]\nmodel = "openai:gpt-4o"\n[judges.g.batch]\nrequests = 60\npoll = 0.02\nsettle = 0.1\n'
+        '[judges.slow]\nmodel = "openai:gpt-4o"\n'
+    )
+    return shared().at(tmp_path, environment(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=server.openai_url))
+
+
+def nothing_twice(server: OpenAIBatchServer, **but: Any) -> None:
+    stats = server.stats()
+    names = ("answered_twice", "overlapping", "prompts_answered_twice")
+    assert {name: stats[name] for name in names} == dict.fromkeys(names, 0) | but
+
+
+def test_the_same_bytes_at_half_the_price(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
+    estimate = metal("judge", DEMO, *JUDGE, "--batch", "--dry-run").said
+    assert "within 24 h" in estimate
+    assert "Batch prices" in estimate
+    direct = metal("judge", DEMO, *JUDGE, "--out", "direct").said
+    batched = metal("judge", DEMO, *JUDGE, "--batch", "--out", "batched").said
+    for name in ("ratings.parquet",):
+        assert (tmp_path / "direct" / name).read_bytes() == (tmp_path / "batched" / name).read_bytes()
+
+    def dollars(said: str) -> float:
+        return float(said.rpartition("$")[2].split()[0])
+
+    assert dollars(batched) == pytest.approx(dollars(direct) / 2, abs=0.011)
+    assert "metal audit" in batched
+    assert [len(job.requests) for job in server.service.jobs] == [60, 60, 60, 60, 60, 60, 39]
+
+
+def test_killed_twenty_times(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
+    """Slow, failed, expired, half-failed, lost batches, and a kill -9 at any moment: no answer is paid for twice."""
+    metal("judge", DEMO, *JUDGE, "--out", "direct")
+    server.reset()
+    server.service.behaviour = drawn(3, *ROUGH, attempts=2)
+    server.service.rate = 300.0
+    rng = random.Random(8)
+    command = ("judge", DEMO, *JUDGE, "--batch", "--out", "r")
+    states, under_way = set(), 0
+    for number in range(20):
+        if number == 16:
+            server.service.behaviour = lambda job: ROUGH[0]
+        resume = (tmp_path / "r" / "run.toml").exists() and number % 3
+        jobs, done = len(server.service.jobs), len(records(tmp_path / "r"))
+        started = metal.start(*(("judge", "--resume", "r") if resume else command))
+        if number % 4:
+            until(lambda jobs=jobs, started=started: len(server.service.jobs) > jobs or started.over)
+        time.sleep(rng.uniform(0.0, 0.3))
+        started.send(signal.SIGKILL)
+        started.wait()
+        under_way += len(server.service.jobs) > jobs or len(records(tmp_path / "r")) > done
+        states |= {batch.state for batch in read_ledger(tmp_path / "r")}
+    assert under_way >= 8, "most kills hit a run at work"
+    assert len(states) >= 3
+    server.service.rate = 2000.0
+    metal("judge", "--resume", "r")
+    nothing_twice(server)
+    assert (tmp_path / "r" / "ratings.parquet").read_bytes() == (tmp_path / "direct" / "ratings.parquet").read_bytes()
+    keys = [record["key"] for record in records(tmp_path / "r") if record["kind"] == "verdict"]
+    assert len(keys) == len(set(keys)) == 400
+
+
+def test_left_with_the_provider_and_fetched(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.wait = 60.0
+    said = metal("judge", DEMO, *SMALL, "--batch", "--no-wait", "--out", "r").said
+    assert "79 calls are with the provider. Fetch their answers with: metal judge --resume r" in said
+    assert "metal judge cancel r" in said
+    assert "79 calls are in open batches" in metal.refused("judge", "--resume", "r", "--engine", "local")
+    assert "79 calls are in open batches" in metal.refused("judge", DEMO, *SMALL, "--out", "r")
+    forced = metal.refused("judge", DEMO, *SMALL, "--batch", "--out", "r", "--force")
+    assert "`metal judge cancel r` comes first" in forced
+    assert "not complete: 79 calls" in metal("audit", DEMO, "r", "--out", "a").out.replace("\n", " ")
+    server.service.ahead += 60.0
+    done = metal("judge", "--resume", "r")
+    assert "79 calls are in open batches; their answers are fetched" in done.said
+    assert "80 ratings" in done.said
+    asked = server.stats()["requests"]
+    assert "80 ratings" in metal("judge", "--resume", "r", "--engine", "local").said
+    assert server.stats()["requests"] == asked
+    nothing_twice(server)
+
+
+def test_interrupted(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.wait = 60.0
+    started = metal.start("judge", DEMO, *SMALL, "--batch", "--out", "r")
+    until(lambda: sum(batch.state == "submitted" for batch in read_ledger(tmp_path / "r")) == 2)
+    started.send(signal.SIGINT)
+    done = started.wait()
+    assert done.code == 130
+    assert "79 calls stay with the provider" in done.err
+    assert "metal judge --resume r" in done.said
+    assert "Traceback" not in done.err
+
+
+def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.rate = 10.0
+    assert "no open batches" not in metal("judge", DEMO, *SMALL, "--batch", "--no-wait", "--out", "r").said
+    until(lambda: sum(job.answered for job in server.service.jobs) > 4)
+    said = metal("judge", "cancel", "r").said
+    answered = sum(job.answered for job in server.service.jobs)
+    assert f"{79 - answered} calls not made. Go on with: metal judge --resume r" in said
+    assert len(pd.read_parquet(tmp_path / "r" / "ratings.parquet")) == 1 + answered
+    assert "no open batches; nothing to cancel" in metal("judge", "cancel", "r").said
+    server.service.rate = 2000.0
+    assert "80 ratings" in metal("judge", "--resume", "r").said
+    nothing_twice(server)
+
+
+@pytest.mark.parametrize(
+    "given, told",
+    [
+        (("-j", "langchain:anthropic:claude-sonnet-4-0"), "langchain has no batch service; openai, azure, gemini"),
+        (("-j", "g", "--engine", "local"), "--batch and --engine local: give one of them"),
+        (("-j", "g", "--address", "a:1"), "--address is of a Ray cluster"),
+    ],
+)
+def test_refused(metal: Metal, tmp_path: Path, given: tuple[str, ...], told: str) -> None:
+    assert told in metal.refused("judge", DEMO, *given, "--batch", "--out", "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_cancelling_what_is_no_run(metal: Metal, tmp_path: Path) -> None:
+    assert "no run to go on with" in metal.refused("judge", "cancel", "nowhere")
+    assert "Cancel the open batches of RUN" in metal("judge", "cancel", "--help").out
+
+
+def test_baselines_need_no_batch(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
+    assert "800 ratings" in metal("judge", DEMO, *JUDGE, "-j", "majority", "--batch", "--out", "r").said

@@ -1,0 +1,512 @@
+"""A run through batch services, against a local one: what is submitted, what is asked again, what a kill leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.errors import DataError
+from metal.judges.batch.contract import BatchClient
+from metal.judges.batch.ledger import DROPPED, FETCHED, MADE, MERGED, SUBMITTING, Batch, Ledger, read_ledger
+from metal.judges.batch.run import BatchRun
+from metal.judges.batch.settings import BatchSettings
+from metal.judges.collect import Collected
+from metal.judges.engine import Rules
+from metal.judges.journal import Journal
+from metal.judges.lines import look_through
+from metal.judges.models import Model, Price
+from metal.judges.plan import Plan
+from metal.judges.providers import open_batch_client, open_client
+from metal.judges.secrets import Secrets
+from metal.judges.tally import Tally, look_up
+from metal.records import Rating
+from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Refusal, drawn, in_turn
+from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, a_plan
+from tests.judges.test_runner import session as local_session
+from tests.llm_server import Fault, always, by_attempt, rejects_parameters, when_prompt_has
+from tests.openai_batch_server import ROUGH, OpenAIBatchServer
+
+pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
+
+QUICK = Rules(backoff=0.005)
+SOON = BatchSettings(poll=0.01, settle=0.05)
+HANGS = 30.0
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[OpenAIBatchServer]:
+    with OpenAIBatchServer() as server:
+        yield server
+
+
+def a_model(server: OpenAIBatchServer, name: str = "gpt-4o", **settings: Any) -> Model:
+    return Model(f"openai:{name}", "openai", name, **({"base_url": server.openai_url, "batch": SOON} | settings))
+
+
+def on_azure(server: OpenAIBatchServer, **settings: Any) -> Model:
+    """Asked in batches from the first question on."""
+    return Model("azure:gpt-4o", "azure", "gpt-4o", **({"base_url": server.azure_v1_url, "batch": SOON} | settings))
+
+
+@dataclass
+class Outcome:
+    """A session's end."""
+
+    run: BatchRun
+    ratings: list[Rating]
+    tallies: dict[str, Tally]
+    records: list[dict[str, Any]]
+    batches: list[Batch]
+
+    @property
+    def reasons(self) -> Counter[str]:
+        return Counter(rating.reason or "verdict" for rating in self.ratings)
+
+    @property
+    def stopped(self) -> list[str]:
+        return [one.stopped for one in self.run.progress]
+
+    @property
+    def states(self) -> Counter[str]:
+        return Counter(batch.state for batch in self.batches)
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing after it happens."""
+
+
+def session(
+    plan: Plan,
+    folder: Path,
+    rules: Rules = QUICK,
+    during: Callable[[BatchRun], Awaitable[Any]] | None = None,
+    opener: Callable[[Model], BatchClient] = open_batch_client,
+    **how: bool,
+) -> Outcome:
+    """One session over the folder, as `metal judge --batch` has it. during: awaited beside the run."""
+    path = folder / "journal.jsonl"
+
+    async def whole() -> BatchRun:
+        answered = look_through(path, rules.reasks)
+        journal = Journal(path)
+        try:
+            ledger = Ledger(folder)
+            run = BatchRun(plan, journal, answered, rules, Secrets([KEY]), ledger, open_client, opener, **how)
+            async with asyncio.timeout(HANGS):
+                going = asyncio.create_task(run.go())
+                try:
+                    if during:
+                        await during(run)
+                    await going
+                finally:
+                    going.cancel()
+                    await asyncio.gather(going, return_exceptions=True)
+        finally:
+            await journal.close()
+        return run
+
+    run = asyncio.run(whole())
+    found = look_up(plan, path)
+    ratings = list(Collected(plan, found).ratings())
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return Outcome(run, ratings, dict(found.tallies), records, read_ledger(folder))
+
+
+def nothing_twice(server: OpenAIBatchServer) -> None:
+    """No question was answered twice, directly or in a batch, and none was in two open batches."""
+    stats = server.stats()
+    assert {name: stats[name] for name in ("answered_twice", "overlapping", "prompts_answered_twice")} == {
+        "answered_twice": 0,
+        "overlapping": 0,
+        "prompts_answered_twice": 0,
+    }
+
+
+# ---------------------------------------------------------------- what comes of it
+
+
+def test_the_same_ratings_as_asked_directly(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    plan = a_plan(a_model(server), count=60, criteria=(TASK_QUALITY, HALLUCINATIONS))
+    (tmp_path / "local").mkdir()
+    found = session(plan, tmp_path)
+    nothing_twice(server)
+    assert found.ratings == local_session(plan, tmp_path / "local").ratings
+    assert found.reasons == {"verdict": 120}
+    assert found.states == {MERGED: 1}
+    assert [len(job.requests) for job in server.service.jobs] == [119]  # one was asked directly
+    assert not list((tmp_path / "batches").iterdir())
+    assert not server.files, "request files are taken away again"
+
+
+def test_a_reply_looks_as_if_asked_directly(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    plan = a_plan(a_model(server), count=2)
+    direct, batched = session(plan, tmp_path).records
+    assert "batch" not in direct
+    assert batched["batch"] == read_ledger(tmp_path)[0].token
+    assert batched["seconds"] is None
+    assert batched["sent"] == direct["sent"] == {"temperature": 0, "structured": "json_schema"}
+    assert batched.keys() - direct.keys() == {"batch"}
+    assert batched["reply"].keys() == direct["reply"].keys()
+
+
+def test_rough_batches_come_to_the_same(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    """They expire, fail in part and as a whole, get lost, are cancelled by others, come back shuffled."""
+    server.service.behaviour = drawn(7, *ROUGH, attempts=3)
+    plan = a_plan(a_model(server, batch=replace(SOON, requests=9)), count=80)
+    found = session(plan, tmp_path)
+    server.service.behaviour = lambda job: Behaviour()
+    assert found.stopped == [""]
+    assert found.reasons == {"verdict": 80}
+    assert found.states[DROPPED]
+    nothing_twice(server)
+
+
+def test_two_models_and_two_names_of_one(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    first, other = a_model(server), a_model(server, "gpt-4o-mini")
+    plan = a_plan(first, other, replace(first, name="again"), count=20)
+    found = session(plan, tmp_path)
+    assert found.reasons == {"verdict": 60}
+    assert sum(server.counts.values()) == 40, "what two names of a model ask is asked once"
+    assert not server.service.overlapping
+
+
+def test_an_unreadable_reply_is_asked_again_in_the_next_batch(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.faults = by_attempt(None)
+    unreadable = Fault("text", text="I would rather not say.")
+    server.faults = lambda call: unreadable if "summary 3." in call.prompt and call.attempt == 1 else None
+    found = session(a_plan(a_model(server), count=6), tmp_path)
+    assert found.reasons == {"verdict": 6}
+    assert [len(job.requests) for job in server.service.jobs] == [5, 1]
+    assert sorted(record["ask"] for record in found.records) == [1, 1, 1, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("kind, reason", [("content_filter", "filtered"), ("context_length_exceeded", "too long")])
+def test_a_lasting_refusal_is_written_down(server: OpenAIBatchServer, tmp_path: Path, kind: str, reason: str) -> None:
+    server.faults = when_prompt_has("summary 3.", Fault(kind))
+    plan = a_plan(a_model(server), count=6)
+    assert session(plan, tmp_path).reasons == {"verdict": 5, reason: 1}
+    jobs = len(server.service.jobs)
+    assert session(plan, tmp_path).reasons == {"verdict": 5, reason: 1}
+    assert len(server.service.jobs) == jobs, "it is not asked again"
+
+
+def test_a_call_that_always_fails_is_given_up_and_asked_again_when_resumed(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
+    server.faults = when_prompt_has("summary 3.", Fault("500"))
+    plan = a_plan(a_model(server), count=6)
+    found = session(plan, tmp_path, replace(QUICK, attempts=3))
+    assert found.reasons == {"verdict": 5, "failed: server error": 1}
+    assert [len(job.requests) for job in server.service.jobs] == [5, 1, 1]
+    assert found.records[-1]["retries"] == 2
+    server.faults = None
+    assert session(plan, tmp_path).reasons == {"verdict": 6}
+
+
+# ---------------------------------------------------------------- limits
+
+
+def test_batches_keep_within_requests_bytes_and_tokens(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    texts = ["many words. " * (1 + item % 5) + str(item) for item in range(30)]
+    plan = a_plan(a_model(server, batch=replace(SOON, requests=7)), texts=texts)
+    session(plan, tmp_path)
+    assert [len(job.requests) for job in server.service.jobs] == [7, 7, 7, 7, 1]
+    (tmp_path / "bytes").mkdir()
+    server.most_bytes = 20_000
+    server.sizes.clear()
+    session(a_plan(a_model(server, batch=replace(SOON, bytes=20_000)), texts=texts), tmp_path / "bytes")
+    assert len(server.sizes) > 1
+    assert max(server.sizes) <= 20_000
+    assert min(server.sizes[:-1]) > 15_000, "as full as can be"
+
+
+def test_no_more_tokens_wait_than_may(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.enqueued_tokens = 4_000
+    server.service.wait = 0.02
+    plan = a_plan(a_model(server, batch=replace(SOON, tokens=3_000)), count=60)
+    found = session(plan, tmp_path)
+    assert found.reasons == {"verdict": 60}
+    assert not found.states[DROPPED], "none was refused for its tokens"
+    assert max(batch.tokens for batch in found.batches) <= 3_000
+
+
+@pytest.mark.parametrize("message", [TOO_MANY_TOKENS.message, "Enqueued token limit reached for gpt-4o. Limit: 4,000."])
+def test_a_limit_of_tokens_is_found_out(server: OpenAIBatchServer, tmp_path: Path, message: str) -> None:
+    server.service.enqueued_tokens = 4_000
+    server.service.wait = 0.02
+    server.service.too_many = TOO_MANY_TOKENS._replace(message=message)
+    found = session(a_plan(a_model(server), count=60), tmp_path)
+    assert found.stopped == [""]
+    assert found.reasons == {"verdict": 60}
+    assert found.states[DROPPED] >= 1
+    nothing_twice(server)
+
+
+def test_a_limit_of_calls(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    plan = a_plan(a_model(server), count=20)
+    found = session(plan, tmp_path, replace(QUICK, limit=8))
+    assert len(found.ratings) == 8
+    assert len(session(plan, tmp_path).ratings) == 20
+    nothing_twice(server)
+
+
+def test_what_may_be_spent(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    """At batch prices, the batches still open counted: 100 in and 20 out a call at most is 0.00015 dollars."""
+    price = Price(1.0, 2.5)
+    model = a_model(server, price=price, batch_price=price.halved(), batch=replace(SOON, requests=5))
+    plan = a_plan(model, count=40)
+    whole = session(plan, tmp_path).tallies["openai:gpt-4o/simple"]
+    dollars = whole.cost(price, price.halved())
+    assert dollars is not None
+    assert whole.cost(price) is not None
+    assert price.halved().cost(whole.tokens_in, whole.tokens_out) < dollars < 0.6 * (whole.cost(price) or 0)
+    (tmp_path / "half").mkdir()
+    server.service.wait = 0.02
+    found = session(plan, tmp_path / "half", replace(QUICK, max_cost=dollars / 2))
+    assert found.run.over_budget
+    spent = found.tallies["openai:gpt-4o/simple"].cost(price, price.halved()) or 0
+    assert dollars / 4 < spent <= dollars / 2
+    assert found.run.budget.committed == pytest.approx(0, abs=1e-9)
+
+
+# ---------------------------------------------------------------- when a judge cannot go on
+
+
+@pytest.mark.parametrize("kind", ["unauthorized", "model_not_found", "insufficient_quota"])
+def test_a_wrong_key_shows_at_once(server: OpenAIBatchServer, tmp_path: Path, kind: str) -> None:
+    server.faults = always(Fault(kind))
+    found = session(a_plan(a_model(server), count=20), tmp_path)
+    assert server.requests == 1
+    assert not server.service.jobs
+    assert found.stopped[0]
+    assert KEY not in found.stopped[0]
+
+
+def test_a_refused_file_stops_the_judge(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.behaviour = in_turn(Behaviour(refusal=Refusal("billing_hard_limit_reached", "Billing hard limit")))
+    found = session(a_plan(a_model(server), count=20), tmp_path)
+    assert "illing hard limit" in found.stopped[0]
+    assert found.states == {DROPPED: 1}
+    assert len(found.ratings) == 1
+    assert len(session(a_plan(a_model(server), count=20), tmp_path).ratings) == 20
+
+
+@pytest.mark.parametrize("on", [a_model, on_azure], ids=["openai", "azure"])
+def test_a_parameter_that_is_not_taken(
+    server: OpenAIBatchServer, tmp_path: Path, on: Callable[[OpenAIBatchServer], Model]
+) -> None:
+    """Found out by the first question; or, where none is asked directly, by the first batch."""
+    server.faults = rejects_parameters("temperature")
+    found = session(a_plan(on(server), count=20), tmp_path)
+    assert found.reasons == {"verdict": 20}
+    assert [one["kind"] for one in found.records].count("rejected") == 1
+    assert next(iter(found.tallies.values())).rejected.keys() == {"temperature"}
+    assert all(record["sent"] == {"structured": "json_schema"} for record in found.records if "sent" in record)
+    assert len(server.service.jobs) == (1 if on is a_model else 2)
+    assert session(a_plan(on(server), count=25), tmp_path).reasons == {"verdict": 25}  # known when resumed
+
+
+def test_a_model_that_takes_no_request_stops(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.faults = always(Fault("400"))
+    found = session(a_plan(on_azure(server), count=20), tmp_path)
+    assert "request rejected" in found.stopped[0]
+    assert len(server.service.jobs) == 1
+
+
+def test_batches_that_bring_nothing_come_to_an_end(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.behaviour = lambda job: Behaviour(expires_after=0.0)
+    found = session(a_plan(a_model(server), count=20), tmp_path, replace(QUICK, attempts=3))
+    assert "expired" in found.stopped[0]
+    assert len(server.service.jobs) == 3
+    assert len(found.ratings) <= 20
+
+
+# ---------------------------------------------------------------- stopped, killed, resumed
+
+
+def test_stopped_and_gone_on_with(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.wait = 0.6
+    plan = a_plan(a_model(server), count=20)
+
+    async def stop(run: BatchRun) -> None:
+        while not server.service.jobs:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        assert "19 calls stay with the provider" in run.stop()
+
+    found = session(plan, tmp_path, during=stop)
+    assert len(found.ratings) == 1
+    assert found.run.progress[0].under_way == 19
+    assert len(session(plan, tmp_path).ratings) == 20
+    assert len(server.service.jobs) == 1
+    nothing_twice(server)
+
+
+def test_without_waiting(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.wait = 0.3
+    plan = a_plan(a_model(server, batch=replace(SOON, requests=10)), count=21)
+    found = session(plan, tmp_path, wait=False)
+    assert (len(found.ratings), found.run.progress[0].under_way) == (1, 20)
+    until_ended(server)
+    assert len(session(plan, tmp_path, wait=False).ratings) == 21
+    nothing_twice(server)
+
+
+def until_ended(server: OpenAIBatchServer) -> None:
+    async def wait() -> None:
+        while not all(job.is_over for job in server.service.jobs):
+            await asyncio.sleep(0.02)
+
+    asyncio.run(wait())
+
+
+@pytest.mark.parametrize("answered", [0.0, 0.5])
+def test_cancelled(server: OpenAIBatchServer, tmp_path: Path, answered: float) -> None:
+    """What had been answered is kept; the rest is asked when somebody resumes."""
+    server.service.behaviour = lambda job: Behaviour(wait=0.0 if answered else 100.0, rate=20.0, cancelling=0.05)
+    plan = a_plan(a_model(server), count=41)
+    session(plan, tmp_path, wait=False)
+    while answered and server.service.jobs[0].answered < 10:
+        pass
+    found = session(plan, tmp_path, cancelling=True)
+    assert found.states == {MERGED: 1}
+    done = server.service.jobs[0].answered
+    assert len(found.ratings) == 1 + done
+    assert bool(done) == bool(answered)
+    assert done < 40
+    server.service.behaviour = lambda job: Behaviour()
+    assert len(session(plan, tmp_path).ratings) == 41
+    nothing_twice(server)
+
+
+def test_a_batch_the_provider_does_not_know(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    """It may be another key's: nothing is paid twice unless somebody says so."""
+    server.service.wait = 100.0
+    plan = a_plan(a_model(server), count=20)
+    session(plan, tmp_path, wait=False)
+    server.service.remove(server.service.jobs[0].id)
+    found = session(plan, tmp_path)
+    assert "resume with the key it was submitted with" in found.stopped[0]
+    assert not server.service.jobs
+    assert session(plan, tmp_path, cancelling=True).states == {DROPPED: 1}
+    server.service.wait = 0.0
+    assert len(session(plan, tmp_path).ratings) == 20
+
+
+def dying(step: str, after: bool, times: int = 1) -> Callable[[Model], BatchClient]:
+    """Batch clients that die at a step, before or after the provider has had the request."""
+    left = [times]
+
+    def opener(model: Model) -> BatchClient:
+        client = open_batch_client(model)
+        real = getattr(client, step)
+
+        async def die(*given: Any) -> Any:
+            found = await real(*given) if after or not left[0] else None
+            if left[0]:
+                left[0] -= 1
+                raise Killed
+            return found
+
+        setattr(client, step, die)
+        return client
+
+    return opener
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("step", ["upload", "submit", "status", "fetch", "forget"])
+def test_killed_at_each_step(server: OpenAIBatchServer, tmp_path: Path, step: str, after: bool) -> None:
+    plan = a_plan(a_model(server), count=20)
+    with pytest.raises(Killed):
+        session(plan, tmp_path, opener=dying(step, after))
+    found = session(plan, tmp_path)
+    assert found.reasons == {"verdict": 20}
+    assert [len(job.requests) for job in server.service.jobs] == [19]
+    nothing_twice(server)
+
+
+def test_a_submission_that_shows_late(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    """The provider has the batch, and its list does not show it yet."""
+    server.service.behaviour = in_turn(Behaviour(lost=True, hidden=0.3))
+    plan = a_plan(a_model(server, batch=replace(SOON, settle=0.6)), count=20)
+    assert session(plan, tmp_path).reasons == {"verdict": 20}
+    assert len(server.service.jobs) == 1
+
+
+def test_a_submission_that_never_arrived(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    plan = a_plan(a_model(server), count=20)
+    with pytest.raises(Killed):
+        session(plan, tmp_path, opener=dying("submit", after=False))
+    assert [batch.state for batch in read_ledger(tmp_path)] == [SUBMITTING]
+    assert session(plan, tmp_path, cancelling=True).states == {DROPPED: 1}
+    assert not server.service.jobs
+    assert len(session(plan, tmp_path).ratings) == 20
+
+
+@pytest.mark.parametrize("lines", [1, 4, 18])
+def test_killed_in_the_middle_of_merging(server: OpenAIBatchServer, tmp_path: Path, lines: int) -> None:
+    """Replies that are in the journal are not written again, unreadable ones among them."""
+    server.faults = lambda call: Fault("text", text="No.") if "summary 2." in call.prompt and call.attempt < 2 else None
+    plan = a_plan(a_model(server), count=20)
+
+    def opener(model: Model) -> BatchClient:
+        client = open_batch_client(model)
+        real, read = client.read, [0]
+
+        def reading(line: bytes) -> Any:
+            read[0] += 1
+            if read[0] > lines:
+                raise Killed
+            return real(line)
+
+        client.read = reading  # type: ignore[method-assign]
+        return client
+
+    with pytest.raises(Killed):
+        session(plan, tmp_path, opener=opener)
+    assert [batch.state for batch in read_ledger(tmp_path)] == [FETCHED]
+    found = session(plan, tmp_path)
+    assert found.reasons == {"verdict": 20}
+    assert len(found.records) == 21
+    assert [len(job.requests) for job in server.service.jobs] == [19, 1]
+    assert len({(record["key"], record["ask"]) for record in found.records}) == 21
+
+
+def test_files_of_a_batch_that_was_never_whole_are_taken_away(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.requests("m0").write_text("half a file")
+    ledger.write_keys("m1", bytes(32))
+    ledger.requests("m1").write_text("whole\n")
+    ledger.note(Batch("m1", "openai:m", 2, 1.0, 0.0, 0, {}), MADE)
+    assert sorted(path.name for path in Ledger(tmp_path).folder.iterdir()) == ["m1.keys", "m1.requests.jsonl"]
+
+
+def test_a_ledger_cut_short_or_damaged(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.write_keys("m1", bytes(16))
+    ledger.note(Batch("m1", "openai:m", 1, 1.0, 0.5, 0, {"seed": "no"}), MADE)
+    ledger.note(ledger.batches["m1"], SUBMITTING)
+    content = ledger.path.read_bytes()
+    ledger.path.write_bytes(content[:-10])
+    assert [(one.state, one.without) for one in read_ledger(tmp_path)] == [(MADE, {"seed": "no"})]
+    assert Ledger(tmp_path).batches["m1"].state == MADE
+    assert ledger.path.read_bytes().endswith(b"\n")
+    ledger.path.write_bytes(content + b'{"token":"m1","state":"gone","at":1}\n')
+    with pytest.raises(DataError, match=r"batches\.jsonl line 3"):
+        Ledger(tmp_path)
