@@ -30,15 +30,23 @@ NO_LOGIN = "no Google Cloud login (run: gcloud auth application-default login)"
 
 def open_client(model: Model) -> Client:
     """A client for gemini: and vertex: models."""
+    client, whose = connect(model)
+    return Gemini(client, model, whose)
+
+
+def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
+    """The package's client for a gemini: or vertex: model, and whom its errors are about. http: further HttpOptions."""
     options = types.HttpOptions(
         base_url=model.base_url or None,
         timeout=round(model.timeout * 1000),
         headers=model.sent_headers() or None,
         retry_options=types.HttpRetryOptions(attempts=1),
+        **http,
     )
+    about = f"model {model.model} with"
     if model.provider == "gemini":
         key = key_from_environment([model.api_key_env] if model.api_key_env else KEYS, model.name)
-        return Gemini(genai.Client(vertexai=False, api_key=key, http_options=options), model, "the key")
+        return genai.Client(vertexai=False, api_key=key, http_options=options), f"{about} the key"
     project, location = project_and_location(model)
     try:
         client = genai.Client(
@@ -50,7 +58,7 @@ def open_client(model: Model) -> Client:
         )
     except google.auth.exceptions.GoogleAuthError:
         raise UsageError(f"{model.name}: {NO_LOGIN}") from None
-    return Gemini(client, model, f"project {project} in {location or LOCATION}")
+    return client, f"{about} project {project} in {location or LOCATION}"
 
 
 def project_and_location(model: Model) -> tuple[str, str]:
@@ -74,8 +82,7 @@ class Gemini:
     """A connection to one model."""
 
     def __init__(self, client: genai.Client, model: Model, whose: str) -> None:
-        self._client, self._model = client, model
-        self._whose = f"model {model.model} with {whose}"
+        self._client, self._model, self._whose = client, model, whose
 
     async def close(self) -> None:
         await self._client.aio.aclose()
@@ -85,10 +92,10 @@ class Gemini:
         """One call. Raises CallFailed."""
         try:
             response = await self._client.aio.models.generate_content(
-                model=self._model.model, contents=ask.message.user, config=self._config(ask)
+                model=self._model.model, contents=ask.message.user, config=configured(ask)
             )
         except errors.APIError as error:
-            raise self._failure(error) from None
+            raise api_failure(error, self._whose) from None
         except TimeoutError:
             raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
         except google.auth.exceptions.GoogleAuthError as error:
@@ -100,26 +107,30 @@ class Gemini:
         raw = response.sdk_http_response.body if response.sdk_http_response else None
         return read_body((raw or "").encode("utf-8", "surrogatepass"))
 
-    def _config(self, ask: Ask) -> types.GenerateContentConfig:
-        known = {OURS.get(name, name): value for name, value in ask.parameters.items()}
-        if ask.structured != "none":
-            known["response_mime_type"] = "application/json"
-        if ask.structured == "json_schema":
-            known["response_json_schema"] = dict(ask.schema)
-        try:
-            return types.GenerateContentConfig(
-                system_instruction=ask.message.system or None,
-                automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-                should_return_http_response=True,
-                **known,
-            )
-        except ValueError as error:
-            raise CallFailed(calls.REJECTED, f"parameters {sorted(known)}: {one_line(str(error))}") from None
 
-    def _failure(self, error: errors.APIError) -> CallFailed:
-        headers = getattr(error.response, "headers", None) or {}
-        wait = retry_after(headers) or retry_delay(error.details)
-        return failure(error.code, f"{error.message or error.details}", wait=wait, whose=self._whose)
+def configured(ask: Ask) -> types.GenerateContentConfig:
+    """All of a question but its words. Raises CallFailed for parameters that Gemini does not have."""
+    known = {OURS.get(name, name): value for name, value in ask.parameters.items()}
+    if ask.structured != "none":
+        known["response_mime_type"] = "application/json"
+    if ask.structured == "json_schema":
+        known["response_json_schema"] = dict(ask.schema)
+    try:
+        return types.GenerateContentConfig(
+            system_instruction=ask.message.system or None,
+            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            should_return_http_response=True,
+            **known,
+        )
+    except ValueError as error:
+        raise CallFailed(calls.REJECTED, f"parameters {sorted(known)}: {one_line(str(error))}") from None
+
+
+def api_failure(error: errors.APIError, whose: str, code: str = "") -> CallFailed:
+    """What an error of the package's means; code: as of `failure`."""
+    headers = getattr(error.response, "headers", None) or {}
+    wait = retry_after(headers) or retry_delay(error.details)
+    return failure(error.code, f"{error.message or error.details}", code=code, wait=wait, whose=whose)
 
 
 def read_body(body: bytes) -> Reply:

@@ -9,13 +9,9 @@ import asyncio
 import json
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any
 
 import google.auth.exceptions
-import requests
-from google.api_core import exceptions as api_exceptions
-from google.protobuf.json_format import ParseError
 
 with warnings.catch_warnings():  # of its own dependencies' future, which is nobody's business here
     warnings.simplefilter("ignore")
@@ -25,8 +21,9 @@ from metal.errors import UsageError
 from metal.judges import call as calls
 from metal.judges.call import Ask, CallFailed, Client, Reply
 from metal.judges.models import Model
-from metal.judges.providers.failures import failure, one_line, retry_after, retry_delay
+from metal.judges.providers.failures import one_line
 from metal.judges.providers.google import NO_LOGIN, credentials, project_and_location
+from metal.judges.providers.google_cloud import cloud_failures
 
 REGION = "us-central1"
 GRACE = 5.0  # seconds beyond the call's own timeout, before a thread that does not come back is given up
@@ -36,8 +33,8 @@ TEXT_KEYS = ("content", "text", "generated_text", "output", "prediction")
 def open_client(model: Model) -> Client:
     """A client for vertex-endpoint: models; the name is an endpoint's number or its whole resource name."""
     project, location = project_and_location(model)
-    location = location if location and location != "global" else REGION
-    name = model.model if "/" in model.model else f"projects/{project}/locations/{location}/endpoints/{model.model}"
+    location = region(location)
+    name = resource_name(model, project, location)
     try:
         aiplatform.init(
             project=project,
@@ -51,6 +48,21 @@ def open_client(model: Model) -> Client:
         raise UsageError(f"{model.name}: {NO_LOGIN}") from None
     except ValueError as error:
         raise UsageError(f"{model.name}: {one_line(str(error))}") from None
+
+
+def region(location: str) -> str:
+    """Where endpoints are, which are never in `global`."""
+    return location if location and location != "global" else REGION
+
+
+def resource_name(model: Model, project: str, location: str) -> str:
+    """The endpoint's whole name."""
+    return model.model if "/" in model.model else f"projects/{project}/locations/{location}/endpoints/{model.model}"
+
+
+def instance_of(ask: Ask) -> dict[str, Any]:
+    """What the serving container is given."""
+    return {"prompt": f"{ask.message.system}\n\n{ask.message.user}".strip(), **ask.parameters}
 
 
 class VertexEndpoint:
@@ -73,23 +85,10 @@ class VertexEndpoint:
             raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
 
     def _predict(self, ask: Ask) -> Reply:
-        prompt = f"{ask.message.system}\n\n{ask.message.user}".strip()
-        parameters = dict(ask.parameters)
-        try:
+        with cloud_failures(self._whose):
             found = self._endpoint.predict(
-                instances=[{"prompt": prompt, **parameters}], parameters=parameters, timeout=ask.timeout
+                instances=[instance_of(ask)], parameters=dict(ask.parameters), timeout=ask.timeout
             )
-        except api_exceptions.GoogleAPICallError as error:
-            raise self._failure(error) from None
-        except (requests.exceptions.Timeout, api_exceptions.RetryError) as error:
-            raise CallFailed(calls.TIMEOUT, one_line(str(error))) from None
-        except requests.exceptions.RequestException as error:
-            timed_out = "timed out" in str(error)
-            raise CallFailed(calls.TIMEOUT if timed_out else calls.DROPPED, one_line(str(error))) from None
-        except google.auth.exceptions.GoogleAuthError as error:
-            raise CallFailed(calls.DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
-        except (ValueError, ParseError) as error:  # a body that is no prediction
-            raise CallFailed(calls.SERVER, f"not a prediction: {one_line(str(error))}") from None
         raw = {"predictions": found.predictions, "metadata": found.metadata, "model": found.model_resource_name}
         return Reply(
             text_of(found.predictions[0] if found.predictions else ""),
@@ -99,15 +98,6 @@ class VertexEndpoint:
             str(found.model_version_id or ""),
             *_tokens(found.metadata),
         )
-
-    def _failure(self, error: api_exceptions.GoogleAPICallError) -> CallFailed:
-        response = getattr(error, "response", None)
-        wait = 0.0
-        if response is not None and hasattr(response, "headers"):
-            wait = retry_after(response.headers)
-            with suppress(ValueError):  # not JSON
-                wait = wait or retry_delay(response.json())
-        return failure(int(error.code or 500), error.message or str(error), wait=wait, whose=self._whose)
 
 
 def text_of(prediction: object) -> str:

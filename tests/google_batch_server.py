@@ -1,0 +1,370 @@
+"""A local server that speaks the batches of Gemini and Vertex AI, and what they need of Cloud Storage.
+
+    with GoogleBatchServer() as server:
+        server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
+        client = genai.Client(api_key="test", http_options={"base_url": server.url})
+
+Cloud Storage is at the same address: set STORAGE_EMULATOR_HOST to server.url. As a process, beside clients that are
+killed: `python tests/google_batch_server.py --rate 2000 --rough` (GET /_stats).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests import batch_jobs
+from tests.batch_jobs import BatchService, Behaviour, Job, Outcome, Refusal, drawn
+from tests.cloud_storage_server import Objects, place_of
+from tests.llm_server import ERRORS, Fault, HttpReply, LlmServer, SideRequest
+
+Json = dict[str, Any]
+STATES = {
+    batch_jobs.VALIDATING: "PENDING",
+    batch_jobs.RUNNING: "RUNNING",
+    batch_jobs.FINALIZING: "RUNNING",
+    batch_jobs.CANCELLING: "CANCELLING",
+    batch_jobs.COMPLETED: "SUCCEEDED",
+    batch_jobs.FAILED: "FAILED",
+    batch_jobs.EXPIRED: "EXPIRED",
+    batch_jobs.CANCELLED: "CANCELLED",
+}
+RPC = {400: 3, 401: 16, 403: 7, 404: 5, 409: 10, 429: 8, 499: 1, 500: 13, 503: 14, 504: 4}
+NAMES = {400: "INVALID_ARGUMENT", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
+NOT_ASKED = {batch_jobs.EXPIRED: "the batch expired", batch_jobs.CANCELLED: "the batch was cancelled"}
+PAGE = 2  # batches on a page, so that finding one takes several
+QUEUE_FULL = Refusal(
+    "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details."
+)
+NOT_PERMITTED = Refusal("PERMISSION_DENIED", "The service agent may not read the file.")
+ROUGH = (
+    Behaviour(),
+    Behaviour(expires_after=0.5),
+    Behaviour(expires_after=0.3, silent=True),
+    Behaviour(failing=0.5),
+    Behaviour(failing=0.2, fault=Fault("429"), shuffled=True),
+    Behaviour(lost=True),
+    Behaviour(refusal=QUEUE_FULL),
+    Behaviour(stops_after=0.4),
+    Behaviour(refused_call=503),
+    Behaviour(shuffled=True, wait=0.3),
+)
+
+
+class GoogleBatchServer(LlmServer):
+    """The server. service: its jobs, and what becomes of them. storage: Cloud Storage. files: of Gemini's Files API.
+
+    batchless: models that take no batches. echoes_keys: whether Vertex AI repeats a request's key beside the request.
+    deployed, traffic: what an endpoint says of the models on it. names_errors: whether a model of one's own writes
+    errors_0001.jsonl, as documented, or only prediction.errors_stats. disturbs: what goes wrong with a request that is
+    not for a model, the n-th for that method and path: an HTTP error, drop, drop_mid_body, hang, slow. asked:
+    (method, path) -> how often. created: bodies of the calls that made batches.
+    """
+
+    def __init__(self, port: int = 0, latency_ms: float = 0.0, light: bool = False, **timing: Any) -> None:
+        self.service = BatchService(self.line_reply, **({"prefix": "b"} | timing))
+        self.storage = Objects()
+        self.files: dict[str, bytes] = {}
+        self.batchless: frozenset[str] = frozenset()
+        self.echoes_keys = False
+        self.names_errors = True
+        self.deployed: list[Json] = [machine("n1-standard-8", "NVIDIA_L4")]
+        self.traffic: dict[str, int] = {"1": 100}
+        self.disturbs: Callable[[SideRequest, int], Fault | None] | None = None
+        self.asked: Counter[tuple[str, str]] = Counter()
+        self.created: list[Json] = []
+        self._files_made = 0
+        self._written: set[str] = set()
+        super().__init__(port, latency_ms, light)
+
+    def stats(self) -> Json:
+        """Of models and of batches; prompts_answered_twice: by prompt, directly or in a batch."""
+        twice = sum(times > 1 for times in self.counts.values())
+        more = {"files": len(self.files), "objects": len(self.storage.objects), "prompts_answered_twice": twice}
+        return super().stats() | self.service.stats() | more
+
+    def side_reply(self, request: SideRequest) -> HttpReply:
+        if request.path == "/_stats":
+            return super().side_reply(request)
+        self.asked[request.method, request.path] += 1
+        fault = self.disturbs(request, self.asked[request.method, request.path]) if self.disturbs else None
+        if fault and (fault.kind in ERRORS or fault.kind.isdigit()):
+            shape = ERRORS.get(fault.kind) or ERRORS["500"]._replace(status=int(fault.kind), message="HTTP error.")
+            message = fault.text or shape.message.format(model="m", key="none", tokens=0)
+            reply = error(fault.status or shape.status, message)
+            reply.retry_after = fault.retry_after
+            return reply
+        try:
+            with self.service.lock:
+                reply = self._routed(request)
+        except Exception as mistake:
+            self.errors.append(mistake)
+            return error(500, repr(mistake))
+        if fault:
+            reply.fault = fault.kind
+            reply.delay = fault.seconds or (1.0 if fault.kind == "slow" else 0.0)
+        return reply
+
+    def _routed(self, request: SideRequest) -> HttpReply:
+        path = unquote(request.path)
+        if "/storage/v1/" in path:
+            self._write_results()
+            return self.storage.reply(request, self.url)
+        if path == "/upload/v1beta/files":
+            return self._upload(request)
+        if found := re.fullmatch(r"/v1beta/files/([^/:]+)(:download)?", path):
+            return self._file(request.method, found[1], bool(found[2]))
+        if found := re.fullmatch(r"/v1beta/models/([^/:]+):batchGenerateContent", path):
+            return self._create_gemini(found[1], json.loads(request.body))
+        if found := re.fullmatch(r"/v1beta/(batches)(?:/([^/:]+))?(:cancel)?", path):
+            return self._batches(request, "", found[2], bool(found[3]))
+        if found := re.fullmatch(r"/v1[^/]*/(projects/.+)/batchPredictionJobs(?:/([^/:]+))?(:cancel)?", path):
+            if request.method == "POST" and not found[2]:
+                return self._create_vertex(found[1], json.loads(request.body))
+            return self._batches(request, found[1], found[2], bool(found[3]))
+        if found := re.fullmatch(r"/v1[^/]*/(projects/.+/endpoints/[^/:]+)", path):
+            about = {"name": found[1], "displayName": "judge", "deployedModels": self.deployed}
+            return answer(about | {"trafficSplit": self.traffic})
+        return super().side_reply(request)
+
+    # ------------------------------------------------------------ Gemini's files
+
+    def _upload(self, request: SideRequest) -> HttpReply:
+        commands = request.headers.get("x-goog-upload-command", "")
+        query = dict(parse_qsl(request.query))
+        if commands == "start":
+            self._files_made += 1
+            name = f"f{self._files_made}"
+            self.files[name] = b""
+            reply = answer({})
+            url = f"{self.url}/upload/v1beta/files?upload_id={name}"
+            reply.headers |= {"x-goog-upload-url": url, "x-goog-upload-status": "active"}
+            return reply
+        name = query["upload_id"]
+        assert int(request.headers["x-goog-upload-offset"]) == len(self.files[name])
+        self.files[name] += request.body
+        over = "finalize" in commands
+        described = {"name": f"files/{name}", "sizeBytes": str(len(self.files[name])), "state": "ACTIVE"}
+        reply = answer({"file": described} if over else {})
+        reply.headers["x-goog-upload-status"] = "final" if over else "active"
+        return reply
+
+    def _file(self, method: str, name: str, download: bool) -> HttpReply:
+        job = self.service.job(name.removeprefix("results-"))
+        if download and job and job.is_over:
+            return HttpReply(b"".join(line + b"\n" for line in map(_gemini_line, *_zipped(job))))
+        if name not in self.files:
+            return error(403, f"You do not have permission to access the File {name} or it may not exist.")
+        if method == "DELETE":
+            del self.files[name]
+            return answer({})
+        return answer({"name": f"files/{name}"})
+
+    # ------------------------------------------------------------ batches
+
+    def _create_gemini(self, model: str, body: Json) -> HttpReply:
+        self.created.append(body)
+        if model in self.batchless:
+            return error(404, f"models/{model} is not found, or is not supported for batchGenerateContent.")
+        batch = body["batch"]
+        name = batch["inputConfig"]["fileName"].removeprefix("files/")
+        if name not in self.files:
+            return error(400, f"File {name} does not exist.")
+        lines = [json.loads(line) for line in self.files[name].splitlines()]
+        requests = [(line["key"], line["request"]) for line in lines]
+        path = f"/v1beta/models/{model}:generateContent"
+        return self._made(path, requests, batch["displayName"], model=f"models/{model}", kind="gemini")
+
+    def _create_vertex(self, parent: str, body: Json) -> HttpReply:
+        self.created.append(body)
+        model = body["model"].rsplit("/", 1)[-1]
+        if model in self.batchless:
+            return error(400, f"Model {body['model']} does not support batch prediction.")
+        source = place_of(body["inputConfig"]["gcsSource"]["uris"][0])
+        if source not in self.storage.objects:
+            return error(400, f"gs://{'/'.join(source)} does not exist, or may not be read.")
+        lines = [json.loads(line) for line in self.storage.objects[source].splitlines()]
+        about = {"body": body, "parent": parent, "output": body["outputConfig"]["gcsDestination"]["outputUriPrefix"]}
+        if "publishers/" in body["model"]:
+            path = f"/v1/{parent}/publishers/google/models/{model}:generateContent"
+            requests = [(line["request"]["labels"]["metal"], line["request"]) for line in lines]
+            return self._made(path, requests, body["displayName"], kind="vertex", **about)
+        if not body.get("dedicatedResources", {}).get("machineSpec", {}).get("machineType"):
+            return error(400, "'dedicated_resources' must be specified for this model.")
+        field = body["instanceConfig"]["keyField"]
+        requests = []
+        for line in lines:
+            key = line.pop(field)
+            requests.append((key, {"instances": [line], "parameters": body.get("modelParameters")}))
+        return self._made(f"/v1/{parent}/models/{model}:predict", requests, body["displayName"], kind="own", **about)
+
+    def _made(self, path: str, requests: list[tuple[str, Json]], name: str, **about: Any) -> HttpReply:
+        job = self.service.submit(path, requests, {"displayName": name}, **about)
+        if job.behaviour.refused_call:
+            return error(job.behaviour.refused_call, "It cannot be done.")
+        reply = answer(self._described(job))
+        reply.fault = "drop" if job.behaviour.lost else ""
+        return reply
+
+    def _batches(self, request: SideRequest, parent: str, name: str | None, cancelling: bool) -> HttpReply:
+        if name is None:
+            return self._list(parent, dict(parse_qsl(request.query)))
+        job = self.service.job(name)
+        if not job or job.about.get("parent", "") != parent:
+            return error(404, f"The batch {name} does not exist.")
+        if cancelling:
+            if job.is_over:
+                return error(400, f"The batch {name} has ended and cannot be cancelled.")
+            self.service.cancel(name)
+            return answer({})
+        return answer(self._described(job))
+
+    def _list(self, parent: str, query: dict[str, str]) -> HttpReply:
+        found = [job for job in self.service.listed() if job.about.get("parent", "") == parent]
+        if wanted := re.fullmatch(r'display_name="(.*)"', query.get("filter", "")):
+            found = [job for job in found if job.metadata["displayName"] == wanted[1]]
+        start = int(query.get("pageToken") or 0)
+        page = [self._described(job) for job in found[start : start + PAGE]]
+        more = {"nextPageToken": str(start + PAGE)} if start + PAGE < len(found) else {}
+        return answer({"batchPredictionJobs" if parent else "operations": page} | more)
+
+    def _described(self, job: Job) -> Json:
+        failure = _failure(job.refusal) if job.refusal and job.is_over else None
+        counts = {"successful": job.answered, "failed": len([one for one in job.outcomes if one.status]) - job.answered}
+        made = datetime.fromtimestamp(job.made, UTC).isoformat().replace("+00:00", "Z")
+        if job.about["kind"] != "gemini":
+            found: Json = dict(job.about["body"])
+            found |= {"name": f"{job.about['parent']}/batchPredictionJobs/{job.id}", "createTime": made}
+            found |= {"state": f"JOB_STATE_{STATES[job.state]}"} | ({"error": failure} if failure else {})
+            if job.is_over and not job.refusal:
+                found["completionStats"] = {f"{how}Count": str(count) for how, count in counts.items()}
+            return found
+        stats = {"requestCount": str(len(job.requests))}
+        stats |= {f"{how}RequestCount": str(count) for how, count in counts.items() if count}
+        state = STATES[job.state].replace("CANCELLING", "RUNNING")
+        about: Json = {"displayName": job.metadata["displayName"], "model": job.about["model"], "createTime": made}
+        about |= {"state": f"BATCH_STATE_{state}", "batchStats": stats, "name": f"batches/{job.id}"}
+        if job.is_over and job.state != batch_jobs.EXPIRED and not job.refusal:
+            about["output"] = {"responsesFile": f"files/results-{job.id}"}
+        found = {"name": f"batches/{job.id}", "metadata": about, "done": job.is_over}
+        return found | ({"error": failure} if failure else {})
+
+    def _write_results(self) -> None:
+        """What has ended since anybody looked is written into the bucket."""
+        for job in self.service.jobs:
+            if job.about["kind"] == "gemini" or job.id in self._written or not job.is_over or job.refusal:
+                continue
+            self._written.add(job.id)
+            bucket, folder = place_of(job.about["output"])
+            folder = f"{folder}prediction-{job.id}/"
+            if job.about["kind"] == "vertex":
+                bodies = dict(job.requests)
+                lines = [self._vertex_line(job, bodies[one.key], one) for one in job.results]
+                name = "predictions.jsonl" if job.state == batch_jobs.COMPLETED else "incremental_predictions.jsonl"
+                self.storage.objects[bucket, folder + name] = b"\n".join(lines)
+                continue
+            good = [_predicted(one) for one in job.results if one.status == 200]
+            bad = [one for one in job.results if one.status not in (0, 200)]
+            for number, part in enumerate((good[::2], good[1::2])):
+                name = f"{folder}prediction.results-{number:05}-of-00002"
+                self.storage.objects[bucket, name] = b"\n".join(part) + b"\n" * (number and bool(part))
+            if bad:
+                self.storage.objects[bucket, f"{folder}prediction.errors_stats-00000-of-00001"] = b"('Failed', 4)\n"
+            if bad and self.names_errors:
+                lines = [json.dumps({"key": one.key, "error": _error_of(one)}).encode() for one in bad]
+                self.storage.objects[bucket, f"{folder}errors_0001.jsonl"] = b"\n".join(lines)
+
+    def _vertex_line(self, job: Job, body: Json, one: Outcome) -> bytes:
+        head: Json = {"key": one.key} if self.echoes_keys else {}
+        head |= {"status": "", "processed_time": "2026-01-01T00:00:00.000+00:00", "request": body}
+        response = b"{}"
+        if one.status == 200:
+            response = one.body
+        elif one.status:
+            head["status"] = f"Bad Request: {one.body.decode()}"
+        else:
+            head["status"] = NOT_ASKED[one.why]
+        line = json.dumps(head, ensure_ascii=False).encode()[:-1] + b', "response": ' + response + b"}"
+        return job.behaviour.spoilt(one.key, line) if job.behaviour.spoilt else line
+
+
+def machine(kind: str, accelerator: str = "", model: str = "projects/1/locations/us-central1/models/77") -> Json:
+    """A deployed model as an endpoint describes it; kind: its machine, "" for none of its own."""
+    about: Json = {"id": "1", "model": model, "modelVersionId": "3"}
+    if kind:
+        spec: Json = {"machineType": kind}
+        spec |= {"acceleratorType": accelerator, "acceleratorCount": 1} if accelerator else {}
+        about["dedicatedResources"] = {"machineSpec": spec, "minReplicaCount": 1, "maxReplicaCount": 2}
+    return about
+
+
+def answer(body: Json) -> HttpReply:
+    """HTTP 200."""
+    return HttpReply(json.dumps(body).encode())
+
+
+def error(status: int, message: str) -> HttpReply:
+    """An error as Google words it."""
+    body = {"error": {"code": status, "message": message, "status": NAMES.get(status, "INTERNAL")}}
+    return HttpReply(json.dumps(body).encode(), status)
+
+
+def _zipped(job: Job) -> tuple[list[Job], list[Outcome]]:
+    return [job] * len(job.results), job.results
+
+
+def _gemini_line(job: Job, one: Outcome) -> bytes:
+    head = json.dumps({"key": one.key}).encode()[:-1]
+    if one.status == 200:
+        line = head + b', "response": ' + one.body + b"}"
+    else:
+        line = head + b', "error": ' + json.dumps(_error_of(one)).encode() + b"}"
+    return job.behaviour.spoilt(one.key, line) if job.behaviour.spoilt else line
+
+
+def _error_of(one: Outcome) -> Json:
+    """The google.rpc.Status of a request that came to nothing."""
+    if not one.status:
+        return {"code": 1, "message": NOT_ASKED[one.why]}
+    told = json.loads(one.body)["error"]
+    return {"code": RPC.get(one.status, 2), "message": told["message"]}
+
+
+def _predicted(one: Outcome) -> bytes:
+    return json.dumps({"key": one.key, "prediction": json.loads(one.body)["predictions"][0]}).encode()
+
+
+def _failure(refusal: Refusal) -> Json:
+    name = "RESOURCE_EXHAUSTED" if refusal.code == "token_limit_exceeded" else refusal.code
+    status = next((status for status, one in NAMES.items() if one == name), 500)
+    return {"code": RPC[status], "message": refusal.message}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A local server that speaks the batches of Gemini and Vertex AI.")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--wait", type=float, default=0.0, help="seconds before a batch begins")
+    parser.add_argument("--rate", type=float, default=float("inf"), help="requests a second of each batch")
+    parser.add_argument("--rough", action="store_true", help="batches expire, fail, are lost")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    server = GoogleBatchServer(options.port, wait=options.wait, rate=options.rate)
+    if options.rough:
+        server.service.behaviour = drawn(options.seed, *ROUGH)
+    asyncio.run(server.serve(lambda: print(server.url, flush=True)))
+
+
+if __name__ == "__main__":
+    main()

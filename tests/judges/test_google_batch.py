@@ -1,0 +1,421 @@
+"""Batches of Gemini, by key and through Vertex AI, against a local server that speaks their endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import certifi
+import pytest
+
+from metal.errors import UsageError
+from metal.judges import call as calls
+from metal.judges.batch.contract import BatchClient, Status
+from metal.judges.batch.settings import BatchSettings
+from metal.judges.call import CallFailed, Reply
+from metal.judges.models import Model, find_model, with_settings
+from metal.judges.prompts import Message
+from metal.judges.providers.cloud_storage import result_files
+from metal.judges.providers.google import open_client
+from metal.judges.providers.google_batch import open_batch_client
+from metal.judges.providers.google_jobs import job_status, told_failure
+from tests.batch_jobs import Behaviour, in_turn
+from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, GoogleBatchServer
+from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip
+from tests.llm_server import Fault
+
+GEMINI, VERTEX = "gemini:gemini-2.5-flash", "vertex:gemini-2.5-flash"
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the package's own asynchronous client
+BOTH = pytest.mark.parametrize("name", [GEMINI, VERTEX])
+
+
+@pytest.fixture(scope="module")
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package reads all certificates three times for each client, which takes most of a test's time."""
+    file = tmp_path_factory.mktemp("certificates") / "one.pem"
+    end = "-----END CERTIFICATE-----\n"
+    file.write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
+    return file
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, one_certificate: Path) -> Iterator[GoogleBatchServer]:
+    with GoogleBatchServer() as server:
+        monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate))
+        monkeypatch.setenv("GEMINI_API_KEY", "secret-key-of-gemini")
+        monkeypatch.setenv("VERTEX_TOKEN", "secret-token-of-vertex")
+        monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p1")
+        monkeypatch.delenv("GOOGLE_CLOUD_LOCATION", raising=False)
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
+        yield server
+
+
+def model_of(name: str, server: GoogleBatchServer, bucket: str = "gs://ours/judging") -> Model:
+    own = {"api_key_env": "VERTEX_TOKEN"} if name.startswith("vertex") else {}
+    model = with_settings(find_model(name, {}), timeout=5.0, base_url=server.url, **own)
+    return replace(model, batch=BatchSettings(bucket=bucket))
+
+
+def opened(name: str, server: GoogleBatchServer) -> BatchClient:
+    return open_batch_client(model_of(name, server))
+
+
+@BOTH
+def test_all_answers_come_in_whatever_order(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.service.behaviour = in_turn(Behaviour(shuffled=True))
+    questions = asks(30)
+
+    async def steps(client: BatchClient) -> None:
+        batch = await submitted(client, tmp_path, questions)
+        status, found = await results(client, batch, tmp_path)
+        assert (status.stage, status.done, status.failure) == ("succeeded", 30, None)
+        assert [key for key, _ in found] != list(questions)
+        assert sorted(key for key, _ in found) == list(questions)
+        direct = open_client(model_of(name, server))
+        for key, reply in found[:5]:
+            assert reply == await direct.ask(questions[key])
+        await direct.close()
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+def test_a_batch_asks_what_a_direct_call_asks(name: str, server: GoogleBatchServer) -> None:
+    ask = asks(1)["0" * 32]
+    parameters = {"temperature": 0.5, "max_tokens": 7, "stop": ["x"], "seed": 3}
+    parameters |= {"thinking_config": {"thinking_budget": 0}}
+    odd = Message("", "half \ud83d a pair")
+    for one in (ask, replace(ask, parameters=parameters, structured="json_object"), replace(ask, message=odd)):
+
+        async def directly(one: calls.Ask = one) -> None:
+            client = open_client(model_of(name, server))
+            await client.ask(one)
+            await client.close()
+
+        asyncio.run(directly())
+        client = opened(name, server)
+        request = json.loads(client.line("0" * 32, one))["request"]
+        if name == VERTEX:
+            assert request.pop("labels") == {"metal": "0" * 32}
+        assert request == server.bodies[-1]
+
+
+def test_a_parameter_that_gemini_does_not_have_is_refused_before_anything_is_sent(server: GoogleBatchServer) -> None:
+    ask = replace(asks(1)["0" * 32], parameters={"temprature": 1})
+    with pytest.raises(CallFailed, match="temprature"):
+        opened(GEMINI, server).line("0" * 32, ask)
+    ask = replace(ask, parameters={"audio_timestamp": True})  # Vertex AI has it, Gemini by key does not
+    with pytest.raises(CallFailed) as found:
+        opened(GEMINI, server).line("0" * 32, ask)
+    assert found.value.kind == calls.REJECTED
+
+
+@BOTH
+def test_the_wait(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.service.wait = 0.3
+
+    async def steps(client: BatchClient) -> None:
+        batch = await submitted(client, tmp_path, asks(2))
+        first = await client.status(batch)
+        assert (first.stage, first.ended) == ("pending", False)
+        assert (await ended(client, batch)).stage == "succeeded"
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+@pytest.mark.parametrize(("refusal", "kind"), [(QUEUE_FULL, calls.BUSY), (NOT_PERMITTED, calls.DENIED)])
+def test_a_refused_batch_says_why(
+    name: str, refusal: object, kind: str, server: GoogleBatchServer, tmp_path: Path
+) -> None:
+    server.service.behaviour = in_turn(Behaviour(refusal=refusal))  # type: ignore[arg-type]
+
+    async def steps(client: BatchClient) -> None:
+        status = await ended(client, await submitted(client, tmp_path, asks(2)))
+        assert status.stage == "failed"
+        assert status.failure
+        assert status.failure.kind == kind
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+def test_an_expired_batch_has_what_there_is(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
+
+    async def steps(client: BatchClient) -> None:
+        status, found = await results(client, await submitted(client, tmp_path, asks(10)), tmp_path)
+        assert (status.stage, status.failure) == ("expired", None)
+        if name == GEMINI:  # it keeps nothing
+            assert found == []
+        else:
+            answered = [isinstance(one, Reply) for _, one in found]
+            assert (sum(answered), len(answered)) == (5, 10)
+            assert {one.kind for _, one in found if isinstance(one, CallFailed)} == {calls.EXPIRED}
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("500", calls.SERVER), ("429", calls.BUSY), ("400", calls.REJECTED), ("503", calls.SERVER)]
+)
+def test_lines_that_failed(name: str, fault: str, kind: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.service.behaviour = in_turn(Behaviour(failing=0.5, fault=Fault(fault), shuffled=True))
+
+    async def steps(client: BatchClient) -> None:
+        status, found = await results(client, await submitted(client, tmp_path, asks(8)), tmp_path)
+        assert (status.stage, status.done) == ("succeeded", 8)
+        assert sorted(type(one).__name__ for _, one in found) == ["CallFailed"] * 4 + ["Reply"] * 4
+        assert {one.kind for _, one in found if isinstance(one, CallFailed)} == {kind}
+        assert sorted(key for key, _ in found) == list(asks(8))
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+def test_blocked_cut_and_broken_replies_are_read_as_direct_ones(
+    name: str, server: GoogleBatchServer, tmp_path: Path
+) -> None:
+    for number, (fault, ending) in enumerate(
+        [("content_filter", calls.FILTERED), ("truncated", calls.TRUNCATED), ("fenced", calls.COMPLETE)]
+    ):
+        server.service.behaviour = lambda job, fault=fault: Behaviour(failing=1, fault=Fault(fault))  # type: ignore[misc]
+
+        async def steps(client: BatchClient, token: str = TOKEN[:-1] + str(number)) -> str:
+            _, found = await results(client, await submitted(client, tmp_path, asks(1), token), tmp_path)
+            reply = found[0][1]
+            assert isinstance(reply, Reply)
+            return reply.ending
+
+        assert trip(opened(name, server), steps) == ending
+
+
+@BOTH
+def test_a_cancelled_batch(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.service.wait = 60.0
+
+    async def steps(client: BatchClient) -> None:
+        batch = await submitted(client, tmp_path, asks(3))
+        await client.cancel(batch)
+        status, found = await results(client, batch, tmp_path)
+        assert (status.stage, status.failure) == ("cancelled", None)
+        assert found == []
+        await client.cancel(batch)  # nothing happens
+        with pytest.raises(CallFailed):
+            await client.cancel(batch[:-3] + "999")
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+def test_a_batch_whose_answer_was_lost_is_found(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    other = [Behaviour() for _ in range(5)]  # so that the list has pages
+    server.service.behaviour = in_turn(Behaviour(lost=True), *other)
+
+    async def steps(client: BatchClient) -> None:
+        with pytest.raises(CallFailed) as lost:
+            await submitted(client, tmp_path, asks(2))
+        assert lost.value.kind == calls.DROPPED
+        for number in range(5):
+            await submitted(client, tmp_path, asks(2), f"other{number}")
+        found = await client.find(TOKEN)
+        assert found
+        assert found.endswith(server.service.jobs[0].id)
+        assert await client.find("z" * 20) is None
+        status, lines = await results(client, found, tmp_path)
+        assert (status.stage, len(lines)) == ("succeeded", 2)
+
+    trip(opened(name, server), steps)
+    assert len(server.service.jobs) == 6  # nothing was sent twice by the package
+
+
+@BOTH
+def test_a_refused_call_makes_no_batch(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    for status, kind in ((503, calls.SERVER), (429, calls.BUSY), (403, calls.DENIED)):
+        server.service.behaviour = lambda job, status=status: Behaviour(refused_call=status)  # type: ignore[misc]
+        with pytest.raises(CallFailed) as refused:
+            trip(opened(name, server), lambda client: submitted(client, tmp_path, asks(1)))
+        assert refused.value.kind == kind
+        assert "secret" not in str(refused.value)
+    assert server.service.jobs == []
+
+
+@BOTH
+def test_a_request_file_that_is_gone_is_no_fault_of_the_model(
+    name: str, server: GoogleBatchServer, tmp_path: Path
+) -> None:
+    async def steps(client: BatchClient) -> None:
+        file = tmp_path / "requests.jsonl"
+        file.write_bytes(client.line("0" * 32, asks(1)["0" * 32]) + b"\n")
+        uploaded = await client.upload(file, TOKEN)
+        await client.forget(uploaded)
+        with pytest.raises(CallFailed, match="gone") as failed:
+            await client.submit(uploaded, TOKEN)
+        assert failed.value.kind == calls.SERVER
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+def test_no_error_has_a_key_in_it(name: str, server: GoogleBatchServer) -> None:
+    key = "secret-key-of-gemini" if name == GEMINI else "secret-token-of-vertex"
+    server.disturbs = lambda request, nth: Fault("403", text=f"{key} may not")
+    with pytest.raises(CallFailed, match=r"\[key hidden\] may not"):
+        trip(opened(name, server), lambda client: client.find(TOKEN))
+    _, failed = opened(name, server).read(json.dumps({"key": "k", "error": {"code": 7, "message": key}}).encode())
+    assert key not in str(failed)
+
+
+@BOTH
+def test_a_batch_that_nobody_knows(name: str, server: GoogleBatchServer) -> None:
+    batch = "batches/none" if name == GEMINI else "projects/p1/locations/global/batchPredictionJobs/1"
+    with pytest.raises(CallFailed) as unknown:
+        trip(opened(name, server), lambda client: client.status(batch))
+    assert unknown.value.kind == calls.UNKNOWN_MODEL
+
+
+@BOTH
+def test_a_model_that_takes_no_batches(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.batchless = frozenset({"gemini-2.5-flash"})
+    with pytest.raises(CallFailed, match="batch") as refused:
+        trip(opened(name, server), lambda client: submitted(client, tmp_path, asks(1)))
+    assert refused.value.kind in (calls.UNKNOWN_MODEL, calls.REJECTED)
+
+
+@BOTH
+def test_a_request_file_is_taken_away_again(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    async def steps(client: BatchClient) -> None:
+        file = tmp_path / "requests.jsonl"
+        file.write_bytes(client.line("0" * 32, asks(1)["0" * 32]) + b"\n")
+        uploaded = await client.upload(file, TOKEN)
+        kept = server.files if name == GEMINI else server.storage.objects
+        assert list(kept.values()) == [file.read_bytes()]
+        await client.forget(uploaded)
+        assert not kept
+        await client.forget(uploaded)  # nothing happens
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+def test_a_large_file_goes_up_in_pieces(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    file = tmp_path / "requests.jsonl"
+    file.write_bytes(b"0123456\n" * 1_100_000)  # above the 8 MB of one piece
+
+    async def steps(client: BatchClient) -> None:
+        await client.upload(file, TOKEN)
+
+    trip(opened(name, server), steps)
+    kept = list((server.files if name == GEMINI else server.storage.objects).values())
+    assert kept == [file.read_bytes()]
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["drop", "drop_mid_body", "500"])
+def test_results_that_do_not_come_whole_leave_no_file(
+    name: str, fault: str, server: GoogleBatchServer, tmp_path: Path
+) -> None:
+    async def steps(client: BatchClient) -> None:
+        batch = await submitted(client, tmp_path, asks(3))
+        await ended(client, batch)
+        server.disturbs = lambda request, nth: Fault(fault) if "download" in request.path else None
+        with pytest.raises(CallFailed) as failed:
+            await client.fetch(batch, tmp_path / "results.jsonl")
+        assert failed.value.kind in calls.TRANSIENT
+        assert [file.name for file in tmp_path.iterdir()] == ["requests.jsonl"]
+        server.disturbs = None
+        assert len((await results(client, batch, tmp_path))[1]) == 3
+
+    trip(opened(name, server), steps)
+
+
+@BOTH
+def test_lines_that_cannot_be_read(name: str, server: GoogleBatchServer) -> None:
+    client = opened(name, server)
+    for line in (b"", b"{", b"[1]", b'{"response": {}}', b'{"key": 3}', b"[" * 100_000, b'{"request": {"labels": 1}}'):
+        with pytest.raises(CallFailed) as failed:
+            client.read(line)
+        assert failed.value.kind == calls.SERVER
+    for odd in ('{"candidates": [{"content": 1}]}', '{"candidates": {"a": 1}}', '{"usageMetadata": 5}', '"text"'):
+        key, found = client.read(b'{"key": "k", "response": ' + odd.encode() + b"}")
+        assert key == "k"
+        assert isinstance(found, CallFailed)
+        assert found.kind == calls.SERVER
+
+
+def test_vertex_echoing_the_key(server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.echoes_keys = True
+    client = opened(VERTEX, server)
+    found = trip(client, lambda client: all_of(client, tmp_path))
+    assert sorted(key for key, _ in found) == list(asks(3))
+    body = server.created[0]
+    assert body["labels"] == {"metal": TOKEN}
+    assert body["outputConfig"]["gcsDestination"]["outputUriPrefix"] == f"gs://ours/judging/metal/{TOKEN}/results/"
+
+
+async def all_of(client: BatchClient, folder: Path) -> list[tuple[str, Reply | CallFailed]]:
+    return (await results(client, await submitted(client, folder, asks(3)), folder))[1]
+
+
+@pytest.mark.parametrize("bucket", ["", "ours", "gs://", "s3://ours"])
+def test_vertex_without_a_bucket_says_what_to_write(bucket: str, server: GoogleBatchServer) -> None:
+    with pytest.raises(UsageError, match="gs://") as refused:
+        open_batch_client(model_of(VERTEX, server, bucket))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_bucket_that_is_missing_or_may_not_be_touched(server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.storage.missing, server.storage.denied = frozenset({"gone"}), frozenset({"theirs"})
+    for bucket, kind in (("gs://gone", calls.UNKNOWN_MODEL), ("gs://theirs", calls.DENIED)):
+        client = open_batch_client(model_of(VERTEX, server, bucket))
+        with pytest.raises(CallFailed, match=f"bucket {bucket[5:]}") as failed:
+            trip(client, lambda client: submitted(client, tmp_path, asks(1)))
+        assert failed.value.kind == kind
+
+
+def test_what_states_mean() -> None:
+    broken = CallFailed(calls.SERVER, "broken")
+    assert job_status("JOB_STATE_QUEUED", 0, 0, None, counted=False) == Status("queued")
+    assert job_status("JOB_STATE_PARTIALLY_SUCCEEDED", 3, 1, broken) == Status("partially succeeded", True, 4)
+    assert job_status("JOB_STATE_FAILED", 0, 2, broken) == Status("failed", True, 2, broken)
+    assert job_status("JOB_STATE_FAILED", 1, 2, broken) == Status("failed", True, 3)  # what there is can be fetched
+    unsaid = job_status("JOB_STATE_FAILED", 0, 0, None).failure
+    assert unsaid
+    assert unsaid.kind == calls.SERVER
+    assert job_status("", 0, 0, None).stage == "unknown"
+
+
+def test_which_files_of_a_batch_are_results() -> None:
+    assert result_files(["a/", "a/predictions.jsonl", "a/incremental_predictions.jsonl"]) == ["a/predictions.jsonl"]
+    assert result_files(["a/incremental_predictions.jsonl"]) == ["a/incremental_predictions.jsonl"]
+    own = ["b/prediction.errors_stats-00000-of-00001", "b/prediction.results-00000-of-00001"]
+    assert result_files(own) == own[1:]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 8, "message": "Quota; see billing"}, calls.BUSY),
+        ({"code": 1, "message": "cancelled"}, calls.EXPIRED),
+        ({"code": 4, "message": "late"}, calls.SERVER),
+        ({"code": "7", "message": "no"}, calls.DENIED),
+        ({"code": 400, "status": "RESOURCE_EXHAUSTED"}, calls.BUSY),
+        ({"error": {"code": 3, "message": "bad"}}, calls.REJECTED),
+        ('Bad Request: {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "x"}}', calls.BUSY),
+        ("Deadline exceeded", calls.SERVER),
+        ("The job expired before this request was processed", calls.EXPIRED),
+        ("HTTP 403 for you", calls.DENIED),
+        ("A new kind of trouble", calls.SERVER),
+        ("{broken", calls.SERVER),
+        ("", calls.SERVER),
+        (None, calls.SERVER),
+        ({"code": None}, calls.SERVER),
+        (17, calls.SERVER),
+    ],
+)
+def test_what_errors_mean(error: object, kind: str) -> None:
+    assert told_failure(error, "us").kind == kind
