@@ -234,7 +234,9 @@ def _model(name: str, entry: Mapping[str, Any], where: str) -> Model:
         settings.setdefault("structured", "none")  # LangChain has no common way that keeps the reply's own text
     price = _price(entry.get("price"), place) or listed_price(provider, model)
     batch = dict(entry.get("batch", {}))
-    batch_price = _price(batch.pop("price", None), f"{place}: batch") or (price.halved() if price else None)
+    batch_price = _price(batch.pop("price", None), f"{place}: batch")
+    if price and not batch_price and provider != "vertex-endpoint":  # whose machines cost the same by the hour
+        batch_price = price.halved()
     return Model(
         name,
         provider,

@@ -63,7 +63,12 @@ class Calls:
             return None
         guess, longest = self.asking.guess, self.model.parameters.get("max_tokens") or 0
         dollars = self.price.cost(*guess.most(one.rough_tokens, longest)) if self.price else 0.0
-        line = self.service.line(one.key, self.asking.ask(one))
+        ask = self.asking.ask(one)
+        try:
+            line = self.service.line(one.key, ask)
+        except CallFailed as failure:  # it cannot be said in the provider's terms
+            self.fail(one, key, failure, self.tries(key), ask)
+            return None
         return Item(one, key, line, place, guess.of(one.rough_tokens)[0], dollars)
 
     def free(self, keys: Iterable[bytes]) -> None:

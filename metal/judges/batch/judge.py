@@ -218,6 +218,8 @@ class BatchJudge:
                 found = await self._find(batch)  # it may have been begun all the same
                 if not found and failures >= self.run.rules.attempts:
                     raise
+                if not found and failures > 1:  # providers keep uploaded files for some time only
+                    note(batch, states.UPLOADED, uploaded=await self._patiently(self.service.upload, file, batch.token))
         note(batch, states.SUBMITTED, id=found)
         self.progress.sent += batch.requests
         self.looks = 0
@@ -265,8 +267,8 @@ class BatchJudge:
 
     def _fewer_tokens(self, batch: Batch, failure: CallFailed) -> None:
         """Too many tokens are waiting: as the provider says, else no more than were waiting without this batch."""
-        if "token" not in failure.said.lower():
-            return
+        if "token" not in failure.said.lower() and (self.open or self.fruitless < 2):
+            return  # too many requests at this moment
         told = re.search(r"limit:?\D{0,20}([\d,]{4,})", failure.said, re.I)
         others = sum(one.tokens for one in self.open)
         most = 0.9 * float(told[1].replace(",", "")) if told else others or batch.tokens / 2
