@@ -123,7 +123,7 @@ class OpenAIBatchServer(LlmServer):
         if name is None:
             if request.method == "POST":
                 return self._upload(request)
-            return _json({"object": "list", "data": [self._described(one) for one in self.files.values()]})
+            return _page([self._described(one) for one in reversed(self.files.values())], request, 10_000)
         if action == "content":
             return self._content(name)
         if name not in self.files:
@@ -235,17 +235,7 @@ class OpenAIBatchServer(LlmServer):
         return list(found.items()), None
 
     def _list(self, request: SideRequest) -> HttpReply:
-        query = dict(parse_qsl(request.query))
-        limit = int(query.get("limit", 20))
-        if not 1 <= limit <= 100:
-            return _error(400, "Invalid 'limit'.", param="limit")
-        jobs = self.service.listed()
-        if after := query.get("after"):
-            places = [place for place, job in enumerate(jobs) if job.id == after]
-            jobs = jobs[places[0] + 1 :] if places else []
-        page = [self._batch(job) for job in jobs[:limit]]
-        ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
-        return _json({"object": "list", "data": page, "has_more": len(jobs) > limit} | ends)
+        return _page([self._batch(job) for job in self.service.listed()], request, 100)
 
     def _batch(self, job: Job) -> Json:
         """The batch object."""
@@ -295,6 +285,19 @@ def _line(job: Job, turn: int, one: Outcome) -> bytes:
         }
         line = json.dumps(about | {"response": None, "error": error}).encode()
     return job.behaviour.spoilt(one.key, line) if job.behaviour.spoilt else line
+
+
+def _page(listed: list[Json], request: SideRequest, most: int) -> HttpReply:
+    """A part of a list, newest first: `limit` of them, after the one that is called `after`."""
+    query = dict(parse_qsl(request.query))
+    limit = int(query.get("limit", 20))
+    if not 1 <= limit <= most:
+        return _error(400, "Invalid 'limit'.", param="limit")
+    names = [one["id"] for one in listed]
+    start = names.index(query["after"]) + 1 if query.get("after") in names else 0
+    page = listed[start : start + limit]
+    ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
+    return _json({"object": "list", "data": page, "has_more": len(listed) > start + limit} | ends)
 
 
 def _json(body: Json) -> HttpReply:

@@ -203,6 +203,8 @@ def test_stages_and_counts(server: OpenAIBatchServer, tmp_path: Path) -> None:
 def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.old_azure = True
     server.file_pending = 0.3
+    queries: list[str] = []
+    server.disturbs = lambda request, time: queries.append(request.query)
 
     async def does(client: BatchClient) -> tuple[Status, str | None, str | None]:
         batch = await submitted(client, tmp_path)
@@ -214,6 +216,7 @@ def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_p
     assert found == server.service.jobs[0].id
     assert none is None
     assert server.asked["GET", "/openai/files/file-000001"] >= 1, "a file is waited for"
+    assert all("api-version=2024-10-21" in query for query in queries)
 
 
 # ---------------------------------------------------------------- files
