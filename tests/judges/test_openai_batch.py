@@ -23,6 +23,7 @@ from metal.judges.models import find_model, with_settings
 from metal.judges.prompts import Message
 from metal.judges.providers import open_client
 from metal.judges.providers.openai_batch import open_batch_client
+from metal.judges.providers.openai_results import read_http_failure, read_result
 from tests import batch_jobs
 from tests.batch_jobs import Behaviour, Refusal, in_turn
 from tests.conftest import TASK_QUALITY
@@ -449,9 +450,7 @@ def test_each_fault_of_a_request_has_its_name(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_account_that_is_used_up_says_so_when_a_batch_begins(server: OpenAIBatchServer) -> None:
-    from metal.judges.providers.openai_results import read_http_failure
-
+def test_an_account_that_is_used_up_says_so_when_a_batch_begins() -> None:
     body = json.dumps({"error": {"code": "billing_hard_limit_reached", "message": "Billing hard limit"}}).encode()
     assert read_http_failure(400, body, "the model").kind == calls.QUOTA
 
@@ -583,10 +582,7 @@ def test_nothing_to_fetch_is_an_empty_file(server: OpenAIBatchServer, tmp_path: 
 
 
 def read(line: bytes) -> tuple[str, Reply | CallFailed]:
-    async def does(client: BatchClient) -> tuple[str, Reply | CallFailed]:
-        return client.read(line)
-
-    return with_client(OPENAI, "http://127.0.0.1:1/v1", does)
+    return read_result(line, "model m")
 
 
 def result(body: Any, status: Any = 200, **more: Any) -> bytes:
