@@ -62,7 +62,7 @@ class OpenAIBatchServer(LlmServer):
     """The server. service: its jobs, and what becomes of them.
 
     models: those that are known, where only some are. most_requests, most_bytes: of a file. file_pending: seconds until
-    a file can be used, as Azure has it. old_azure: statuses with capitals, dates as texts, counts unknown. disturbs:
+    a file can be used, as Azure has it. batch_only: single calls are refused, as Azure's batch deployments do. old_azure: statuses with capitals, dates as texts, counts unknown. disturbs:
     what goes wrong with a request about files and batches, the n-th for that method and path: an HTTP error, drop,
     drop_mid_body, hang, slow. asked: (method, path) -> how often.
     """
@@ -72,6 +72,7 @@ class OpenAIBatchServer(LlmServer):
         self.models: frozenset[str] = frozenset()
         self.most_requests, self.most_bytes = 50_000, 200_000_000
         self.file_pending = 0.0
+        self.batch_only = False
         self.old_azure = False
         self.disturbs: Callable[[SideRequest, int], Fault | None] | None = None
         self.asked: Counter[tuple[str, str]] = Counter()
@@ -89,6 +90,12 @@ class OpenAIBatchServer(LlmServer):
         service = self.service.stats()
         twice = sum(times > 1 for times in self.counts.values())
         return super().stats() | service | {"files": len(self.files), "prompts_answered_twice": twice}
+
+    def reply_to(self, head: bytes, raw: bytes) -> HttpReply:
+        if self.batch_only and re.match(rb"POST \S+/chat/completions[ ?]", head):
+            message = "The chatCompletion operation does not work with the specified model. Please choose another one."
+            return _error(400, message, "OperationNotSupported")
+        return super().reply_to(head, raw)
 
     def side_reply(self, request: SideRequest) -> HttpReply:
         found = re.fullmatch(r"(?:/openai)?(?:/v1)?/(files|batches)(?:/([^/]+))?(?:/(content|cancel))?", request.path)

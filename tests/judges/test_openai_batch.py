@@ -220,6 +220,24 @@ def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_p
     assert all("api-version=2024-10-21" in query for query in queries)
 
 
+def test_a_deployment_for_batches_alone_answers_batches(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.batch_only = True
+    found = carried_out("azure:mine", server, tmp_path)
+    assert [type(one) for one in found.values()] == [Reply] * 4
+    model = with_settings(find_model("azure:mine", {}), base_url=server.url)
+
+    async def directly() -> None:
+        client = open_client(model)
+        try:
+            await client.ask(question("?"))
+        finally:
+            await client.close()
+
+    with pytest.raises(CallFailed) as alone:
+        asyncio.run(directly())
+    assert alone.value.kind == calls.REJECTED
+
+
 # ---------------------------------------------------------------- files
 
 
