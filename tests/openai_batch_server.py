@@ -62,9 +62,10 @@ class OpenAIBatchServer(LlmServer):
     """The server. service: its jobs, and what becomes of them.
 
     models: those that are known, where only some are. most_requests, most_bytes: of a file. file_pending: seconds until
-    a file can be used, as Azure has it. batch_only: single calls are refused, as Azure's batch deployments do. old_azure: statuses with capitals, dates as texts, counts unknown. disturbs:
-    what goes wrong with a request about files and batches, the n-th for that method and path: an HTTP error, drop,
-    drop_mid_body, hang, slow. asked: (method, path) -> how often.
+    a file can be used, as Azure has it. batch_only: single calls are refused, as by Azure's batch deployments.
+    old_azure: statuses with capitals, dates as texts, counts unknown. disturbs: what goes wrong with a request about
+    files and batches, the n-th for that method and path: an HTTP error, drop, drop_mid_body, hang, slow. asked:
+    (method, path) -> how often.
     """
 
     def __init__(self, port: int = 0, latency_ms: float = 0.0, light: bool = False, **timing: Any) -> None:

@@ -222,9 +222,9 @@ def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_p
 
 def test_a_deployment_for_batches_alone_answers_batches(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.batch_only = True
-    found = carried_out("azure:mine", server, tmp_path)
+    found = carried_out("azure:my-deployment", server, tmp_path)
     assert [type(one) for one in found.values()] == [Reply] * 4
-    model = with_settings(find_model("azure:mine", {}), base_url=server.url)
+    model = with_settings(find_model("azure:my-deployment", {}), base_url=server.url)
 
     async def directly() -> None:
         client = open_client(model)
