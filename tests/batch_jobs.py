@@ -205,8 +205,8 @@ class BatchService:
             if job.behaviour.refused_call:
                 return job
             job.refusal = job.behaviour.refusal or (self.too_many if self.over_limit(tokens) else None)
-            chosen = sorted(range(len(requests)), key=lambda turn: random.Random(f"{job.number} {turn}").random())
-            job.failing = frozenset(chosen[: round(job.behaviour.failing * len(requests))])
+            failing = round(job.behaviour.failing * len(requests))
+            job.failing = frozenset(random.Random(job.number).sample(range(len(requests)), failing))
             if not job.refusal:
                 still = {key for other in self._jobs.values() if not other.is_over for key, _ in other.requests}
                 self.overlapping |= still.intersection(key for key, _ in requests)

@@ -62,9 +62,10 @@ class OpenAIBatchServer(LlmServer):
     """The server. service: its jobs, and what becomes of them.
 
     models: those that are known, where only some are. most_requests, most_bytes: of a file. file_pending: seconds until
-    a file can be used, as Azure has it. old_azure: statuses with capitals, dates as texts, counts unknown. disturbs:
-    what goes wrong with a request about files and batches, the n-th for that method and path: an HTTP error, drop,
-    drop_mid_body, hang, slow. asked: (method, path) -> how often.
+    a file can be used, as Azure has it. batch_only: single calls are refused, as by Azure's batch deployments.
+    old_azure: statuses with capitals, dates as texts, counts unknown. disturbs: what goes wrong with a request about
+    files and batches, the n-th for that method and path: an HTTP error, drop, drop_mid_body, hang, slow. asked:
+    (method, path) -> how often.
     """
 
     def __init__(self, port: int = 0, latency_ms: float = 0.0, light: bool = False, **timing: Any) -> None:
@@ -72,6 +73,7 @@ class OpenAIBatchServer(LlmServer):
         self.models: frozenset[str] = frozenset()
         self.most_requests, self.most_bytes = 50_000, 200_000_000
         self.file_pending = 0.0
+        self.batch_only = False
         self.old_azure = False
         self.disturbs: Callable[[SideRequest, int], Fault | None] | None = None
         self.asked: Counter[tuple[str, str]] = Counter()
@@ -90,6 +92,12 @@ class OpenAIBatchServer(LlmServer):
         service = self.service.stats()
         twice = sum(times > 1 for times in self.counts.values())
         return super().stats() | service | {"files": len(self.files), "prompts_answered_twice": twice}
+
+    def reply_to(self, head: bytes, raw: bytes) -> HttpReply:
+        if self.batch_only and re.match(rb"POST \S+/chat/completions[ ?]", head):
+            message = "The chatCompletion operation does not work with the specified model. Please choose another one."
+            return _error(400, message, "OperationNotSupported")
+        return super().reply_to(head, raw)
 
     def side_reply(self, request: SideRequest) -> HttpReply:
         found = re.fullmatch(r"(?:/openai)?(?:/v1)?/(files|batches)(?:/([^/]+))?(?:/(content|cancel))?", request.path)
@@ -124,7 +132,7 @@ class OpenAIBatchServer(LlmServer):
         if name is None:
             if request.method == "POST":
                 return self._upload(request)
-            return _json({"object": "list", "data": [self._described(one) for one in self.files.values()]})
+            return _page([self._described(one) for one in reversed(self.files.values())], request, 10_000)
         if action == "content":
             return self._content(name)
         if name not in self.files:
@@ -237,17 +245,7 @@ class OpenAIBatchServer(LlmServer):
         return list(found.items()), None
 
     def _list(self, request: SideRequest) -> HttpReply:
-        query = dict(parse_qsl(request.query))
-        limit = int(query.get("limit", 20))
-        if not 1 <= limit <= 100:
-            return _error(400, "Invalid 'limit'.", param="limit")
-        jobs = self.service.listed()
-        if after := query.get("after"):
-            places = [place for place, job in enumerate(jobs) if job.id == after]
-            jobs = jobs[places[0] + 1 :] if places else []
-        page = [self._batch(job) for job in jobs[:limit]]
-        ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
-        return _json({"object": "list", "data": page, "has_more": len(jobs) > limit} | ends)
+        return _page([self._batch(job) for job in self.service.listed()], request, 100)
 
     def _batch(self, job: Job) -> Json:
         """The batch object."""
@@ -297,6 +295,19 @@ def _line(job: Job, turn: int, one: Outcome) -> bytes:
         }
         line = json.dumps(about | {"response": None, "error": error}).encode()
     return job.behaviour.spoilt(one.key, line) if job.behaviour.spoilt else line
+
+
+def _page(listed: list[Json], request: SideRequest, most: int) -> HttpReply:
+    """A part of a list, newest first: `limit` of them, after the one that is called `after`."""
+    query = dict(parse_qsl(request.query))
+    limit = int(query.get("limit", 20))
+    if not 1 <= limit <= most:
+        return _error(400, "Invalid 'limit'.", param="limit")
+    names = [one["id"] for one in listed]
+    start = names.index(query["after"]) + 1 if query.get("after") in names else 0
+    page = listed[start : start + limit]
+    ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
+    return _json({"object": "list", "data": page, "has_more": len(listed) > start + limit} | ends)
 
 
 def _json(body: Json) -> HttpReply:

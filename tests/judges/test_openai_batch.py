@@ -23,6 +23,7 @@ from metal.judges.models import find_model, with_settings
 from metal.judges.prompts import Message
 from metal.judges.providers import open_client
 from metal.judges.providers.openai_batch import open_batch_client
+from metal.judges.providers.openai_results import read_http_failure, read_result
 from tests import batch_jobs
 from tests.batch_jobs import Behaviour, Refusal, in_turn
 from tests.conftest import TASK_QUALITY
@@ -203,6 +204,8 @@ def test_stages_and_counts(server: OpenAIBatchServer, tmp_path: Path) -> None:
 def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.old_azure = True
     server.file_pending = 0.3
+    queries: list[str] = []
+    server.disturbs = lambda request, time: queries.append(request.query)
 
     async def does(client: BatchClient) -> tuple[Status, str | None, str | None]:
         batch = await submitted(client, tmp_path)
@@ -214,6 +217,25 @@ def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_p
     assert found == server.service.jobs[0].id
     assert none is None
     assert server.asked["GET", "/openai/files/file-000001"] >= 1, "a file is waited for"
+    assert all("api-version=2024-10-21" in query for query in queries)
+
+
+def test_a_deployment_for_batches_alone_answers_batches(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.batch_only = True
+    found = carried_out("azure:my-deployment", server, tmp_path)
+    assert [type(one) for one in found.values()] == [Reply] * 4
+    model = with_settings(find_model("azure:my-deployment", {}), base_url=server.url)
+
+    async def directly() -> None:
+        client = open_client(model)
+        try:
+            await client.ask(question("?"))
+        finally:
+            await client.close()
+
+    with pytest.raises(CallFailed) as alone:
+        asyncio.run(directly())
+    assert alone.value.kind == calls.REJECTED
 
 
 # ---------------------------------------------------------------- files
@@ -446,9 +468,7 @@ def test_each_fault_of_a_request_has_its_name(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_account_that_is_used_up_says_so_when_a_batch_begins(server: OpenAIBatchServer) -> None:
-    from metal.judges.providers.openai_results import read_http_failure
-
+def test_an_account_that_is_used_up_says_so_when_a_batch_begins() -> None:
     body = json.dumps({"error": {"code": "billing_hard_limit_reached", "message": "Billing hard limit"}}).encode()
     assert read_http_failure(400, body, "the model").kind == calls.QUOTA
 
@@ -580,10 +600,7 @@ def test_nothing_to_fetch_is_an_empty_file(server: OpenAIBatchServer, tmp_path: 
 
 
 def read(line: bytes) -> tuple[str, Reply | CallFailed]:
-    async def does(client: BatchClient) -> tuple[str, Reply | CallFailed]:
-        return client.read(line)
-
-    return with_client(OPENAI, "http://127.0.0.1:1/v1", does)
+    return read_result(line, "model m")
 
 
 def result(body: Any, status: Any = 200, **more: Any) -> bytes:

@@ -116,7 +116,8 @@ class BatchJudge:
         if self.model.batch.poll:
             pause = float(self.model.batch.poll)
         else:
-            pause = min(LAST_LOOK, FIRST_LOOK * 1.1**self.looks)
+            first = LAST_LOOK if self.model.provider == "azure" else FIRST_LOOK  # Azure asks for no more
+            pause = min(LAST_LOOK, first * 1.1**self.looks)
         held = self.hold_until - time.monotonic()
         return min(pause, held) if held > 0 else pause
 
@@ -203,7 +204,15 @@ class BatchJudge:
         """Bring a batch to the provider, from wherever it is."""
         note, file = self.run.ledger.note, self.run.ledger.requests(batch.token)
         if batch.state == states.MADE:
-            note(batch, states.UPLOADED, uploaded=await self._patiently(self.service.upload, file, batch.token))
+            try:
+                uploaded = await self._patiently(self.service.upload, file, batch.token)
+            except CallFailed as failure:
+                if failure.kind != calls.TOO_LONG or batch.requests == 1:
+                    raise
+                self.limits = replace(self.limits, bytes=file.stat().st_size // 2)
+                self._refused(batch, CallFailed(calls.BUSY, failure.said))
+                return
+            note(batch, states.UPLOADED, uploaded=uploaded)
         found = await self._find(batch) if batch.state == states.SUBMITTING else None
         failures = 0
         while not found:
