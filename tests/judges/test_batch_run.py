@@ -510,3 +510,13 @@ def test_a_ledger_cut_short_or_damaged(tmp_path: Path) -> None:
     ledger.path.write_bytes(content + b'{"token":"m1","state":"gone","at":1}\n')
     with pytest.raises(DataError, match=r"batches\.jsonl line 3"):
         Ledger(tmp_path)
+
+
+def test_a_file_that_is_too_large_for_the_provider(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    """Its own limit, which is lower than the one we know: files are halved until they pass."""
+    server.most_bytes = 30_000
+    found = session(a_plan(a_model(server), count=40), tmp_path)
+    assert found.stopped == [""]
+    assert found.reasons == {"verdict": 40}
+    assert found.states[DROPPED] == 2
+    assert max(server.sizes) <= 30_000
