@@ -655,7 +655,7 @@ def test_the_terminal_is_not_rewritten_by_a_provider(metal: Metal, llm_server: L
 # ---------------------------------------------------------------- the disk
 
 
-def test_a_full_disk_is_told_in_one_line(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_in_one_line(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     """A limit on the size of files stands in for a full disk."""
     env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY)
     command = [sys.executable, "-c", "from metal.cli import main; main()", "judge", str(DEMO), "-j", "openai:gpt-4o"]
@@ -674,7 +674,7 @@ def test_a_full_disk_is_told_in_one_line(llm_server: LlmServer, tmp_path: Path) 
     assert known > 10
     before = llm_server.requests
     assert before <= known + 3
-    subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True, timeout=60)
+    metal("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r")
     assert llm_server.requests == before + 400 - known
     assert len(ratings(tmp_path / "r")) == 400
 
