@@ -18,7 +18,7 @@ def guard(table: pd.DataFrame) -> pd.DataFrame:
             continue
         column = safe[name].astype(object)
         risky = column.map(_risky)
-        safe[name] = column.where(~risky, column.map(lambda text: f"'{text}"))
+        safe[name] = column.where(~risky, column.map(lambda text: f"'{text}")) if risky.any() else column
     return safe
 
 

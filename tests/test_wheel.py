@@ -36,7 +36,7 @@ def install(wheel: Path, environment: Path) -> Path:
         run(uv, "pip", "install", "--quiet", "--python", python, wheel, cwd=environment.parent)
     else:
         venv.create(environment, with_pip=True)
-        run(python, "-m", "pip", "install", "--quiet", wheel, cwd=environment.parent)
+        run(python, "-m", "pip", "install", "--quiet", "--no-compile", wheel, cwd=environment.parent)  # as uv does
     return python
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -22,6 +23,17 @@ def document(
     template: str, content: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]
 ) -> Callable[[Packed], str]:
     """A page but for what its script unpacks: nothing is loaded from outside, only its own style and script run."""
+    environment = templates()
+    style = _colours() + svg.STYLE + "".join(_file(environment, file) for file in styles)
+    script = "".join(_file(environment, file) for file in scripts)
+    own = {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script), "inline": _inline}  # noqa: S704
+    found = environment.get_template(template)
+    return lambda packed: found.render({**content, **own, "packed": packed})
+
+
+@cache
+def templates() -> Environment:
+    """One for all pages: it keeps the templates it has compiled."""
     environment = Environment(
         loader=PackageLoader("metal.report"),
         autoescape=True,
@@ -31,11 +43,7 @@ def document(
         lstrip_blocks=True,
     )
     environment.filters |= {"count": count, "name": name}
-    style = _colours() + svg.STYLE + "".join(_file(environment, file) for file in styles)
-    script = "".join(_file(environment, file) for file in scripts)
-    own = {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script), "inline": _inline}  # noqa: S704
-    found = environment.get_template(template)
-    return lambda packed: found.render({**content, **own, "packed": packed})
+    return environment
 
 
 def _harmless(value: Any) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from metal.dataset import Card, assemble, save_dataset
 from metal.ratings import facts_from
 from metal.records import Criterion, Output, Rater, Rating, Scale, Source
-from tests.cli.forks import Metal, environment, starter
+from tests.cli.forks import Metal, environment, shared
 from tests.cli.mturk_crowd import crowd, mturk_server, mturk_template  # noqa: F401 - fixtures
 from tests.cli.runs import KEY
 from tests.cli.small_board import Commands, build_board
@@ -35,9 +35,8 @@ SECRETS = (
 
 
 @pytest.fixture(scope="session")
-def processes() -> Iterator[Metal]:
-    with starter() as metal:
-        yield metal
+def processes() -> Metal:
+    return shared()
 
 
 @pytest.fixture

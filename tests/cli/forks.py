@@ -1,7 +1,8 @@
 """`metal` as processes that start at once: forks of one process that has the heavy imports done.
 
-Each is a process of its own, with its own environment, that can be sent any signal; exit codes, output and what the
-interpreter says at its end are those of `metal` started by hand.
+Each is a process of its own, with its own environment, that can be sent any signal; exit codes and output are those of
+`metal` started by hand. At its end it collects what the command left behind, so that whatever is unclosed says so, but
+does not take down what it was forked with, which would first copy all of it.
 """
 
 from __future__ import annotations
@@ -26,19 +27,22 @@ ROOT = Path(__file__).resolve().parents[2]
 SLOWEST = 60.0  # seconds; a command that takes longer counts as hanging
 
 STARTER = """
-import json, os, sys, threading, warnings
+import atexit, gc, importlib, json, os, pkgutil, sys, threading, warnings
 warnings.simplefilter("ignore")
-import metal.cli, metal.cli.asking, metal.cli.judge_folder, metal.cli.generate_job, metal.cli.score_folder
-import sacrebleu.metrics, metal.formats.table, metal.metrics.outside_scores
-import metal.cli.submission, metal.billboard.board
-import openai, aiohttp, pandas, pyarrow.parquet, filelock
-import metal.judges.providers.openai_batch, metal.judges.batch.run
-import tenacity, rich.table, rich.console, rich.progress, jinja2, babel, langcodes
-import tiktoken
+import metal.cli
+for module in pkgutil.walk_packages(metal.__path__, "metal."):
+    if not module.name.startswith(("metal.__main__", "metal.judges.")):  # judges bring the libraries of all providers
+        importlib.import_module(module.name)
+import metal.judges.baselines, metal.judges.runner, metal.judges.providers.openai_batch, openai, aiohttp
+import metal.judges.batch.run
+import babel.dates, babel.numbers, filelock, krippendorff, openpyxl, pandas, pyarrow.parquet, rich.progress, rich.table
+import sacrebleu.metrics, scipy.optimize, scipy.special, scipy.stats, tenacity, tiktoken
 from metal.bundled import bundled
 metal.cli.judge_folder.load_dataset(bundled("datasets/demo"))
+pages = metal.report.document.templates()
+for template in pages.list_templates(["html"]):
+    pages.get_template(template)
 warnings.resetwarnings()
-import gc
 gc.collect()
 gc.freeze()  # else each child's first collection writes to, and so copies, all that is loaded here
 
@@ -57,13 +61,23 @@ for line in sys.stdin:
     print(pid, flush=True)
 else:
     sys.exit()
-for number, name in ((0, os.devnull), (1, wish["out"]), (2, wish["err"])):
+for number, name in ((0, wish["in"]), (1, wish["out"]), (2, wish["err"])):
     os.dup2(os.open(name, os.O_RDWR | os.O_CREAT), number)
 os.chdir(wish["cwd"])
 os.environ.clear()
 os.environ.update(wish["env"])
 sys.argv = ["metal", *wish["arguments"]]
-metal.cli.main()
+code = 0
+try:
+    metal.cli.main()
+except SystemExit as ended:
+    code = ended.code or 0
+threading._shutdown()
+atexit._run_exitfuncs()
+gc.collect()
+sys.stdout.flush()
+sys.stderr.flush()
+os._exit(code)
 """
 
 
@@ -120,9 +134,11 @@ class Metal:
     def at(self, cwd: Path, env: Mapping[str, str]) -> Metal:
         return Metal(self.pipe, self.logs, cwd, dict(env), self.numbers)
 
-    def start(self, *arguments: object) -> Started:
+    def start(self, *arguments: object, typed: str = "") -> Started:
+        """typed: what it reads from standard input."""
         number = next(self.numbers)
-        files = {name: self.logs / f"{number}.{name}" for name in ("out", "err", "code")}
+        files = {name: self.logs / f"{number}.{name}" for name in ("in", "out", "err", "code")}
+        files["in"].write_text(typed, encoding="utf-8")
         wish: dict[str, Any] = {name: str(path) for name, path in files.items()}
         wish |= {"arguments": [*map(str, arguments)], "cwd": str(self.cwd), "env": self.env}
         to, back = self.pipe.stdin, self.pipe.stdout
@@ -132,8 +148,8 @@ class Metal:
         to.flush()
         return Started(int(back.readline()), files)
 
-    def __call__(self, *arguments: object, expect: int = 0, seconds: float = SLOWEST) -> Done:
-        done = self.start(*arguments).wait(seconds)
+    def __call__(self, *arguments: object, expect: int = 0, seconds: float = SLOWEST, typed: str = "") -> Done:
+        done = self.start(*arguments, typed=typed).wait(seconds)
         assert done.code == expect, done.out + done.err
         assert "Traceback" not in done.err
         assert "Unclosed" not in done.err
@@ -149,7 +165,7 @@ class Metal:
 
 @cache
 def shared() -> Metal:
-    """One for all tests of this process that need no fixture; it ends with the process."""
+    """One for all tests of this process; it ends with the process."""
     kept = ExitStack()
     atexit.register(kept.close)
     return kept.enter_context(starter())

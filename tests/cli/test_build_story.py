@@ -14,7 +14,7 @@ from metal.cli.annotation_folder import read_tasks
 from metal.dataset import load_dataset
 from tests.browser import Visit, browser
 from tests.build.sheets import downloaded
-from tests.cli.forks import environment, starter
+from tests.cli.forks import Metal, environment
 from tests.llm_server import LlmServer
 
 __all__ = ["browser"]
@@ -53,10 +53,10 @@ def rate(browser: Any, form: Path, person: int, returned: Path) -> dict[str, lis
 
 
 @pytest.mark.reference
-def test_from_passages_to_an_audit(reference: Path, tmp_path: Path, browser: Any) -> None:
+def test_from_passages_to_an_audit(reference: Path, tmp_path: Path, browser: Any, processes: Metal) -> None:
     key = "sk-canary-key-0123456789"
     temperatures: set[float] = set()
-    with LlmServer() as server, starter() as processes:
+    with LlmServer() as server:
         server.faults = lambda call: temperatures.add(call.parameter("temperature"))
         metal = processes.at(tmp_path, environment(tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY=key))
         metal("sample", "--source", str(reference / "passages"), "-n", "3", "--out", "datasets/mine")
@@ -70,25 +70,24 @@ def test_from_passages_to_an_audit(reference: Path, tmp_path: Path, browser: Any
     given = {form.stem: rate(browser, form, int(form.stem[-1]), returned) for form in forms}
 
     files = [str(path) for path in sorted(returned.iterdir())]
-    with starter() as processes:
-        metal = processes.at(tmp_path, environment(tmp_path))
-        said = metal("annotate", "import", "datasets/mine", *files).out
-        assert "Agreement of the people so far" in said
-        dataset = load_dataset(tmp_path / "datasets" / "mine")
-        output_of = read_tasks(tmp_path / "datasets" / "mine")
-        wanted = {
-            (output_of[task], criterion, person): score
-            for person, answers in given.items()
-            for task, scores in answers.items()
-            for criterion, score in zip(dataset.criteria, scores, strict=True)
-        }
-        facts = dataset.ratings
-        assert {(row.output, row.criterion, row.rater): row.score for row in facts.itertuples()} == wanted
-        assert len(wanted) == 4 * 3 * 3 * 5
-        assert Counter(output.chosen for output in dataset.outputs.values()) == {True: 12, False: 12}
-        metal("judge", "datasets/mine", "-j", "majority,lexical", "--out", "runs/baselines")
-        metal("audit", "datasets/mine", "runs/baselines", "--out", "runs/audit", "--bootstrap", "100")
-        described = metal("describe", "datasets/mine").out
+    metal = processes.at(tmp_path, environment(tmp_path))
+    said = metal("annotate", "import", "datasets/mine", *files).out
+    assert "Agreement of the people so far" in said
+    dataset = load_dataset(tmp_path / "datasets" / "mine")
+    output_of = read_tasks(tmp_path / "datasets" / "mine")
+    wanted = {
+        (output_of[task], criterion, person): score
+        for person, answers in given.items()
+        for task, scores in answers.items()
+        for criterion, score in zip(dataset.criteria, scores, strict=True)
+    }
+    facts = dataset.ratings
+    assert {(row.output, row.criterion, row.rater): row.score for row in facts.itertuples()} == wanted
+    assert len(wanted) == 4 * 3 * 3 * 5
+    assert Counter(output.chosen for output in dataset.outputs.values()) == {True: 12, False: 12}
+    metal("judge", "datasets/mine", "-j", "majority,lexical", "--out", "runs/baselines")
+    metal("audit", "datasets/mine", "runs/baselines", "--out", "runs/audit", "--bootstrap", "100")
+    described = metal("describe", "datasets/mine").out
     assert "N(good) / N(bad)" in described
     lengths = pd.read_csv(tmp_path / "runs" / "audit" / "tables" / "lengths.csv")
     assert lengths["language"].tolist() == list(LANGUAGES)

@@ -655,7 +655,7 @@ def test_the_terminal_is_not_rewritten_by_a_provider(metal: Metal, llm_server: L
 # ---------------------------------------------------------------- the disk
 
 
-def test_a_full_disk_is_told_in_one_line(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_in_one_line(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     """A limit on the size of files stands in for a full disk."""
     env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY)
     command = [sys.executable, "-c", "from metal.cli import main; main()", "judge", str(DEMO), "-j", "openai:gpt-4o"]
@@ -674,7 +674,7 @@ def test_a_full_disk_is_told_in_one_line(llm_server: LlmServer, tmp_path: Path) 
     assert known > 10
     before = llm_server.requests
     assert before <= known + 3
-    subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True, timeout=60)
+    metal("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r")
     assert llm_server.requests == before + 400 - known
     assert len(ratings(tmp_path / "r")) == 400
 
@@ -696,25 +696,17 @@ def test_the_lock_goes_with_its_process(metal: Metal, llm_server: LlmServer, tmp
 def test_nothing_is_sent_without_a_yes(said: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "--out", "old")
     before, requests = snapshot(tmp_path / "old"), llm_server.requests
-    env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY)
-    command = [sys.executable, "-c", "from metal.cli import main; main()", "judge", str(DEMO), "-j", "openai:gpt-4o"]
-    for more in (["--out", "new"], ["--out", "old", "--force"]):
-        done = subprocess.run(
-            [*command, *SMALL, "--ask", *more], cwd=tmp_path, env=env, input=said, capture_output=True, text=True
-        )
-        assert done.returncode in (2, 130), done.stderr
-        assert "$0.0" in done.stdout
+    for more in (("--out", "new"), ("--out", "old", "--force")):
+        done = metal.start("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--ask", *more, typed=said).wait()
+        assert done.code in (2, 130), done.err
+        assert "$0.0" in done.out
     assert llm_server.requests == requests
     assert not (tmp_path / "new").exists()
     assert snapshot(tmp_path / "old") == before  # --force replaces nothing either
 
 
-def test_a_yes_is_a_yes(llm_server: LlmServer, tmp_path: Path) -> None:
-    env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY)
-    command = [sys.executable, "-c", "from metal.cli import main; main()", "judge", str(DEMO), "-j", "openai:gpt-4o"]
-    subprocess.run(
-        [*command, *SMALL, "--ask"], cwd=tmp_path, env=env, input="y\n", check=True, capture_output=True, text=True
-    )
+def test_a_yes_is_a_yes(metal: Metal, llm_server: LlmServer) -> None:
+    metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--ask", typed="y\n")
     assert llm_server.requests == 16
 
 

@@ -246,9 +246,10 @@ def test_an_audit_without_them_is_an_audit_of_a_dataset_without_them(judged: Com
 
 def test_the_flag_is_all_that_changes(judged: Commands) -> None:
     before = snapshot(judged.folder / "sim")
-    first = judged.json("audit", "sim", "judges", *QUICK, "--out", "one")
-    without = judged.json("audit", "sim", "judges", *QUICK, "--exclude-noisy", "--out", "two")
-    again = judged.json("audit", "sim", "judges", *QUICK, "--out", "three")
+    quick = (*QUICK, "-c", "task_quality")
+    first = judged.json("audit", "sim", "judges", *quick, "--out", "one")
+    without = judged.json("audit", "sim", "judges", *quick, "--exclude-noisy", "--out", "two")
+    again = judged.json("audit", "sim", "judges", *quick, "--out", "three")
     assert without["judges"] != first["judges"]
     assert again | {"run": ""} == first | {"run": ""}
     assert snapshot(judged.folder / "sim") == before
@@ -282,7 +283,6 @@ def test_a_submission_is_ranked_without_them_where_the_board_is(sim: Commands, m
     quick = (*QUICK, "--permutations", "100", "-c", "task_quality")
     sim("billboard", "sim", *quick, "--exclude-noisy", "--out", "one")
     outputs = load_dataset(sim.folder / "sim").outputs.values()
-    outputs = load_dataset(sim.folder / "sim").outputs.values()
     texts = {one.source: one.text for one in outputs if one.generator == "bad"}
     sim("submit", "generator", "sim", sim.write_outputs("new.jsonl", texts), "--name", "new")
     assert len(seen) == 2
@@ -297,7 +297,7 @@ def test_where_everybody_fails_nobody_is_left_out(tmp_path: Path, monkeypatch: p
     shown = " ".join(sim("monitor", "sim", *QUICK).split())
     assert "3 of 3 people fail negative questions on hallucinations (en), so that nobody is called noisy" in shown
     assert "is noisy" not in shown
-    sim("audit", "sim", "--exclude-noisy")
+    sim("audit", "sim", *QUICK, "-c", "hallucinations", "--exclude-noisy")
     assert table(tmp_path / "runs" / "sim", "exclusions").empty
 
 
@@ -343,7 +343,7 @@ def test_an_llm_judge_that_always_says_the_best_is_named(template: Path, process
         assert workers.loc[alone, "kind"] == "llm"
         assert workers.loc[alone, "positive_right"] == 6
         # Judges stay in an audit, even noisy ones: they are what it is about.
-        audit = run("audit", "sim", "judges", *QUICK, "--exclude-noisy", "--out", "audit")
+        audit = run("audit", "sim", "judges", *QUICK, "-c", "task_quality", "--exclude-noisy", "--out", "audit")
         assert "openai:gpt-4o" in audit.said
         assert set(table(tmp_path / "audit", "exclusions")["rater"]) == set(NOISY)
 
@@ -358,10 +358,9 @@ def test_baselines_are_examined_too_and_rate_as_without(sim: Commands) -> None:
     answers = read_answers(sim.folder / "asked")
     assert set(answers["rater"]) <= {"majority", "random", "lexical"}
     assert len(answers) == 3 * 5 * 24
-    noisy = {row["rater"] for row in sim.json("monitor", "sim", "asked", *QUICK)["raters"] if row["noisy"]}
-    assert {"majority", "random"} <= noisy
-    alone = sim.json("monitor", "sim", *QUICK, "--out", "alone")
     both = sim.json("monitor", "sim", "asked", *QUICK, "--out", "both")
+    assert {"majority", "random"} <= {row["rater"] for row in both["raters"] if row["noisy"]}
+    alone = sim.json("monitor", "sim", *QUICK, "--out", "alone")
     assert alone["mixtures"] == both["mixtures"]  # learned from people
 
 
