@@ -93,6 +93,17 @@ class Journal:
             if not self._closing:
                 await asyncio.sleep(_SYNC_EVERY)
 
+    async def synced(self) -> None:
+        """Wait until all lines so far are safe on the disk. Raises OSError."""
+        safe = asyncio.Event()
+        self._waiting.append(safe.set)
+        self._written.set()
+        waiting = asyncio.create_task(safe.wait())
+        await asyncio.wait({waiting, self._syncing}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if self._failure:
+            raise self._failure
+
     async def close(self) -> None:
         """Sync what is left and close the file."""
         self._closing = True

@@ -42,7 +42,7 @@ class Settling(ABC):
 
     @abstractmethod
     def write(self, line: bytes, kind: str, *, settled: bool) -> None:
-        """A line for the journal, which counts once it is on the disk. settled: its call is done with; kind "": none."""
+        """A line for the journal; it counts once it is on the disk. settled: its call is done. kind "": no call."""
 
     async def settle(self, call: Question, key: bytes, estimate: float | None) -> None:
         """Ask until there is a reply that is read, or that is not worth asking again. estimate: set aside for it."""
