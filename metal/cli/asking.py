@@ -18,6 +18,9 @@ from metal.cli import asking_text, show
 from metal.cli.asking_folder import check_place, discard
 from metal.errors import MetalError, UsageError
 from metal.judges.call import VERDICT, Questions
+from metal.judges.cluster.engine import RayRun
+from metal.judges.cluster.nodes import check_ray
+from metal.judges.cluster.shards import merge_leftovers
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.engine import Engine, Rules
 from metal.judges.journal import FILE as JOURNAL
@@ -42,6 +45,8 @@ class Wish:
     limit: int | None = None
     reuse: tuple[Path, ...] = ()
     force: bool = False
+    engine: str = "local"
+    address: str = ""
 
 
 class Job(Protocol):
@@ -97,10 +102,14 @@ def carry_out(job: Job, out: Path, wish: Wish) -> None:
         asking_text.show_estimates(coming, job.what(), first_prompt=True)
         return
     asyncio.run(_check_clients(job))
+    if wish.engine == "ray":
+        check_ray()
     made = not out.exists()
     check_place(out, job.command, force=wish.force)
     with lock_run(out):
         try:
+            if not wish.force:
+                merge_leftovers(out)
             answered = _ask_first(job, out, wish)
         except (MetalError, click.Abort):
             if made:
@@ -166,7 +175,11 @@ async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Engine:
             tallies = look_up(job.plan, out / JOURNAL).tallies
             spent = (tallies[name].cost(prices[model]) for (model, _), name in job.plan.names.items())
             answered.spent = sum(dollars or 0.0 for dollars in spent)
-        run: Engine = Run(job.plan, journal, answered, rules, open_client, secrets)
+        run: Engine
+        if wish.engine == "ray":
+            run = RayRun(job.plan, journal, answered, rules, secrets, out, wish.address)
+        else:
+            run = Run(job.plan, journal, answered, rules, open_client, secrets)
         restore = _stop_on_interrupt(run)
         try:
             await _with_progress(run)

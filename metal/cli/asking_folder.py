@@ -15,6 +15,7 @@ from metal.cli.manifest import manifest
 from metal.dataset import Dataset, read_toml
 from metal.errors import DataError, UsageError
 from metal.folders import check_new, new_file
+from metal.judges.cluster.shards import clear as clear_shards
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import LOCK
 from metal.judges.models import Model
@@ -58,6 +59,7 @@ def clear(out: Path, *, force: bool) -> None:
     for path in list(_left_over(out)):
         path.unlink()
     if force:
+        clear_shards(out)
         for name in PARTS:
             (out / name).unlink(missing_ok=True)
 

@@ -37,6 +37,15 @@ SETTLED = ("prompt", "prompts")
 @options.names("--flip", what="Criteria whose rubric scores the other way round than the dataset.")
 @options.base_url
 @options.concurrency
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    help="Who asks: this process, or workers on a Ray cluster. [default: local]",
+)
+@click.option(
+    "--address", default="", metavar="HOST:PORT", help="Ray cluster to use, or auto. [default: start one here]"
+)
 @options.seed
 @options.force
 def judge(
@@ -61,6 +70,8 @@ def judge(
     flip: tuple[str, ...],
     base_url: str,
     concurrency: int | None,
+    engine: str,
+    address: str,
     seed: int,
     force: bool,
 ) -> None:
@@ -128,7 +139,9 @@ def judge(
             test_questions=test_questions,
         )
     out = out or Path("runs") / f"{dataset.resolve().name}-judges"
+    if address and engine != "ray":
+        raise UsageError("--address is of a Ray cluster; give --engine ray too")
     wired = wire(request, dataset, concurrency)
     if not dry_run:
         warn_of_texts(wired)
-    carry_out(wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force))
+    carry_out(wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force, engine, address))
