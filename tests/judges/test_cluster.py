@@ -88,7 +88,7 @@ def test_a_killed_worker_costs_what_it_had_in_flight(llm_server: LlmServer, tmp_
     rates = dict.fromkeys(("429", "500", "malformed"), 0.05)
     llm_server.faults = random_faults(3, rates, max_attempt=1, retry_after=0.01)
     llm_server.latency_ms = 25
-    models = [a_model(llm_server, name, concurrency=16) for name in ("gpt-4o", "gpt-4o-mini")]
+    models = [a_model(llm_server, name, concurrency=8) for name in ("gpt-4o", "gpt-4o-mini")]
     plan = a_plan(*models, count=120, criteria=(TASK_QUALITY, HALLUCINATIONS))
     (tmp_path / "local").mkdir()
     expected = session(plan, tmp_path / "local")
