@@ -7,7 +7,7 @@ node; nothing is shipped, and no key goes into a runtime environment, which Ray 
 from __future__ import annotations
 
 import importlib.util
-import os
+import socket
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
@@ -21,6 +21,8 @@ from metal.judges.cluster.requests import Shards
 from metal.judges.models import Model
 
 PLACES = 8  # calls in flight, from which on one more worker is worth its memory
+OBJECT_STORE = 256 << 20  # bytes, of a cluster started here: some shards of requests
+KNOCK = 5.0  # seconds in which an address has to answer; Ray itself tries for minutes
 AT_ONCE = 2  # shards that a worker has begun: when one comes to its end, the other still has calls
 
 
@@ -38,6 +40,7 @@ def connect(address: str) -> None:
     """Join the cluster at the address, or start one of this machine's cores. Raises UsageError when none answers."""
     if address.startswith("ray://"):
         raise UsageError(f"--address {address}: run metal on a node of the cluster, with --address auto")
+    _knock(address)
     quiet.before_import()
     import ray
     import ray.data
@@ -47,8 +50,8 @@ def connect(address: str) -> None:
     if address:
         settings["address"] = address
     else:
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # as by default, only that Ray says so otherwise
         settings |= {"address": "local", "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        settings["object_store_memory"] = OBJECT_STORE
     try:
         ray.init(**settings)
     except (ConnectionError, RuntimeError, ValueError) as error:
@@ -58,6 +61,19 @@ def connect(address: str) -> None:
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
+
+
+def _knock(address: str) -> None:
+    """Raises UsageError when nobody listens at HOST:PORT."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(
+            f"--address {address}: no Ray cluster answers there ({error}); `ray start --head` says its address"
+        ) from None
 
 
 def disconnect() -> None:
