@@ -301,6 +301,25 @@ def test_a_shard_begun_again_is_told_what_is_answered(tmp_path: Path) -> None:
     coordinated(tmp_path, what)
 
 
+def test_a_silent_workers_places_are_others_until_it_speaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def what(coordinator: Coordinator) -> None:
+        monkeypatch.setattr("metal.judges.cluster.coordinator.PATIENCE", 0.0)
+        held = coordinator.judges["m"].places.held
+        await coordinator.begin("a", "m", 1)
+        coordinator.heard["a"] -= 100.0
+        await coordinator.begin("b", "m", 2)
+        assert held == {"a": 16, "b": 0}
+        assert (await coordinator.standing()).at_work == 1
+        assert held == {"b": 16}
+        assert (await coordinator.news("a", "m", None)).places == 0
+        assert held == {"b": 16, "a": 0}
+        await coordinator.report("b", "m", Report(places=8))
+        assert (await coordinator.news("a", "m", None)).places == 8
+        assert (await coordinator.standing()).at_work == 2
+
+    coordinated(tmp_path, what)
+
+
 def test_losing_worker_after_worker_stops_the_judge(tmp_path: Path) -> None:
     async def what(coordinator: Coordinator) -> None:
         for number in range(LOSSES):

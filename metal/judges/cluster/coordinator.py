@@ -95,14 +95,14 @@ class Coordinator:
         """For the driver, every now and then."""
         now = time.monotonic()
         for worker in [one for one, when in self.heard.items() if now - when > SILENCE]:
-            self._lost(worker)
+            self._silent(worker)
         judges = self.judges.values()
         failure = self.failure
         return Standing(
             [judge.progress for judge in judges],
             any(judge.over_budget for judge in judges),
             all(judge.closed for judge in judges),
-            sum(bool(shard.worker) for shard in self.shards.values()),
+            sum(shard.worker in self.heard for shard in self.shards.values()),
             sum(sum(judge.in_flight.values()) for judge in judges),
             (failure.errno or 0, failure.strerror or "", str(failure.filename)) if failure else None,
         )
@@ -160,8 +160,15 @@ class Coordinator:
                 shard.worker = ""
         self._tell()
 
-    def _lost(self, worker: str) -> None:
+    def _silent(self, worker: str) -> None:
+        """Its places are others' until it is heard of again."""
         self.heard.pop(worker, None)
+        for judge in self.judges.values():
+            judge.lost(worker)
+        self._tell()
+
+    def _lost(self, worker: str) -> None:
+        """Ray has given its shards to others."""
         for shard in self.shards.values():
             if shard.worker == worker:
                 shard.worker = ""
@@ -173,9 +180,7 @@ class Coordinator:
                         "(out of memory?); resume then"
                     )
                     judge.closed = True
-        for judge in self.judges.values():
-            judge.lost(worker)
-        self._tell()
+        self._silent(worker)
 
     # ------------------------------------------------------------ what workers want and tell
 
@@ -212,6 +217,9 @@ class Coordinator:
     async def news(self, worker: str, name: str, seen: News | None) -> News:
         """How things stand, as soon as that is not what the worker has seen, or after a while."""
         judge = self.judges[name]
+        if worker not in judge.places.held and any(shard.worker == worker for shard in self.shards.values()):
+            judge.places.join(worker)  # it was silent for long
+            self._tell()
         until = time.monotonic() + PATIENCE
         while True:
             now = self.heard[worker] = time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,12 @@ class RayRun:
     ) -> None:
         nodes.check_ray()
         self.plan, self.journal, self.answered, self.rules, self.secrets = plan, journal, answered, rules, secrets
-        self.folder, self.address = folder, address
+        self.folder, self.address = folder.resolve(), address  # the coordinator works in another folder
         self.over_budget = False
         self.stopping = asyncio.Event()
-        self._progress = [Progress(model, plan.calls_a_model) for model in plan.models]
+        self._progress = [
+            Progress(model, plan.calls_a_model, answered.begins.get(model.name, 0)) for model in plan.models
+        ]
         self._coordinator: Any = None
         self._in_flight = 0
 
@@ -122,8 +125,14 @@ class RayRun:
                 pipelines.append(Pipeline(model, written, self._coordinator, readers, workers))
         try:
             await self._watch(pipelines)
+        except ray.exceptions.RayError as error:
+            if isinstance(error, OSError):  # of the coordinator's disk
+                raise
+            raise JudgeStopped(f"the Ray cluster failed: {_last_line(error)}; resume when it is there again") from None
         finally:
-            await self._coordinator.close.remote()
+            coordinator, self._coordinator = self._coordinator, None
+            with suppress(ray.exceptions.RayActorError):
+                await coordinator.close.remote()
 
     async def _watch(self, pipelines: list[Pipeline]) -> None:
         """Follow the run until all judges are done, or none goes on and nothing is under way."""
@@ -132,6 +141,8 @@ class RayRun:
             standing: Standing = await self._coordinator.standing.remote()
             self._progress, self.over_budget = standing.progress, standing.over_budget
             self._in_flight = standing.in_flight
+            if not any(one.sent for one in self._progress):
+                self._await("workers")
             if standing.failure:
                 raise OSError(*standing.failure)
             failed = next((one.failure for one in pipelines if one.failure), None)
@@ -187,5 +198,9 @@ def _told(error: Exception, model: Model) -> Exception:
         if isinstance(inner, MetalError | OSError):
             return inner
         cause = inner if inner is not cause else None
+    return JudgeStopped(f"judge {model.name}: its pipeline on the Ray cluster failed: {_last_line(error)}")
+
+
+def _last_line(error: Exception) -> str:
     said = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
-    return JudgeStopped(f"judge {model.name}: its pipeline on the Ray cluster failed: {said.strip()[:300]}")
+    return said.strip()[:300]
