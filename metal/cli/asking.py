@@ -19,6 +19,7 @@ from metal.cli.asking_folder import check_place, discard
 from metal.cli.engines import BATCH, How, check_clients, open_engine, under_way
 from metal.errors import MetalError, UsageError
 from metal.judges.call import VERDICT, Questions
+from metal.judges.cluster.shards import merge_leftovers
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.engine import Engine, Rules
 from metal.judges.journal import FILE as JOURNAL
@@ -101,6 +102,8 @@ def carry_out(job: Job, out: Path, wish: Wish) -> None:
     check_place(out, job.command, force=wish.force)
     with lock_run(out):
         try:
+            if not wish.force:
+                merge_leftovers(out)
             answered = _ask_first(job, out, wish)
         except (MetalError, click.Abort):
             if made:

@@ -18,6 +18,7 @@ from metal.errors import DataError, UsageError
 from metal.folders import check_new, new_file
 from metal.judges.batch.ledger import FILE as LEDGER
 from metal.judges.batch.ledger import FOLDER as BATCHES
+from metal.judges.cluster.shards import clear as clear_shards
 from metal.judges.journal import FILE as JOURNAL
 from metal.judges.journal import LOCK
 from metal.judges.models import Model
@@ -61,6 +62,7 @@ def clear(out: Path, *, force: bool) -> None:
     for path in list(_left_over(out)):
         path.unlink()
     if force:
+        clear_shards(out)
         for name in PARTS:
             (out / name).unlink(missing_ok=True)
         shutil.rmtree(out / BATCHES, ignore_errors=True)

@@ -52,6 +52,10 @@ def under_way(out: Path, how: How) -> set[bytes]:
 
 async def check_clients(models: Iterable[Model], how: How) -> None:
     """Keys, addresses and libraries are there, before anything is written."""
+    if how.engine == RAY:
+        from metal.judges.cluster.nodes import check_ray
+
+        check_ray()
     for model in models:
         if how.engine == BATCH:
             await open_batch_client(model).close()
@@ -77,4 +81,8 @@ def open_engine(
             wait=how.wait,
             cancelling=how.cancelling,
         )
+    if how.engine == RAY:
+        from metal.judges.cluster.engine import RayRun
+
+        return RayRun(plan, journal, answered, rules, secrets, out, how.address)
     return Run(plan, journal, answered, rules, open_client, secrets)

@@ -75,18 +75,17 @@ class TokenGuess:
             self.longest = max(self.longest, tokens_out)
 
 
-def book(
-    progress: Progress, guess: TokenGuess, budget: Budget, price: Price | None, call: Question, reply: Reply
-) -> None:
-    """Count the tokens and the money of a reply; what the provider does not count is guessed."""
+def book(progress: Progress, guess: TokenGuess, price: Price | None, call: Question, reply: Reply) -> float:
+    """Count the tokens and the money of a reply; its US dollars. What the provider does not count is guessed."""
     guess.learn(call.rough_tokens, reply.tokens_in, reply.tokens_out)
     guessed = guess.of(call.rough_tokens)
-    if price:
-        tokens_in = guessed[0] if reply.tokens_in is None else reply.tokens_in
-        tokens_out = guessed[1] if reply.tokens_out is None else reply.tokens_out
-        cost = price.cost(tokens_in, tokens_out)
-        progress.cost += cost
-        budget.spent += cost
+    if not price:
+        return 0.0
+    tokens_in = guessed[0] if reply.tokens_in is None else reply.tokens_in
+    tokens_out = guessed[1] if reply.tokens_out is None else reply.tokens_out
+    cost = price.cost(tokens_in, tokens_out)
+    progress.cost += cost
+    return cost
 
 
 @dataclass

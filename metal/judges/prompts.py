@@ -151,6 +151,9 @@ class Prompt:
             raise DataError(self.template.path, "nowhere says {{ output }}", "The output has to be in what is sent")
         return frame
 
+    def __getstate__(self) -> dict[str, Any]:  # for other processes: compiled templates stay in this one
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
     @cached_property
     def _compiled(self) -> tuple[Any, ...]:
         return compiled(self.template.path, (self.template.system, self.template.user), _VARIABLES)

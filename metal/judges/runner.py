@@ -11,23 +11,15 @@ import asyncio
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from metal.judges import call as calls
-from metal.judges.attempts import ABANDONED, Attempts
-from metal.judges.call import CallFailed, Client, Question, Questions
-from metal.judges.cost import Budget, book
+from metal.judges.attempts import Attempts
+from metal.judges.call import Client, Question, Questions
+from metal.judges.cost import Budget
 from metal.judges.engine import Progress, Rules
 from metal.judges.journal import Journal
-from metal.judges.lines import (
-    ASK_AGAIN,
-    LASTING,
-    Answered,
-    Tries,
-    failure_line,
-    rejected_line,
-    reply_line,
-)
+from metal.judges.lines import Answered
 from metal.judges.models import Model
 from metal.judges.secrets import Secrets
+from metal.judges.settling import Settling
 
 
 class Run:
@@ -90,11 +82,12 @@ class Run:
         return True
 
 
-class _Judge:
+class _Judge(Settling):
     """One model's side of a run: its workers."""
 
     def __init__(self, run: Run, model: Model, client: Client, rejected: dict[str, str]) -> None:
         self.run, self.model = run, model
+        self.rules, self.secrets, self.unreadable = run.rules, run.secrets, run.answered.unreadable
         self.progress = Progress(model, run.plan.calls_a_model)
         self.asking = Attempts(
             model,
@@ -102,7 +95,7 @@ class _Judge:
             rejected,
             self.progress,
             run.secrets,
-            self._note,
+            self.note,
             answer_tokens=run.plan.answer_tokens,
             attempts=run.rules.attempts,
             backoff=run.rules.backoff,
@@ -147,32 +140,31 @@ class _Judge:
             return False
         call, key = following
         self.run.claimed.add(key)
-        if self.run.budget.spent_up(self._most(call)):  # no use in waiting for a turn
+        if self.run.budget.spent_up(self.most(call)):  # no use in waiting for a turn
             self._over()
             return False
         await self.asking.pace.enter(self.asking.tokens(call), self.asking.closed)
         try:
-            estimate = self._afford(call)
+            estimate = await self.afford(call)
             if estimate is None:
                 return False
-            await self._settle(call, key, estimate)
+            await self.settle(call, key, estimate)
         finally:
             self.asking.pace.leave()
         return not self.asking.closed.is_set()
-
-    def _most(self, call: Question) -> float:
-        if not self.model.price:
-            return 0.0
-        longest = self.model.parameters.get("max_tokens") or 0
-        return self.model.price.cost(*self.asking.guess.most(call.rough_tokens, longest))
 
     def _over(self) -> None:
         self.run.over_budget = True
         self.asking.closed.set()
 
-    def _afford(self, call: Question) -> float | None:
-        """Set aside what a call may cost at most, as far as replies have shown; None: it may not be begun."""
-        estimate = self._most(call)
+    @property
+    def stopping(self) -> bool:
+        """Ctrl-C."""
+        return self.run.stopping.is_set()
+
+    async def afford(self, call: Question) -> float | None:
+        """Of the run's budget and --limit."""
+        estimate = self.most(call)
         if self.asking.closed.is_set():
             return None
         if not self.run.budget.take(estimate):
@@ -183,46 +175,24 @@ class _Judge:
             return None
         return estimate
 
-    async def _settle(self, call: Question, key: bytes, estimate: float | None) -> None:
-        """Ask until there is a reply that is read, or that is not worth asking again. estimate: set aside for it."""
-        tries = Tries(asked=self.run.answered.unreadable[key])
-        while estimate is not None:
-            tries = Tries(asked=tries.asked + 1)
-            try:
-                reply = await self.asking.reply(call, tries)
-                book(self.progress, self.asking.guess, self.run.budget, self.model.price, call, reply)
-            except CallFailed as failure:
-                self._give_up(call, failure, tries)
-                return
-            finally:
-                self.run.budget.release(estimate)
-            kind = call.kind(reply.text, reply.ending)
-            again = kind in ASK_AGAIN and tries.asked <= self.run.rules.reasks
-            estimate = self._afford(call) if again else None
-            line = self.run.secrets.hidden(reply_line(self.model.name, call, kind, reply, tries))
-            self.run.journal.append(line, partial(self._done if estimate is None else self._again, kind))
-            if estimate is not None:
-                await self.asking.pace.hold(self.asking.tokens(call), self.asking.halted)
+    def release(self, estimate: float) -> None:
+        """To the run's budget."""
+        self.run.budget.release(estimate)
 
-    def _give_up(self, call: Question, failure: CallFailed, tries: Tries) -> None:
-        """A call that brought no reply: written down unless it was only abandoned."""
-        lasting = failure.kind in LASTING
-        if failure.kind == ABANDONED or failure.kind in calls.FATAL or (self.run.stopping.is_set() and not lasting):
-            return
-        if self.progress.stopped and failure.kind in calls.TRANSIENT:
-            return
-        line = self.run.secrets.hidden(failure_line(self.model.name, call, failure, tries))
-        self.run.journal.append(line, partial(self._done, failure.kind))
+    def spend(self, cost: float) -> None:
+        """From the run's budget."""
+        self.run.budget.spent += cost
 
-    def _note(self, parameter: str, said: str) -> None:
-        self.run.journal.append(rejected_line(self.model.name, parameter, said), lambda: None)
+    def write(self, line: bytes, kind: str, *, settled: bool) -> None:
+        """To the journal."""
+        self.run.journal.append(line, partial(self._counts, kind, settled))
 
-    def _done(self, kind: str) -> None:
-        self.progress.kinds[kind] += 1
-        self.progress.done += 1
-
-    def _again(self, kind: str) -> None:
-        self.progress.retries[kind] += 1
+    def _counts(self, kind: str, settled: bool) -> None:
+        if settled:
+            self.progress.kinds[kind] += 1
+            self.progress.done += 1
+        elif kind:
+            self.progress.retries[kind] += 1
 
 
 def first_failure(error: BaseException) -> BaseException:

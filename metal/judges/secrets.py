@@ -31,6 +31,12 @@ class Secrets:
         ]
         return cls([*named, *known_keys()])
 
+    def __or__(self, other: Secrets) -> Secrets:
+        """The values of both."""
+        both = Secrets()
+        both._values = sorted({*self._values, *other._values}, key=len, reverse=True)
+        return both
+
     def hidden(self, text: bytes) -> bytes:
         """The text without them."""
         for value in self._values:

@@ -142,7 +142,7 @@ class Calls:
     def settle(self, one: Question, key: bytes, reply: Reply, tries: Tries, price: Price | None) -> None:
         """A reply: into the journal; asked again when it cannot be read, as often as the rules say."""
         kind = one.kind(reply.text, reply.ending)
-        book(self.progress, self.asking.guess, self.budget, price, one, reply)
+        self.budget.spent += book(self.progress, self.asking.guess, price, one, reply)
         again = kind in ASK_AGAIN and tries.asked <= self.rules.reasks
         line = self.secrets.hidden(reply_line(self.model.name, one, kind, reply, tries))
         self.journal.append(line, partial(self._again if again else self._done, kind))

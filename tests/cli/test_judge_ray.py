@@ -1,0 +1,98 @@
+"""`metal judge --engine ray` as people run it: killed, interrupted, resumed by either engine, equal to the local."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from metal.bundled import bundled
+from metal.errors import MissingExtra
+from metal.judges.cluster.nodes import check_ray
+from metal.judges.cluster.shards import FOLDER
+from metal.judges.journal import scan
+from tests.cli.forks import Metal
+from tests.cli.runs import records, until
+from tests.llm_server import LlmServer, prompt_digest, random_faults
+from tests.ray_cluster import IGNORED, two_nodes
+
+pytestmark = [pytest.mark.filterwarnings(kind) for kind in IGNORED]
+
+DEMO = bundled("datasets/demo")
+CALLS = 400
+JUDGE = ("judge", DEMO, "-j", "openai:gpt-4o", "-p", "simple")
+
+
+@pytest.fixture
+def llm_server() -> Iterator[LlmServer]:
+    with LlmServer() as server:
+        server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"<{prompt_digest(prompt)}>"})
+        server.faults = random_faults(5, dict.fromkeys(("429", "500", "malformed"), 0.04), retry_after=0.01)
+        yield server
+
+
+def on_disk(run: Path) -> set[str]:
+    """Keys with a verdict, in the run's journal or a shard's."""
+    paths = [run / "journal.jsonl", *(run / FOLDER).glob("*.jsonl")]
+    return {key for path in paths for key, kind, _, _ in scan(path) if kind == "verdict"}
+
+
+def test_killed_interrupted_and_resumed_it_ends_as_the_local_engine_does(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    local, run = tmp_path / "local", tmp_path / "ray"
+    metal(*JUDGE, "--out", local)
+    llm_server.reset()
+    llm_server.latency_ms = 60
+    ray = ("--engine", "ray", "--address", two_nodes(), "--concurrency", 8)
+
+    killed = metal.start(*JUDGE, "--out", run, *ray)
+    until(lambda: len(on_disk(run)) > 60 or killed.over, 60)
+    killed.send(signal.SIGKILL)
+    assert killed.wait().code == -signal.SIGKILL
+    before = on_disk(run)
+    assert before
+    time.sleep(0.5)
+    until(lambda: not llm_server.in_flight)
+
+    interrupted = metal.start("judge", "--resume", run, *ray)
+    until(lambda: len(on_disk(run)) > len(before) + 60 or interrupted.over, 60)
+    assert before <= on_disk(run)
+    interrupted.send(signal.SIGINT)
+    done = interrupted.wait()
+    assert done.code == 130, done.out + done.err
+    assert "calls in flight" in done.err
+    assert "Traceback" not in done.err
+    assert "--resume" in done.said
+    assert sorted(path.name for path in run.iterdir() if path.name != ".lock") == [
+        "journal.jsonl", "raters.jsonl", "ratings.parquet", "run.toml",
+    ]  # fmt: skip
+    assert len(on_disk(run)) < CALLS
+
+    llm_server.latency_ms = 0
+    metal("judge", "--resume", run)  # the local engine goes on
+    assert (run / "ratings.parquet").read_bytes() == (local / "ratings.parquet").read_bytes()
+    verdicts = [record["key"] for record in records(run) if record["kind"] == "verdict"]
+    assert len(verdicts) == len(set(verdicts)) == CALLS
+    assert llm_server.completed - len(records(run)) <= 16  # in flight when it was killed
+
+
+def test_what_does_not_go_together_is_said_before_anything_is_written(metal: Metal, tmp_path: Path) -> None:
+    assert "--engine ray" in metal.refused(*JUDGE, "--address", "auto")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"--engine ray needs .* 'metal-eval\[ray\]'"):
+        check_ray()
+
+
+def test_an_address_where_nobody_is(metal: Metal, tmp_path: Path) -> None:
+    done = metal(*JUDGE, "--engine", "ray", "--address", "127.0.0.1:1", "--out", "r", expect=2)
+    assert "metal: --address 127.0.0.1:1: no Ray cluster answers there" in done.err

@@ -1,0 +1,350 @@
+"""The Ray engine on a real cluster of two nodes: equal to the local one, whoever is killed, one rate and one budget."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metal.judges.cluster.coordinator import LOSSES, Coordinator, Start
+from metal.judges.cluster.engine import RayRun
+from metal.judges.cluster.leases import Judge, Places, Purse
+from metal.judges.cluster.messages import Line, Report, Settings, Wish
+from metal.judges.cluster.requests import read_requests, write_requests
+from metal.judges.cluster.shards import FOLDER, lock_shards, merge_leftovers, shard_journal
+from metal.judges.collect import Collected
+from metal.judges.cost import Budget, TokenGuess
+from metal.judges.engine import Progress, Rules
+from metal.judges.journal import Journal, scan
+from metal.judges.lines import Answered, look_through
+from metal.judges.models import Model, Price
+from metal.judges.secrets import Secrets
+from metal.judges.tally import look_up
+from metal.records import Rating
+from tests.cli.runs import until
+from tests.conftest import HALLUCINATIONS, TASK_QUALITY
+from tests.judges.test_runner import KEY, QUICK, a_model, a_plan, session
+from tests.llm_server import Fault, LlmServer, always, random_faults
+from tests.ray_cluster import IGNORED, session_logs, two_nodes, workers
+
+pytestmark = [pytest.mark.filterwarnings(kind) for kind in IGNORED]
+
+MODEL = Model("m", "openai", "m")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def llm_server() -> Iterator[LlmServer]:
+    with LlmServer() as server:
+        yield server
+
+
+def on_cluster(
+    plan: Any, folder: Path, rules: Rules = QUICK, during: Callable[[RayRun], Any] | None = None
+) -> tuple[RayRun, list[Rating], list[dict[str, Any]]]:
+    """One session on the cluster: the run, its ratings, the journal's records."""
+    path = folder / "journal.jsonl"
+    address = two_nodes()
+
+    async def whole() -> RayRun:
+        journal = Journal(path)
+        try:
+            run = RayRun(plan, journal, look_through(path, rules.reasks), rules, Secrets([KEY]), folder, address)
+            going = asyncio.create_task(run.go())
+            async with asyncio.timeout(60):
+                if during:
+                    await asyncio.to_thread(during, run)
+                await going
+        finally:
+            await journal.close()
+        return run
+
+    folder.mkdir(exist_ok=True)
+    run = asyncio.run(whole())
+    assert sorted(path.name for path in folder.iterdir()) == ["journal.jsonl"]
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return run, list(Collected(plan, look_up(plan, path)).ratings()), records
+
+
+# ---------------------------------------------------------------- on a cluster
+
+
+def test_a_killed_worker_costs_what_it_had_in_flight(llm_server: LlmServer, tmp_path: Path) -> None:
+    """Two judges, faults, a worker killed midway: ratings as the local runner's, nothing journaled is asked again."""
+    rates = dict.fromkeys(("429", "500", "malformed"), 0.05)
+    llm_server.faults = random_faults(3, rates, max_attempt=1, retry_after=0.01)
+    llm_server.latency_ms = 25
+    models = [a_model(llm_server, name, concurrency=8) for name in ("gpt-4o", "gpt-4o-mini")]
+    plan = a_plan(*models, count=120, criteria=(TASK_QUALITY, HALLUCINATIONS))
+    (tmp_path / "local").mkdir()
+    expected = session(plan, tmp_path / "local")
+    llm_server.reset()
+    journaled: set[str] = set()
+
+    def kill_one(run: RayRun) -> None:
+        until(lambda: sum(one.done for one in run.progress) > 100, 40)
+        for path in (tmp_path / "ray" / FOLDER).glob("*.jsonl"):
+            journaled.update(key for key, kind, _, _ in scan(path) if kind == "verdict")
+        os.kill(workers()[0], signal.SIGKILL)
+
+    run, ratings, records = on_cluster(plan, tmp_path / "ray", during=kill_one)
+    assert ratings == expected.ratings
+    assert [one.stopped for one in run.progress] == ["", ""]
+    assert [one.done for one in run.progress] == [240, 240]
+    assert len(journaled) >= 90
+    times = Counter(record["key"] for record in records if record["kind"] == "verdict")
+    assert set(times.values()) == {1}
+    assert len(times) == 480
+    lost = llm_server.completed - len(records)
+    assert lost <= 16  # what the worker had in flight, or had not sent to the journal yet
+
+
+def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
+    """Two workers together keep a judge's requests a minute, its calls in flight, and the run's --max-cost."""
+    price = Price(1000.0, 1000.0)
+    model = a_model(llm_server, concurrency=9, requests_per_minute=1800, price=price)
+    plan = a_plan(model, count=300)
+    run, ratings, records = on_cluster(plan, tmp_path / "ray", Rules(backoff=0.01, max_cost=20.0))
+    spent = sum(price.cost(*record["tokens"]) for record in records)
+    assert spent <= 20.0
+    assert spent == pytest.approx(run.progress[0].cost)
+    assert run.over_budget
+    dearest = max(price.cost(*record["tokens"]) for record in records)
+    assert spent + 9 * dearest > 20.0  # it was used up
+    assert len(ratings) == len(records) == llm_server.requests < 300
+    assert llm_server.max_in_flight <= 9
+    times = sorted(call.time for call in llm_server.calls)
+    for window in (30, 60):  # 30 a second, one second's worth may come at once
+        pairs = zip(times, times[30 + window :], strict=False)
+        assert all(last - first > window / 30 - 0.4 for first, last in pairs)
+
+
+def test_a_refused_key_stops_everybody_and_is_written_nowhere(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = always(Fault("401", text=f"Incorrect API key: {KEY}"))
+    plan = a_plan(a_model(llm_server, concurrency=8), count=200)
+    run, ratings, records = on_cluster(plan, tmp_path / "ray")
+    assert run.progress[0].stopped.startswith("access denied")
+    assert run.progress[0].stopped.endswith("Incorrect API key: [key hidden]")
+    assert (ratings, records) == ([], [])
+    assert llm_server.requests <= 16
+    logs = [path for path in session_logs().rglob("*") if path.is_file()]
+    assert logs
+    assert not [path.name for path in logs if KEY.encode() in path.read_bytes()]
+
+
+# ---------------------------------------------------------------- what there is one of
+
+
+def test_places_are_shared_and_never_more_than_there_are() -> None:
+    places = Places(7)
+    places.join("a")
+    assert places.held == {"a": 7}
+    places.join("b")
+    assert places.held == {"a": 7, "b": 0}  # until a has given back
+    assert (places.share("a"), places.share("b")) == (4, 3)
+    places.keep("a", 4)
+    assert places.held == {"a": 4, "b": 3}
+    places.leave("a")
+    assert places.held == {"b": 7}
+
+
+def a_judge(model: Model = MODEL, max_cost: float | None = None, limit: int | None = None) -> Judge:
+    return Judge(model, Progress(model), Purse(Budget(max_cost), limit), TokenGuess(100))
+
+
+def test_turns_of_two_workers_are_one_rate() -> None:
+    judge = a_judge(replace(MODEL, requests_per_minute=60))
+    judge.lease("a", Wish((1.0,) * 2), 100.0)  # of the second that may be used at once, and of the next
+    second = judge.lease("b", Wish((1.0,) * 3), 100.0)
+    assert (second.delay, second.spacing) == (1.0, 1.0)
+    assert judge.lease("a", Wish((1.0,)), 100.0).delay == 4.0
+
+
+def test_tokens_make_turns_too() -> None:
+    judge = a_judge(replace(MODEL, tokens_per_minute=6000, requests_per_minute=6000))
+    first = judge.lease("a", Wish((50.0, 150.0)), 100.0)
+    assert (first.delay, first.spacing) == (0.0, 1.0)
+    assert judge.lease("a", Wish((1.0,)), 100.0).delay == 1.0
+
+
+def test_a_budget_is_one_until_it_is_spent() -> None:
+    judge = a_judge(replace(MODEL, price=Price(1, 1)), max_cost=10.0)
+    assert judge.lease("a", Wish(calls=(3.0, 3.0)), 0.0).calls == 1  # until a reply tells what calls cost
+    assert judge.lease("b", Wish(calls=(3.0,)), 0.0).calls == 0
+    judge.hear("a", Report(ended=1, released=3.0, spent=2.0, learned=[(1.0, 1, 1)]), 0.0)
+    assert judge.lease("a", Wish(calls=(3.0, 3.0)), 0.0).calls == 2
+    waiting = judge.lease("b", Wish(calls=(3.0,)), 0.0)
+    assert (waiting.calls, waiting.over) == (0, False)  # the others may turn out cheaper
+    judge.hear("a", Report(ended=1, released=3.0, spent=1.0), 0.0)
+    assert judge.lease("b", Wish(calls=(3.0,)), 0.0).calls == 1
+    judge.lost("b")  # its request may have been answered
+    assert judge.purse.budget.spent == 6.0
+    judge.hear("a", Report(ended=1, released=3.0, spent=2.0), 0.0)
+    last = judge.lease("a", Wish(calls=(3.0,)), 0.0)
+    assert (last.calls, last.over, judge.over_budget) == (0, True, True)
+
+
+def test_a_limit_is_of_all_workers() -> None:
+    judge = a_judge(limit=3)
+    assert judge.lease("a", Wish(calls=(0.0, 0.0)), 0.0).calls == 2
+    second = judge.lease("b", Wish(calls=(0.0, 0.0)), 0.0)
+    assert (second.calls, second.over, judge.over_budget) == (1, True, False)
+
+
+def test_a_wait_and_a_fault_are_everybodys() -> None:
+    judge = a_judge()
+    judge.hear("a", Report(busy=5.0, refused={"seed": ("no seed", b"{}")}), 10.0)
+    news = judge.news("b", 12.0, halted=False)
+    assert (news.hold, news.rejected) == (3.0, {"seed": "no seed"})
+    judge.hear("a", Report(stopped="access denied"), 12.0)
+    assert judge.news("b", 12.0, halted=False).closed
+    assert judge.news("b", 12.0, halted=False).stopped == "access denied"
+
+
+# ---------------------------------------------------------------- requests and journals
+
+
+def test_requests_are_the_questions(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    models = (MODEL, replace(MODEL, name="again"), replace(MODEL, name="n", model="n"))
+    texts = ["one", "two", "half \ud83d a letter", "two"]
+    plan = a_plan(*models, texts=texts, criteria=(TASK_QUALITY, HALLUCINATIONS))
+    questions: dict[str, Any] = {}
+    for call in (call for model in models for call in plan.calls(model)):
+        questions.setdefault(call.key, call)
+    first, *_ = questions
+    answered = Answered({bytes.fromhex(first)})
+    shards = write_requests(plan, answered, None, tmp_path / "requests", rows=4)
+    assert shards.known == {"m": 3, "again": 8, "n": 2}  # answered, or asked under another name; equal texts
+    assert {name: len(numbers) for name, numbers in shards.numbers.items()} == {"m": 2, "again": 0, "n": 2}
+    tables = [pq.read_table(shards.path(number)) for name in ("m", "n") for number in shards.numbers[name]]
+    rows = [request for table in tables for request, _ in read_requests(table, shards.readers)]
+    assert {row.key for row in rows} == set(questions) - {first}
+    for row in rows:
+        same = questions[row.key]
+        assert (row.message, row.schema, row.about) == (same.message, same.schema, same.about)
+        assert (row.rough_tokens, row.parameters) == (same.rough_tokens, same.parameters)
+        for text in ('{"score": 2, "justification": ""}', "nothing", '{"score": 7}'):
+            assert row.kind(text, "complete") == same.kind(text, "complete")
+    limited = write_requests(plan, Answered(), 3, tmp_path / "limited")
+    assert limited.waiting == {"m": 3, "again": 3, "n": 3}
+
+
+LINES = [b'{"key":"%02x","kind":"verdict","n":%d}\n' % (number, number) for number in range(6)]
+
+
+def test_leftovers_are_merged_once(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).mkdir()
+    journal = tmp_path / "journal.jsonl"
+    journal.write_bytes(LINES[0] + LINES[1])  # the driver was killed while it merged the first shard
+    shard_journal(tmp_path / FOLDER, 1).write_bytes(LINES[1] + LINES[2])
+    shard_journal(tmp_path / FOLDER, 2).write_bytes(LINES[3] + LINES[4] + LINES[5][:-9])
+    (tmp_path / "requests").mkdir()
+    assert merge_leftovers(tmp_path) == 3
+    assert journal.read_bytes() == b"".join(LINES[:5])
+    assert [path.name for path in tmp_path.iterdir()] == ["journal.jsonl"]
+    assert merge_leftovers(tmp_path) == 0
+
+
+def test_shards_have_one_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metal.judges.cluster.shards.PATIENCE", 0.01)
+    lock = lock_shards(tmp_path)
+    with pytest.raises(Exception, match="another run's coordinator"):
+        lock_shards(tmp_path)
+    lock.release()
+    lock_shards(tmp_path).release()
+
+
+def coordinated(folder: Path, what: Callable[[Coordinator], Any]) -> Coordinator:
+    """A coordinator outside of any cluster, and what is done with it."""
+    settings = Settings(MODEL, Rules(), 100, {}, False, {}, {}, Secrets())
+    coordinator = Coordinator()
+
+    async def whole() -> None:
+        await coordinator.start(Start(folder, Rules(), 0.0, [settings], [Progress(MODEL)]))
+        await what(coordinator)
+        await coordinator.close()
+
+    asyncio.run(whole())
+    return coordinator
+
+
+def test_a_shard_begun_again_is_told_what_is_answered(tmp_path: Path) -> None:
+    async def what(coordinator: Coordinator) -> None:
+        await coordinator.begin("a", "m", 1)
+        await coordinator.report("a", "m", Report([Line(1, LINES[3][:-1], "verdict", True)]))
+        known = await coordinator.begin("b", "m", 1)
+        assert known is not None
+        assert known.settled == {b"\x03"}
+        assert coordinator.judges["m"].places.held == {"b": 16}
+        await coordinator.end("a", 1)  # a is no longer asked
+        assert (await coordinator.standing()).at_work == 1
+        await coordinator.end("b", 1)
+        standing = await coordinator.standing()
+        assert (standing.at_work, standing.progress[0].done) == (0, 1)
+
+    coordinated(tmp_path, what)
+
+
+def test_a_silent_workers_places_are_others_until_it_speaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def what(coordinator: Coordinator) -> None:
+        monkeypatch.setattr("metal.judges.cluster.coordinator.PATIENCE", 0.0)
+        held = coordinator.judges["m"].places.held
+        await coordinator.begin("a", "m", 1)
+        coordinator.heard["a"] -= 100.0
+        await coordinator.begin("b", "m", 2)
+        assert held == {"a": 16, "b": 0}
+        assert (await coordinator.standing()).at_work == 1
+        assert held == {"b": 16}
+        assert (await coordinator.news("a", "m", None)).places == 0
+        assert held == {"b": 16, "a": 0}
+        await coordinator.report("b", "m", Report(places=8))
+        assert (await coordinator.news("a", "m", None)).places == 8
+        assert (await coordinator.standing()).at_work == 2
+
+    coordinated(tmp_path, what)
+
+
+def test_losing_worker_after_worker_stops_the_judge(tmp_path: Path) -> None:
+    async def what(coordinator: Coordinator) -> None:
+        for number in range(LOSSES):
+            assert await coordinator.begin(f"w{number}", "m", 1) is not None
+        assert await coordinator.begin("last", "m", 1) is None
+
+    judge = coordinated(tmp_path, what).judges["m"]
+    assert "4 workers were lost" in judge.progress.stopped
+    assert judge.closed
+
+
+def test_a_full_disk_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def what(coordinator: Coordinator) -> None:
+        await coordinator.begin("a", "m", 1)
+
+        def full(*_: object) -> int:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", full)
+            with pytest.raises(OSError, match="No space"):
+                await coordinator.report("a", "m", Report([Line(1, LINES[0][:-1], "verdict", True)]))
+        standing = await coordinator.standing()
+        assert standing.all_closed
+        assert standing.failure == (28, "No space left on device", str(shard_journal(tmp_path, 1)))
+        coordinator.shards.clear()
+
+    coordinated(tmp_path, what)
