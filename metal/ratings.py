@@ -251,9 +251,9 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
 
     Raters stand in string order, outputs in order of their names, so that the order of the file does not matter.
     """
-    outputs, item = _names(rows["output"])
-    raters, column = _names(rows["rater"])
-    _, source = _names(rows["source"])
+    outputs, item = names_in(rows["output"])
+    raters, column = names_in(rows["rater"])
+    _, source = names_in(rows["source"])
     score = rows["score"].to_numpy()
     values = np.asarray(criterion.scale.values)
     order = np.argsort(values)
@@ -267,7 +267,7 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
     return CodeMatrix(codes, source_of, tuple(outputs), tuple(raters), places)
 
 
-def _names(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
+def names_in(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
     """The names in a categorical column, in string order, and the place of each row's name among them."""
     codes = column.cat.codes.to_numpy()
     used = np.flatnonzero(np.bincount(codes))
