@@ -186,10 +186,10 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
 def _off_scale(score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Scale.allows of many scores at once, and its opposite."""
     if scale.levels:
-        return ~np.isin(score, scale.values)
+        return np.isin(score, scale.values, invert=True)
     if scale.low is not None and scale.high is not None:
-        return ~((score >= scale.low) & (score <= scale.high))
-    return ~np.isfinite(score)
+        return np.asarray((score < scale.low) | (score > scale.high))
+    return np.asarray(~np.isfinite(score))
 
 
 def _check_once(facts: pd.DataFrame, where: Path) -> None:

@@ -4,8 +4,9 @@ report.html.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -61,8 +62,8 @@ def _disagreements(path: Path) -> pa.Table:
 def _check_names(run: Run, folder: Path) -> None:
     """Every name in the tables is known, so that a page is never drawn from parts of different runs."""
     judged = [run.tables[table] for table in ("judges", "verdicts") if len(run.tables[table])]
-    disagreeing = {rater for part in run.disagreements["ratings"].chunks for rater in _raters(part)}
-    known = (
+    disagreeing = [rater for part in run.disagreements["ratings"].chunks for rater in _raters(part)]
+    known: tuple[tuple[str, Any, Collection[str], str], ...] = (
         ("criterion", run.tables["people"]["criterion"], run.criteria, "run.toml"),
         *(("criterion", table["criterion"], run.criteria, "run.toml") for table in judged),
         *(("judge", table["judge"], run.raters, "raters.jsonl") for table in judged),
