@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,11 @@ class Cell:
     def ordered(self) -> bool:
         """Whether the scale has a middle and distances."""
         return self.criterion.scale.measure != "nominal"
+
+    @cached_property
+    def shared(self) -> dict[Any, Any]:
+        """What the figures of several judges have in common, by what it was made from."""
+        return {}
 
     @cached_property
     def values(self) -> Numbers:

@@ -61,6 +61,11 @@ class Resampled:
         """(resamples, patterns) how often each occurs in each resample, or what adds up like such a table."""
         return self._bootstrap.draws(self.patterns, self._sources)
 
+    @property
+    def by_source(self) -> bool:
+        """Whether the resamples are of the sources: the same for whatever was said of outputs of as many sources."""
+        return bool(self.n) and isinstance(self.resamples, SourceDraws) and self.resamples.of_weights
+
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
         """Sums over the items, from the weights of the patterns."""
         return Sums(lambda: of(self.observed), lambda: of(self.resamples))

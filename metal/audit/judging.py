@@ -126,7 +126,7 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
         majority_f1=figure(of_majority),
         lead=figure(np.asarray, lead),
         lead_p=share_at_most(lead.resamples) if drawn.n_sources > 1 else float("nan"),
-        to_people=_to_people(cell, items, answers, truth, bootstrap),
+        to_people=_to_people(cell, items, answers, truth, drawn, matrix, bootstrap),
         test=test,
         test_reason=test_reason,
         answers=tuple(np.bincount(answers[answers >= 0], minlength=levels).tolist()),
@@ -134,19 +134,52 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
     )
 
 
-def _to_people(cell: Cell, items: Codes, answers: Codes, truth: Codes, bootstrap: SourceBootstrap) -> Estimate:
-    """Judge's F1 minus the leave-one-out human ceiling, paired on the same items."""
-    codes = np.column_stack([truth, answers, cell.by_people[items]])
-    drawn = Resampled(codes, cell.matrix.sources[items], bootstrap)
-    of_truth, of_answer, people = drawn.rows[:, 0], drawn.rows[:, 1], drawn.rows[:, 2:]
+def _to_people(
+    cell: Cell, items: Codes, answers: Codes, truth: Codes, drawn: Resampled, matrix: Sums, bootstrap: SourceBootstrap
+) -> Estimate:
+    """Judge's F1 minus the leave-one-out human ceiling, paired on the same items.
 
-    raters = ceiling.raters_with(drawn.observed, people, MIN_RATED)
+    drawn, matrix: of the truth and the judge's answers. Where sources are drawn, the same sources are drawn for the
+    people, whose ceiling is then the same for all judges of these items. Else all are drawn together.
+    """
+    if drawn.by_source:
+        people = _ceiling(cell, items, bootstrap)
+        if people.drawn.by_source:
+            both = Sums(
+                lambda: weighted_f1(matrix.observed) - people.f1.observed,
+                lambda: weighted_f1(matrix.resamples) - people.f1.resamples,
+            )
+            return drawn.estimate(np.asarray, "no human ceiling", of=both)
+    codes = np.column_stack([truth, answers, cell.by_people[items]])
+    whole = Resampled(codes, cell.matrix.sources[items], bootstrap)
+    of_truth, of_answer, rows = whole.rows[:, 0], whole.rows[:, 1], whole.rows[:, 2:]
+    raters = ceiling.raters_with(whole.observed, rows, MIN_RATED)
 
     def difference(weights: Any) -> Numbers:
         judge = weighted_f1(confusion(weights, of_truth, of_answer, cell.levels))
-        return judge - ceiling.leave_one_out(weights, people, cell.levels, raters)
+        return judge - ceiling.leave_one_out(weights, rows, cell.levels, raters)
 
-    return drawn.estimate(difference, "no human ceiling")
+    return whole.estimate(difference, "no human ceiling")
+
+
+@dataclass(frozen=True)
+class _Ceiling:
+    """The people of some items: f1 is each against the majority of the others."""
+
+    drawn: Resampled
+    f1: Sums
+
+
+def _ceiling(cell: Cell, items: Codes, bootstrap: SourceBootstrap) -> _Ceiling:
+    """The people's ceiling on these items, made once."""
+    key = (items.tobytes(), bootstrap)
+    if key not in cell.shared:
+        drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap)
+        raters = ceiling.raters_with(drawn.observed, drawn.rows, MIN_RATED)
+        f1 = drawn.sums(lambda weights: ceiling.leave_one_out(weights, drawn.rows, cell.levels, raters))
+        cell.shared[key] = _Ceiling(drawn, f1)
+    found: _Ceiling = cell.shared[key]
+    return found
 
 
 def _alpha(cell: Cell, truth: Codes, answers: Codes) -> Estimate:

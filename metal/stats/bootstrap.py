@@ -46,6 +46,11 @@ class SourceDraws:
         """(resamples, patterns), as of the table it stands for."""
         return self.bootstrap.resamples, len(self.patterns.rows)
 
+    @property
+    def of_weights(self) -> bool:
+        """Whether the sums are over source_weights, and so go with all others that are, over as many sources."""
+        return self._kinds is None
+
     def __matmul__(self, features: Any) -> Numbers:
         features = np.asarray(features)
         flat = features.reshape(len(features), -1)
