@@ -35,6 +35,10 @@ class Sums:
         """What is made of these; `work` keeps the leading axis."""
         return Sums(lambda: work(self.observed), lambda: work(self.resamples))
 
+    def resampled(self, values: Numbers) -> Sums:
+        """The same with resamples that were made elsewhere."""
+        return Sums(lambda: self.observed, lambda: values)
+
 
 class Resampled:
     """The rating patterns of some items, with their bootstrap resamples drawn once and on demand."""
@@ -65,6 +69,12 @@ class Resampled:
     def by_source(self) -> bool:
         """Whether the resamples are of the sources: the same for whatever was said of outputs of as many sources."""
         return bool(self.n) and isinstance(self.resamples, SourceDraws) and self.resamples.of_weights
+
+    def contributions(self, features: Codes) -> Codes:
+        """(sources, F) what each source adds to the sums of features, (patterns, F); where resamples are by_source."""
+        assert isinstance(self.resamples, SourceDraws)
+        found: Codes = self.resamples.contributions(features)
+        return found
 
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
         """Sums over the items, from the weights of the patterns."""

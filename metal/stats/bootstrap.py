@@ -53,14 +53,18 @@ class SourceDraws:
 
     def __matmul__(self, features: Any) -> Numbers:
         features = np.asarray(features)
-        flat = features.reshape(len(features), -1)
-        by_source = self._by_source @ (flat.astype(np.float64) if flat.dtype.kind == "f" else flat.astype(np.int32))
+        by_source = self.contributions(features.reshape(len(features), -1))
         if self._kinds is None:
             drawn = self.bootstrap.totals(by_source)
         else:
             first, draws = self._kinds
             drawn = total(draws, by_source[first])
         return drawn.reshape(len(drawn), *features.shape[1:])
+
+    def contributions(self, features: Any) -> Any:
+        """(sources, F) what each source adds to the sums, features (patterns, F)."""
+        whole = features.dtype.kind != "f"
+        return self._by_source @ features.astype(np.int32 if whole else np.float64)
 
     @cached_property
     def _by_source(self) -> csr_matrix:

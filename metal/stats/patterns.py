@@ -106,9 +106,14 @@ def confusion(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers
 
 def confusions(weights: Any, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
     """(..., pairs, levels, levels): the confusion matrix of each pair of truth and answer, added up together."""
-    cells = np.stack([one_hot(t, levels)[:, :, None] * one_hot(a, levels)[:, None, :] for t, a in pairs], axis=1)
-    flat = total(weights, cells.reshape(len(cells), -1))
+    flat = total(weights, confusion_features(pairs, levels))
     return flat.reshape(*flat.shape[:-1], len(pairs), levels, levels)
+
+
+def confusion_features(pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Codes:
+    """(patterns, pairs x levels x levels) what a pattern adds to the confusion matrix of each truth and answer."""
+    cells = [one_hot(t, levels)[:, :, None] * one_hot(a, levels)[:, None, :] for t, a in pairs]
+    return np.stack(cells, axis=1).reshape(len(cells[0]), -1)
 
 
 def ratio(top: Any, bottom: Any) -> Numbers:
