@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from metal.audit.cells import Cell
-from metal.audit.figures import Resampled, columns, dropped_note, undefined_note
+from metal.audit.figures import Resampled, Sums, columns, dropped_note, undefined_note
 from metal.audit.settings import MIN_RATED
 from metal.errors import Undefined
 from metal.ratings import UNANSWERED
@@ -84,17 +85,24 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
     strict_answer = np.where(of_answer < 0, levels, of_answer)  # unanswered is a class that is never right
     majority = int(np.bincount(truth, minlength=levels).argmax()) if len(items) else 0
 
+    strict = drawn.sums(lambda weights: confusion(weights, of_truth, strict_answer, levels + 1))
     # Unanswered items have no second rating: they must not shape the chance agreement either.
-    both = class_counts(drawn.rows, levels) * (of_answer >= 0)[:, None]
+    matrix = strict.then(lambda sums: sums[..., :levels, :levels])
+    pairs = class_counts(np.stack(np.divmod(np.arange(levels**2), levels), axis=1), levels)
 
-    def matrix(weights: Any) -> Numbers:
-        return confusion(weights, of_truth, of_answer, levels)
+    def of_majority(matrix: Numbers) -> Numbers:
+        return weighted_f1(constant_confusion(matrix, majority))
 
-    def lead(weights: Any) -> Numbers:
-        return weighted_f1(matrix(weights)) - weighted_f1(constant_confusion(matrix(weights), majority))
+    def gwet_ac1(matrix: Numbers) -> Numbers:
+        return panel.gwet_ac(matrix.reshape(*matrix.shape[:-2], -1), pairs)
+
+    lead = matrix.then(lambda sums: weighted_f1(sums) - of_majority(sums))
+
+    def figure(statistic: Callable[[Numbers], Numbers], of: Sums = matrix) -> Estimate:
+        return drawn.estimate(statistic, nothing, dropped, of)
 
     def chance_corrected(weights: str) -> Estimate:
-        return drawn.estimate(lambda w: cohen_kappa(matrix(w), weights), ONE_CLASS)
+        return drawn.estimate(lambda sums: cohen_kappa(sums, weights), ONE_CLASS, of=matrix)
 
     nothing = "no answer" if len(items) else "no items"
     test, test_reason = _test(cell, judge)
@@ -105,22 +113,20 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
         asked=len(items),
         answered=int((answers >= 0).sum()),
         sources=drawn.n_sources,
-        f1=drawn.estimate(lambda w: weighted_f1(matrix(w)), nothing, dropped),
-        strict_f1=drawn.estimate(
-            lambda w: weighted_f1(confusion(w, of_truth, strict_answer, levels + 1)), nothing, dropped
-        ),
-        macro_f1=drawn.estimate(lambda w: macro_f1(matrix(w)), nothing, dropped),
-        agreement=drawn.estimate(lambda w: percent_agreement(matrix(w)), nothing, dropped),
+        f1=figure(weighted_f1),
+        strict_f1=figure(weighted_f1, strict),
+        macro_f1=figure(macro_f1),
+        agreement=figure(percent_agreement),
         kappa=chance_corrected("none"),
         kappa_quadratic=(
             chance_corrected("quadratic") if cell.ordered else Estimate.undefined("nominal scale", len(items))
         ),
         alpha=_alpha(cell, truth, answers),
-        gwet_ac1=drawn.estimate(lambda w: panel.gwet_ac(w, both), nothing),
-        majority_f1=drawn.estimate(lambda w: weighted_f1(constant_confusion(matrix(w), majority)), nothing, dropped),
-        lead=drawn.estimate(lead, nothing, dropped),
-        lead_p=share_at_most(lead(drawn.resamples)) if drawn.n_sources > 1 else float("nan"),
-        to_people=_to_people(cell, items, answers, truth, bootstrap),
+        gwet_ac1=drawn.estimate(gwet_ac1, nothing, of=matrix),
+        majority_f1=figure(of_majority),
+        lead=figure(np.asarray, lead),
+        lead_p=share_at_most(lead.resamples) if drawn.n_sources > 1 else float("nan"),
+        to_people=_to_people(cell, items, answers, truth, drawn, matrix, bootstrap),
         test=test,
         test_reason=test_reason,
         answers=tuple(np.bincount(answers[answers >= 0], minlength=levels).tolist()),
@@ -128,19 +134,52 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
     )
 
 
-def _to_people(cell: Cell, items: Codes, answers: Codes, truth: Codes, bootstrap: SourceBootstrap) -> Estimate:
-    """Judge's F1 minus the leave-one-out human ceiling, paired on the same items."""
-    codes = np.column_stack([truth, answers, cell.by_people[items]])
-    drawn = Resampled(codes, cell.matrix.sources[items], bootstrap)
-    of_truth, of_answer, people = drawn.rows[:, 0], drawn.rows[:, 1], drawn.rows[:, 2:]
+def _to_people(
+    cell: Cell, items: Codes, answers: Codes, truth: Codes, drawn: Resampled, matrix: Sums, bootstrap: SourceBootstrap
+) -> Estimate:
+    """Judge's F1 minus the leave-one-out human ceiling, paired on the same items.
 
-    raters = ceiling.raters_with(drawn.observed, people, MIN_RATED)
+    drawn, matrix: of the truth and the judge's answers. Where sources are drawn, the same sources are drawn for the
+    people, whose ceiling is then the same for all judges of these items. Else all are drawn together.
+    """
+    if drawn.by_source:
+        people = _ceiling(cell, items, bootstrap)
+        if people.drawn.by_source:
+            both = Sums(
+                lambda: weighted_f1(matrix.observed) - people.f1.observed,
+                lambda: weighted_f1(matrix.resamples) - people.f1.resamples,
+            )
+            return drawn.estimate(np.asarray, "no human ceiling", of=both)
+    codes = np.column_stack([truth, answers, cell.by_people[items]])
+    whole = Resampled(codes, cell.matrix.sources[items], bootstrap)
+    of_truth, of_answer, rows = whole.rows[:, 0], whole.rows[:, 1], whole.rows[:, 2:]
+    raters = ceiling.raters_with(whole.observed, rows, MIN_RATED)
 
     def difference(weights: Any) -> Numbers:
         judge = weighted_f1(confusion(weights, of_truth, of_answer, cell.levels))
-        return judge - ceiling.leave_one_out(weights, people, cell.levels, raters)
+        return judge - ceiling.leave_one_out(weights, rows, cell.levels, raters)
 
-    return drawn.estimate(difference, "no human ceiling")
+    return whole.estimate(difference, "no human ceiling")
+
+
+@dataclass(frozen=True)
+class _Ceiling:
+    """The people of some items: f1 is each against the majority of the others."""
+
+    drawn: Resampled
+    f1: Sums
+
+
+def _ceiling(cell: Cell, items: Codes, bootstrap: SourceBootstrap) -> _Ceiling:
+    """The people's ceiling on these items, made once."""
+    key = (items.tobytes(), bootstrap)
+    if key not in cell.shared:
+        drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap)
+        raters = ceiling.raters_with(drawn.observed, drawn.rows, MIN_RATED)
+        f1 = drawn.sums(lambda weights: ceiling.leave_one_out(weights, drawn.rows, cell.levels, raters))
+        cell.shared[key] = _Ceiling(drawn, f1)
+    found: _Ceiling = cell.shared[key]
+    return found
 
 
 def _alpha(cell: Cell, truth: Codes, answers: Codes) -> Estimate:

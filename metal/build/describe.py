@@ -97,33 +97,39 @@ def classes(
     all unless given. Source: METAL 3.3, Table 2, Figure 2.
     """
     qualities = quality_of(dataset)
-    people = dataset.ratings[dataset.ratings["kind"] == "human"]
+    columns = ["language", "source", "generator", "output", "criterion", "rater", "score"]
+    people = dataset.ratings.loc[dataset.ratings["kind"] == "human", columns]
     if languages:
         people = people[people["language"].isin(languages)]
     rows: list[dict[str, Any]] = []
     for name, criterion in dataset.criteria.items():
         if criterion.scale.levels and (not criteria or name in criteria):
-            settled = pd.DataFrame(_settled(people[people["criterion"] == name], criterion, dataset, qualities, rule))
-            if len(settled):
-                rows += _counted(settled, criterion)
+            settled = list(_settled(people[people["criterion"] == name], criterion, qualities, rule))
+            if any(map(len, settled)):
+                rows += _counted(pd.concat(settled, ignore_index=True), criterion)
     return pd.DataFrame(rows, columns=list(CLASSES))
 
 
 def _settled(
-    rows: pd.DataFrame, criterion: Criterion, dataset: Dataset, qualities: Mapping[str, str], rule: str
-) -> Iterator[dict[str, str]]:
-    """Language, quality and class of each rated output."""
-    names = [level.shown for level in criterion.scale.levels]
+    rows: pd.DataFrame, criterion: Criterion, qualities: Mapping[str, str], rule: str
+) -> Iterator[pd.DataFrame]:
+    """A table a language: language, quality and class of each rated output."""
+    names = np.array([*(level.shown for level in criterion.scale.levels), NO_CLASS], dtype=object)
     for language, mine in rows.groupby("language", observed=True):
         matrix = code_matrix(mine, criterion)
         ordered = criterion.scale.measure != "nominal"
         codes = consensus(matrix.codes, np.array(criterion.scale.values), rule, ordered=ordered)
-        for output, code in zip(matrix.outputs, codes.tolist(), strict=True):
-            if code == NOBODY:
-                continue
-            quality = qualities.get(dataset.outputs[output].generator, "")
-            level = NO_CLASS if code == TIE else names[code]
-            yield {"language": str(language), "quality": quality, "level": level}
+        rated = codes != NOBODY
+        generator = mine["generator"].cat
+        by_generator = np.array([qualities.get(name, "") for name in generator.categories], dtype=object)
+        of_output = generator.codes.to_numpy()[matrix.places.max(axis=1)]
+        yield pd.DataFrame(
+            {
+                "language": str(language),
+                "quality": by_generator[of_output[rated]],
+                "level": names[np.where(codes == TIE, len(names) - 1, codes)[rated]],
+            }
+        )
 
 
 def _counted(settled: pd.DataFrame, criterion: Criterion) -> Iterator[dict[str, Any]]:

@@ -4,8 +4,9 @@ report.html.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
     from metal.audit.audit import Audit
 
 
+ROWS = 50_000  # outputs of a row group, each with its texts and ratings
+
+
 def write_audit(folder: Path, found: Audit, dataset: Dataset, about: Manifest, *, force: bool) -> None:
     """An audit's run folder, whole or not at all. The tables' bytes depend on their figures only."""
     with new_folder(folder, force=force) as partial:
         raters = [dataset.raters[name] for name in found.compared]
         write_parts(partial, about.to_dict(), found.warnings, raters, found.tables)
-        pq.write_table(found.disagreements, partial / "disagreements.parquet", compression="zstd")
+        pq.write_table(found.disagreements, partial / "disagreements.parquet", ROWS, compression="zstd")
         write_report(read_run(partial, folder.name), partial)
 
 
@@ -58,8 +62,8 @@ def _disagreements(path: Path) -> pa.Table:
 def _check_names(run: Run, folder: Path) -> None:
     """Every name in the tables is known, so that a page is never drawn from parts of different runs."""
     judged = [run.tables[table] for table in ("judges", "verdicts") if len(run.tables[table])]
-    disagreeing = run.disagreements["ratings"].combine_chunks().flatten().field("rater").unique().to_pylist()
-    known = (
+    disagreeing = [rater for part in run.disagreements["ratings"].chunks for rater in _raters(part)]
+    known: tuple[tuple[str, Any, Collection[str], str], ...] = (
         ("criterion", run.tables["people"]["criterion"], run.criteria, "run.toml"),
         *(("criterion", table["criterion"], run.criteria, "run.toml") for table in judged),
         *(("judge", table["judge"], run.raters, "raters.jsonl") for table in judged),
@@ -70,6 +74,11 @@ def _check_names(run: Run, folder: Path) -> None:
         for one in dict.fromkeys(names):
             if one not in choices:
                 raise DataError(folder, f"{what} {one!r} of the tables is not in {where}", AGAIN)
+
+
+def _raters(ratings: pa.Array) -> list[str]:
+    found: list[str] = ratings.flatten().field("rater").unique().to_pylist()
+    return found
 
 
 def write_report(run: Run, folder: Path) -> Path:

@@ -12,9 +12,11 @@ from metal.languages import language_name, text_direction
 from metal.report.packing import Packed, blob, fitting
 from metal.report.run import Run
 from metal.report.text import name, printable
+from metal.stats.patterns import find_patterns
 
 LONGEST_TEXT = 6000
 LONGEST_COMMENT = 2000
+RATING_LENGTH = 18  # of the shortest, as JSON
 PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
 
 
@@ -39,26 +41,28 @@ def pack(run: Run, csv: dict[str, str], room: int) -> Packed:
 def _in_turn(table: pa.Table, seed: int) -> Any:
     """Row numbers: one of each language and criterion after the other, shuffled within."""
     rng = np.random.default_rng(seed)
-    strata: dict[tuple[str, str], list[int]] = {}
-    keys = zip(table["language"].to_pylist(), table["criterion"].to_pylist(), strict=True)
-    for row, key in enumerate(keys):
-        strata.setdefault(key, []).append(row)
-    ranked = [
-        (turn, place, row)
-        for place, rows in enumerate(strata.values())
-        for turn, row in enumerate(rng.permutation(rows))
-    ]
-    return np.array([row for _, _, row in sorted(ranked)], dtype=np.int64)
+    keys = [table[name].combine_chunks().dictionary_encode().indices.to_numpy() for name in ("language", "criterion")]
+    stratum = find_patterns(np.column_stack(keys)).which
+    _, first = np.unique(stratum, return_index=True)
+    turn = np.empty(len(stratum), dtype=np.int64)
+    for one in np.argsort(first):  # as they come in the table
+        rows = np.flatnonzero(stratum == one)
+        turn[rng.permutation(rows)] = np.arange(len(rows))
+    return np.lexsort((first[stratum], turn))
 
 
 def _at_most(table: pa.Table, order: Any, room: int) -> int:
-    """A generous bound on how many rows can fit, so that a large table is not packed whole first."""
+    """A generous bound on how many rows can fit, so that a large table is not packed whole first.
+
+    A rating is a rater's number, a score and its label.
+    """
     if not len(order):
         return 0
     import pyarrow.compute as pc
 
     texts = pc.add(pc.utf8_length(table["output_text"]), 0).to_numpy()
-    words = np.minimum(texts, LONGEST_TEXT)[order] + 200
+    ratings = pc.list_value_length(table["ratings"]).to_numpy()
+    words = (np.minimum(texts, LONGEST_TEXT) + 200 + RATING_LENGTH * ratings)[order]
     return int(np.searchsorted(np.cumsum(words), room * PROBABLE_RATIO) + 1)
 
 

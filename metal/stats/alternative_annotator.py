@@ -77,8 +77,9 @@ def alternative_annotator_test(
     usable = ~np.isnan(judge) & (rated.sum(axis=1) >= 2)
     if not usable.any():
         raise Undefined("no item rated by the judge and two or more people")
-    people, judge, rated = people[usable], judge[usable], rated[usable]
-    results = [_person(people, judge, rated, j, epsilon, closeness, small) for j in range(people.shape[1])]
+    judge, rated = judge[usable], np.ascontiguousarray(rated[usable].T)
+    people = np.where(rated, people[usable].T, 0.0)
+    results = [_person(people, judge, rated, j, epsilon, closeness, small) for j in range(len(people))]
     return _conclude(results, epsilon)
 
 
@@ -91,15 +92,14 @@ def _person(
     closeness: Closeness,
     small: str,
 ) -> PersonTest:
-    items = rated[:, person]
+    """people: (people, items), 0 where one did not rate; rated: (people, items) whether one did."""
+    items = rated[person]
     count = int(items.sum())
     floor = WILCOXON_MIN_ITEMS if small == "wilcoxon" else MIN_ITEMS
     if count < floor:
         return PersonTest(person, count, None, None, None, False, f"fewer than {floor} items")
-    remaining = np.delete(people[items], person, axis=1)
-    known = np.delete(rated[items], person, axis=1)
-    far_judge = _distance(judge[items], remaining, known, closeness)
-    far_person = _distance(people[items, person], remaining, known, closeness)
+    far_judge = _distance(judge, person, people, rated, closeness)[items]
+    far_person = _distance(people[person], person, people, rated, closeness)[items]
     judge_wins = (far_judge <= far_person).astype(np.float64)
     person_wins = (far_person <= far_judge).astype(np.float64)
     lead = person_wins - judge_wins
@@ -111,15 +111,18 @@ def _person(
     return PersonTest(person, count, *shares, p, False, "Wilcoxon" if wilcoxon else "")
 
 
-def _distance(answer: Numbers, remaining: Numbers, known: Codes, closeness: Closeness) -> Numbers:
-    """How far an answer is from the remaining people, summed: the number of them is the same for both sides.
+def _distance(answer: Numbers, left_out: int, people: Numbers, rated: Codes, closeness: Closeness) -> Numbers:
+    """(items,) how far an answer is from the remaining people, summed: their number is the same for both sides.
 
     Comparing sums of disagreements or of squared differences orders exactly as the mean or its root does,
     and is free of rounding on whole numbers.
     """
-    gap = answer[:, None] - np.where(known, remaining, 0.0)
-    cost = (gap != 0).astype(np.float64) if closeness == "agreement" else gap**2
-    return np.asarray(np.where(known, cost, 0.0).sum(axis=1))
+    far = np.zeros(len(answer))
+    for person, (given, known) in enumerate(zip(people, rated, strict=True)):
+        if person != left_out:
+            cost = answer != given if closeness == "agreement" else (answer - given) ** 2
+            far += cost * known
+    return far
 
 
 def _t_test_p(shifted: Numbers) -> float:

@@ -51,12 +51,14 @@ def find_patterns(codes: Codes) -> Patterns:
     for column, width in enumerate(widths):
         key *= width
         key += codes[:, column].astype(np.int64) - int(low[column])
-    first, which = _distinct(key)
+    first, which = distinct(key)
     return Patterns(codes[first], which)
 
 
-def _distinct(key: Codes) -> tuple[Codes, Codes]:
-    """First item of each distinct key, and each item's place among the distinct keys (in rising order)."""
+def distinct(key: Codes) -> tuple[Codes, Codes]:
+    """First item of each distinct whole number, none below 0, and each item's place among these (in rising order)."""
+    if not len(key):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     size = int(key.max()) + 1
     if size > _DENSE_KEYS:
         _, first, which = np.unique(key, return_index=True, return_inverse=True)
@@ -75,28 +77,49 @@ def class_counts(rows: Codes, levels: int) -> Codes:
     return np.stack([(rows == level).sum(axis=1) for level in range(levels)], axis=1)
 
 
-def one_hot(codes: Codes, levels: int) -> Numbers:
-    """(patterns, levels) indicators; a negative code gives a row of zeros."""
-    return np.asarray(np.asarray(codes)[:, None] == np.arange(levels)[None, :], dtype=np.float64)
+def one_hot(codes: Codes, levels: int) -> Codes:
+    """(patterns, levels) indicators, 0 or 1; a negative code gives a row of zeros."""
+    return np.asarray(np.asarray(codes)[:, None] == np.arange(levels)[None, :], dtype=np.int8)
 
 
-def confusion(weights: Counts, truth: Codes, answer: Codes, levels: int) -> Numbers:
+def total(weights: Any, features: Any) -> Numbers:
+    """(..., F) what features, (patterns, F), come to where patterns occur as often as weights, (..., patterns), say.
+
+    weights: counts, or whatever else has `@` (see metal.stats.bootstrap). The sums of all resamples lie side by side in
+    memory, so that what is computed from a few sums runs along the resamples.
+    """
+    if not isinstance(weights, np.ndarray | list | tuple):
+        return np.asarray(weights @ features, dtype=np.float64)
+    weights, features = np.asarray(weights, dtype=np.float64), np.asarray(features, dtype=np.float64)
+    return np.asarray((features.T @ weights.T).T)
+
+
+def confusion(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
     """(..., levels, levels): how often class t was answered a. Patterns without either are left out.
 
-    weights: (..., patterns); truth, answer: (patterns,) codes.
+    weights: (..., patterns), see `total`; truth, answer: (patterns,) codes.
     >>> confusion(np.array([3, 1]), np.array([0, 1]), np.array([0, 0]), 2).tolist()
     [[3.0, 0.0], [1.0, 0.0]]
     """
-    cells = one_hot(truth, levels)[:, :, None] * one_hot(answer, levels)[:, None, :]
-    weights = np.asarray(weights, dtype=np.float64)
-    flat = weights @ cells.reshape(len(cells), levels * levels)
-    return np.asarray(flat.reshape(*weights.shape[:-1], levels, levels))
+    return confusions(weights, [(truth, answer)], levels)[..., 0, :, :]
+
+
+def confusions(weights: Any, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
+    """(..., pairs, levels, levels): the confusion matrix of each pair of truth and answer, added up together."""
+    flat = total(weights, confusion_features(pairs, levels))
+    return flat.reshape(*flat.shape[:-1], len(pairs), levels, levels)
+
+
+def confusion_features(pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Codes:
+    """(patterns, pairs x levels x levels) what a pattern adds to the confusion matrix of each truth and answer."""
+    cells = [one_hot(t, levels)[:, :, None] * one_hot(a, levels)[:, None, :] for t, a in pairs]
+    return np.stack(cells, axis=1).reshape(len(cells[0]), -1)
 
 
 def ratio(top: Any, bottom: Any) -> Numbers:
     """top / bottom, NaN where bottom is 0: an undefined share is not a number."""
-    top, bottom = np.broadcast_arrays(np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64))
-    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom != 0))
+    bottom = np.asarray(bottom, dtype=np.float64)
+    return np.asarray(np.asarray(top, dtype=np.float64) / np.where(bottom != 0, bottom, np.nan))
 
 
 def mean_of_defined(values: Sequence[Numbers]) -> Numbers:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metal.audit.audit import Audit, audit
@@ -219,3 +220,19 @@ def test_epsilon_follows_the_group(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"hi": world()})
     assert row(audit(dataset, QUICK), "judges", judge="good")["alt_test_epsilon"] == 0.15
     assert row(audit(dataset, replace(QUICK, epsilon=0.2)), "judges", judge="good")["alt_test_epsilon"] == 0.2
+
+
+@pytest.mark.parametrize("outputs_per_source", [1, 4])
+def test_what_judges_share_is_what_each_would_have_made_alone(
+    make_dataset: MakeDataset, monkeypatch: pytest.MonkeyPatch, outputs_per_source: int
+) -> None:
+    """The ceiling of the same items and the resamples of pairs are made once, to the same figures."""
+    scores = world() | {"silent": [None, *[1, 2] * 59, 0]}
+    dataset = make_dataset({"hi": scores}, outputs_per_source=outputs_per_source)
+    together = audit(dataset, QUICK)
+    monkeypatch.setattr("metal.audit.figures.Resampled.by_source", property(lambda _: False))
+    alone = audit(dataset, QUICK)
+    for table in ("judges", "differences"):
+        pd.testing.assert_frame_equal(together.tables[table], alone.tables[table], check_exact=True)
+    assert together.tables["differences"]["difference_low"].notna().all()
+    assert together.tables["judges"]["difference_to_people_low"].notna().all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metal.stats.bootstrap import SourceBootstrap, percentile_interval, share_at_most
+from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval, share_at_most
 from metal.stats.classification import weighted_f1
 from metal.stats.patterns import confusion, find_patterns
 
@@ -104,3 +104,84 @@ def test_weights_stay_within_memory_for_many_sources() -> None:
     assert counts.shape == (300, 6)
     assert (counts.sum(axis=1) == 400_000).all()
     assert not bootstrap._kept  # too large to keep
+
+
+def test_kept_weights_make_room_for_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("metal.stats.bootstrap._KEEP", 100 * 50)
+    bootstrap = SourceBootstrap(100, 0)
+    for sources in (20, 25, 30):
+        list(bootstrap.source_weights(sources))
+    assert list(bootstrap._kept) == [30]
+    again = np.concatenate(list(SourceBootstrap(100, 0).source_weights(20)))
+    assert np.array_equal(np.concatenate(list(bootstrap.source_weights(20))), again)
+
+
+@pytest.mark.parametrize("features", [np.arange(30).reshape(-1, 5) % 4, np.linspace(0.1, 2.0, 12).reshape(6, 2)])
+def test_sums_over_drawn_sources_are_those_of_the_table_of_patterns(features: np.ndarray) -> None:
+    rng = np.random.default_rng(4)
+    codes = rng.permutation(np.column_stack([np.arange(600) % 3, np.arange(600) % 2]))
+    patterns, sources = find_patterns(codes), rng.integers(0, 40, 600)
+    draws = SourceBootstrap(200, 0).draws(patterns, sources)
+    assert isinstance(draws, SourceDraws)
+    assert draws.shape == (200, 6)
+    table = SourceBootstrap(200, 0).pattern_counts(patterns, sources)
+    by_hand = np.zeros((40, 6))
+    np.add.at(by_hand, (sources, patterns.which), 1)
+    weights = np.concatenate(list(SourceBootstrap(200, 0).source_weights(40)))
+    assert np.array_equal(table, weights @ by_hand)
+    assert draws @ features == pytest.approx(table @ features, rel=1e-12)
+
+
+def test_whole_numbers_too_large_for_single_precision_stay_exact() -> None:
+    sums = np.array([[2**25 + 1], [2**25 + 3], [2**26 + 5]])
+    bootstrap = SourceBootstrap(100, 0)
+    weights = np.concatenate(list(bootstrap.source_weights(3))).astype(np.int64)
+    assert np.array_equal(bootstrap.totals(sums), weights @ sums)
+
+
+def kinds_of(draws: object) -> object:
+    assert isinstance(draws, SourceDraws)
+    return draws._kinds
+
+
+def test_many_sources_of_few_kinds_are_drawn_as_kinds_with_the_same_distribution() -> None:
+    """6,000 sources of two outputs in four patterns are of ten kinds: their multinomial is the bootstrap's."""
+    rng = np.random.default_rng(8)
+    shared = np.repeat(rng.random(6000) < 0.5, 2)
+    codes = np.column_stack([shared, np.where(rng.random(12_000) < 0.8, shared, ~shared)]).astype(int)
+    patterns, sources = find_patterns(codes), np.repeat(np.arange(6000), 2)
+    bootstrap = SourceBootstrap(3000, 0)
+    draws = bootstrap.draws(patterns, sources)
+    kinds = kinds_of(draws)
+    assert isinstance(kinds, tuple)
+    assert 4 < len(kinds[0]) <= 10
+    drawn = draws @ np.eye(4, dtype=int)
+    assert (drawn.sum(axis=1) == 12_000).all()
+    by_source = np.zeros((6000, 4))
+    np.add.at(by_source, (sources, patterns.which), 1)
+    plain = bootstrap.totals(by_source)
+    assert drawn.mean(axis=0) == pytest.approx(patterns.counts, rel=0.005)
+    # Covariance is 6000 x that of a source; Monte Carlo error of a variance of 3,000 draws is 2.6%.
+    expected = 6000 * np.cov(by_source.T, bias=True)
+    scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    assert np.abs(np.cov(drawn.T) - expected).max() < 0.13 * scale.max()
+    assert np.abs(np.cov(plain.T) - expected).max() < 0.13 * scale.max()
+    assert np.quantile(drawn, [0.025, 0.975], axis=0) == pytest.approx(
+        np.quantile(plain, [0.025, 0.975], axis=0), rel=0.01
+    )
+
+
+def test_sources_that_differ_are_not_taken_for_kinds() -> None:
+    rng = np.random.default_rng(9)
+    codes, sources = rng.integers(0, 30, (60_000, 1)), np.repeat(np.arange(6000), 10)
+    assert kinds_of(SourceBootstrap(100, 0).draws(find_patterns(codes), sources)) is None
+
+
+def test_many_patterns_of_sources_with_one_output_are_drawn_as_sources() -> None:
+    """1,500 distinct rows: drawn by source, with the variance of a resample of rows."""
+    codes = np.arange(1500)[:, None]
+    draws = SourceBootstrap(4000, 0).draws(find_patterns(codes), np.arange(1500))
+    assert isinstance(draws, SourceDraws)
+    share = (draws @ (np.arange(1500) < 300).astype(int)[:, None])[:, 0] / 1500
+    assert share.mean() == pytest.approx(0.2, abs=0.001)
+    assert share.std() == pytest.approx(np.sqrt(0.2 * 0.8 / 1500), rel=0.05)
