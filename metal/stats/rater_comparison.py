@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from metal.errors import Undefined
 from metal.stats.multiplicity import holm
-from metal.stats.pairwise import coin_flips
 from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.sign_flips import SignFlips, draw_flips, signed
 
 # Correlations nearer than this differ by rounding.
 _ROUNDING = 1e-12
-# Flips that are multiplied at a time, few enough for a processor's cache.
-_CACHED = 400_000
 
 
-def correlates_better(people: Numbers, raters: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
+def correlates_better(
+    people: Numbers,
+    raters: Numbers,
+    rng: np.random.Generator,
+    *,
+    resamples: int = 1000,
+    wanted: Codes | None = None,
+) -> Numbers:
     """(raters, raters) one-sided p that rater i's Pearson correlation with people is higher than rater j's.
 
     people: (items,), raters: (raters, items), NaN where one gave no answer: each pair is compared on the items that
     both and the people answered. Scores are z-scored; in each resample the two exchange theirs on each item with
     probability 1/2; p = (1 + resamples with at least the observed difference) / (1 + resamples). NaN on the diagonal
-    and where a correlation is undefined. One set of swaps serves all pairs that answered the same items.
-    Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
+    and where a correlation is undefined. The swaps are drawn once for all pairs (metal.stats.sign_flips): at least
+    `resamples` of them, the next power of two less one. wanted: (raters, raters) the pairs to compare, either way
+    round; all of them by default. Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
     """
     people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
     p = np.full((len(raters), len(raters)), np.nan)
     if not len(raters):
         return p
+    asked = np.ones(p.shape, dtype=bool) if wanted is None else np.asarray(wanted) | np.asarray(wanted).T
     answered, which = _distinct(~np.isnan(raters) & ~np.isnan(people))
-    seed = int(rng.integers(2**63))
+    flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), len(people), resamples)
     for first in range(len(answered)):
         for second in range(first, len(answered)):
-            items = answered[first] & answered[second]
-            mine = np.flatnonzero((which == first) | (which == second))
-            found = _all_pairs(people[items], raters[np.ix_(mine, items)], np.random.default_rng(seed), resamples)
-            across = (which[mine] == first)[:, None] & (which[mine] == second)
+            across = (which == first)[:, None] & (which == second) & asked
             across |= across.T
-            p[np.ix_(mine, mine)] = np.where(across, found, p[np.ix_(mine, mine)])
+            mine = np.flatnonzero(across.any(axis=1))
+            if not len(mine):
+                continue
+            items = np.flatnonzero(answered[first] & answered[second])
+            pairs = across[np.ix_(mine, mine)]
+            found = _all_pairs(people[items], [raters[place, items] for place in mine], flips.only(items), pairs)
+            p[np.ix_(mine, mine)] = np.where(pairs, found, p[np.ix_(mine, mine)])
     return p
 
 
@@ -49,40 +61,30 @@ def _distinct(rows: Codes) -> tuple[Codes, Codes]:
     return rows[first], np.array(which, dtype=np.int64)
 
 
-def _all_pairs(people: Numbers, raters: Numbers, rng: np.random.Generator, resamples: int) -> Numbers:
-    """`correlates_better` without missing answers.
+def _all_pairs(people: Numbers, raters: Sequence[Numbers], flips: SignFlips, pairs: Codes) -> Numbers:
+    """`correlates_better` of some pairs, (raters, raters), without missing answers.
 
-    A swap moves n numbers from one rater's sums of z, z^2 and z*y to the other's: all that chance does is decide
-    which, so that the sums of every resample are one product of the flips with the items.
+    A swap moves numbers from one rater's sums of z, z^2 and z*y to the other's: all that chance does is decide which,
+    so that the sums of every resample follow from the differences of the two by class of the flips.
     """
-    count, items = raters.shape
-    p = np.full((count, count), np.nan)
+    p = np.full(pairs.shape, np.nan)
+    items = len(people)
     varies = np.array([items > 1 and (rater != rater[0]).any() for rater in raters], dtype=bool)
     if items < 2 or (people == people[0]).all() or varies.sum() < 2:
         return p
-    spread = np.where(varies, raters.std(axis=1), 1.0)
-    standard = (raters - raters.mean(axis=1, keepdims=True)) / spread[:, None]
     centred = people - people.mean()
-    parts = np.stack([standard, standard**2, standard * (centred / np.sqrt((centred**2).sum()))])
-    total = parts.sum(axis=2)
-    columns = parts.reshape(3 * count, items).T
-    step = max(1, _CACHED // items)
-    moved = np.concatenate(
-        [
-            flips[start : start + step].astype(np.float64) @ columns
-            for flips in coin_flips(rng, resamples, items)
-            for start in range(0, len(flips), step)
-        ]
-    )
-    moved = moved.reshape(resamples, 3, count).transpose(1, 2, 0)
-    for i, j in zip(*np.triu_indices(count, 1), strict=True):
-        if not (varies[i] and varies[j]):
-            continue
-        change = moved[:, j] - moved[:, i]
-        lead = _pearson(total[:, i, None] + change, items) - _pearson(total[:, j, None] - change, items)
-        observed = float(_pearson(total[:, i], items) - _pearson(total[:, j], items))
-        p[i, j] = (1 + (lead >= observed - _ROUNDING).sum()) / (1 + resamples)
-        p[j, i] = (1 + (lead <= observed + _ROUNDING).sum()) / (1 + resamples)
+    centred /= np.sqrt((centred**2).sum())
+    by_class = np.zeros((len(raters), 3, flips.count))
+    for place in np.flatnonzero(varies).tolist():
+        z = (raters[place] - raters[place].mean()) / raters[place].std()
+        by_class[place] = flips.class_sums(np.stack([z, z**2, z * centred]))
+    total = by_class.sum(axis=2)
+    for i, j in zip(*np.nonzero(np.triu(pairs & varies & varies[:, None], 1)), strict=True):
+        apart = total[j] - total[i]
+        change = (apart[:, None] - signed(by_class[j] - by_class[i])) / 2  # a flip exchanges what it turns
+        lead = _pearson(total[i][:, None] + change, items) - _pearson(total[j][:, None] - change, items)
+        p[i, j] = (lead >= lead[0] - _ROUNDING).mean()  # the first flip turns nothing: what was observed
+        p[j, i] = (lead <= lead[0] + _ROUNDING).mean()
     return p
 
 
