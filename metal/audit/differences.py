@@ -14,7 +14,7 @@ from metal.ratings import UNANSWERED
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
 from metal.stats.classification import weighted_f1
 from metal.stats.multiplicity import holm
-from metal.stats.patterns import Numbers, confusion
+from metal.stats.patterns import Numbers, confusions
 
 COLUMNS = (
     "language",
@@ -52,13 +52,14 @@ def _difference(cell: Cell, codes: Any, sources: Any, bootstrap: SourceBootstrap
     truth, first, second = drawn.rows.T if drawn.n else (codes[:, 0], codes[:, 1], codes[:, 2])
 
     def difference(weights: Any) -> Numbers:
-        ahead = weighted_f1(confusion(weights, truth, first, cell.levels))
-        return ahead - weighted_f1(confusion(weights, truth, second, cell.levels))
+        f1 = weighted_f1(confusions(weights, [(truth, first), (truth, second)], cell.levels))
+        return f1[..., 0] - f1[..., 1]
 
-    estimate = drawn.estimate(difference, "no common items")
+    sums = drawn.sums(difference)
+    estimate = drawn.estimate(np.asarray, "no common items", of=sums)
     p = float("nan")
     if drawn.n_sources > 1:
-        resampled = difference(drawn.resamples)
+        resampled = sums.resamples
         p = min(1.0, 2 * min(share_at_most(resampled), share_at_most(-resampled)))
     return columns("difference", estimate) | {"p": p, "undefined": estimate.reason}
 

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from metal.records import Estimate
-from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
 from metal.stats.patterns import Codes, Numbers, Patterns, find_patterns
 
-Statistic = Callable[[Any], Numbers]  # weights (..., patterns) -> (...)
+Statistic = Callable[[Any], Numbers]  # weights (..., patterns), or sums over them (..., F), -> (...)
+
+
+class Sums:
+    """What several figures are made from, once: as observed, and in each resample."""
+
+    def __init__(self, observed: Callable[[], Numbers], resamples: Callable[[], Numbers]) -> None:
+        self._observed, self._resamples = observed, resamples
+
+    @cached_property
+    def observed(self) -> Numbers:
+        """(...) as observed."""
+        return self._observed()
+
+    @cached_property
+    def resamples(self) -> Numbers:
+        """(resamples, ...) in each resample."""
+        return self._resamples()
+
+    def then(self, work: Callable[[Numbers], Numbers]) -> Sums:
+        """What is made of these; `work` keeps the leading axis."""
+        return Sums(lambda: work(self.observed), lambda: work(self.resamples))
 
 
 class Resampled:
@@ -23,7 +45,6 @@ class Resampled:
         self.n_sources = len(np.unique(sources))
         self._sources = sources
         self._bootstrap = bootstrap
-        self._counts: Numbers | None = None
 
     @property
     def rows(self) -> Codes:
@@ -35,24 +56,36 @@ class Resampled:
         """(patterns,) how often each occurs."""
         return self.patterns.counts
 
-    @property
-    def resamples(self) -> Numbers:
-        """(resamples, patterns) how often each occurs in each resample."""
-        if self._counts is None:
-            self._counts = self._bootstrap.pattern_counts(self.patterns, self._sources)
-        return self._counts
+    @cached_property
+    def resamples(self) -> Numbers | SourceDraws:
+        """(resamples, patterns) how often each occurs in each resample, or what adds up like such a table."""
+        return self._bootstrap.draws(self.patterns, self._sources)
 
-    def estimate(self, statistic: Statistic, undefined: str, dropped: Mapping[str, int] | None = None) -> Estimate:
-        """The statistic with its 95% interval; undefined: the reason to give when it is NaN."""
+    def sums(self, of: Callable[[Any], Numbers]) -> Sums:
+        """Sums over the items, from the weights of the patterns."""
+        return Sums(lambda: of(self.observed), lambda: of(self.resamples))
+
+    def estimate(
+        self,
+        statistic: Statistic,
+        undefined: str,
+        dropped: Mapping[str, int] | None = None,
+        of: Sums | None = None,
+    ) -> Estimate:
+        """The statistic with its 95% interval; undefined: the reason to give when it is NaN.
+
+        of: the sums it is made from; without, it gets the weights of the patterns.
+        """
         if not self.n:
             return Estimate.undefined("no items", 0, dropped)
-        value = float(statistic(self.observed))
+        weights = of or self
+        value = float(statistic(weights.observed))
         if np.isnan(value):
             return Estimate.undefined(undefined, self.n, dropped)
         method = f"percentile bootstrap over {self.n_sources} sources"
         if self.n_sources < 2:
             return Estimate(value, n=self.n, dropped=dropped or {}, caveats=("one source: no interval",))
-        interval = percentile_interval(statistic(self.resamples))
+        interval = percentile_interval(statistic(weights.resamples))
         if interval is None:
             caveat = "undefined in most resamples: no interval"
             return Estimate(value, n=self.n, dropped=dropped or {}, method=method, caveats=(caveat,))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from metal.audit.cells import Cell
-from metal.audit.figures import Resampled, columns, dropped_note, undefined_note
+from metal.audit.figures import Resampled, Sums, columns, dropped_note, undefined_note
 from metal.audit.settings import MIN_RATED
 from metal.errors import Undefined
 from metal.ratings import UNANSWERED
@@ -84,17 +85,24 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
     strict_answer = np.where(of_answer < 0, levels, of_answer)  # unanswered is a class that is never right
     majority = int(np.bincount(truth, minlength=levels).argmax()) if len(items) else 0
 
+    strict = drawn.sums(lambda weights: confusion(weights, of_truth, strict_answer, levels + 1))
     # Unanswered items have no second rating: they must not shape the chance agreement either.
-    both = class_counts(drawn.rows, levels) * (of_answer >= 0)[:, None]
+    matrix = strict.then(lambda sums: sums[..., :levels, :levels])
+    pairs = class_counts(np.stack(np.divmod(np.arange(levels**2), levels), axis=1), levels)
 
-    def matrix(weights: Any) -> Numbers:
-        return confusion(weights, of_truth, of_answer, levels)
+    def of_majority(matrix: Numbers) -> Numbers:
+        return weighted_f1(constant_confusion(matrix, majority))
 
-    def lead(weights: Any) -> Numbers:
-        return weighted_f1(matrix(weights)) - weighted_f1(constant_confusion(matrix(weights), majority))
+    def gwet_ac1(matrix: Numbers) -> Numbers:
+        return panel.gwet_ac(matrix.reshape(*matrix.shape[:-2], -1), pairs)
+
+    lead = matrix.then(lambda sums: weighted_f1(sums) - of_majority(sums))
+
+    def figure(statistic: Callable[[Numbers], Numbers], of: Sums = matrix) -> Estimate:
+        return drawn.estimate(statistic, nothing, dropped, of)
 
     def chance_corrected(weights: str) -> Estimate:
-        return drawn.estimate(lambda w: cohen_kappa(matrix(w), weights), ONE_CLASS)
+        return drawn.estimate(lambda sums: cohen_kappa(sums, weights), ONE_CLASS, of=matrix)
 
     nothing = "no answer" if len(items) else "no items"
     test, test_reason = _test(cell, judge)
@@ -105,21 +113,19 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
         asked=len(items),
         answered=int((answers >= 0).sum()),
         sources=drawn.n_sources,
-        f1=drawn.estimate(lambda w: weighted_f1(matrix(w)), nothing, dropped),
-        strict_f1=drawn.estimate(
-            lambda w: weighted_f1(confusion(w, of_truth, strict_answer, levels + 1)), nothing, dropped
-        ),
-        macro_f1=drawn.estimate(lambda w: macro_f1(matrix(w)), nothing, dropped),
-        agreement=drawn.estimate(lambda w: percent_agreement(matrix(w)), nothing, dropped),
+        f1=figure(weighted_f1),
+        strict_f1=figure(weighted_f1, strict),
+        macro_f1=figure(macro_f1),
+        agreement=figure(percent_agreement),
         kappa=chance_corrected("none"),
         kappa_quadratic=(
             chance_corrected("quadratic") if cell.ordered else Estimate.undefined("nominal scale", len(items))
         ),
         alpha=_alpha(cell, truth, answers),
-        gwet_ac1=drawn.estimate(lambda w: panel.gwet_ac(w, both), nothing),
-        majority_f1=drawn.estimate(lambda w: weighted_f1(constant_confusion(matrix(w), majority)), nothing, dropped),
-        lead=drawn.estimate(lead, nothing, dropped),
-        lead_p=share_at_most(lead(drawn.resamples)) if drawn.n_sources > 1 else float("nan"),
+        gwet_ac1=drawn.estimate(gwet_ac1, nothing, of=matrix),
+        majority_f1=figure(of_majority),
+        lead=figure(np.asarray, lead),
+        lead_p=share_at_most(lead.resamples) if drawn.n_sources > 1 else float("nan"),
         to_people=_to_people(cell, items, answers, truth, bootstrap),
         test=test,
         test_reason=test_reason,

@@ -1,8 +1,10 @@
 """Bootstrap over sources: the outputs of one source are not independent, so whole sources are drawn.
 
-A resample is described by how often each rating pattern occurs in it. Where every source has one output,
-that is a multinomial over the distinct patterns: counts are drawn, not rows, and the cost does not grow
-with the data. Where sources have several outputs, sources are drawn and their patterns added up.
+A figure needs of a resample only how often each rating pattern occurs in it, and of that only some sums (confusion
+matrices, class counts): `draws @ features`. Where every source has one output, the counts of few patterns are drawn from
+their multinomial, whatever the number of sources. Else sources are drawn, and what each contributes to the sums is added
+up first, so that a resample costs (sources x sums): ratings and patterns have no part in it. Of very many sources that
+are alike in all their patterns, the multinomial over the kinds of source is drawn.
 """
 
 from __future__ import annotations
@@ -10,14 +12,75 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from metal.stats.patterns import Codes, Numbers, Patterns
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 # Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept while small.
 _CHUNK = 20_000_000
 _KEEP = 50_000_000
+_FEW_PATTERNS = 1_000  # drawing these takes less than adding up over sources
+_MANY_SOURCES = 5_000  # from here on it pays to look for sources that are alike
+_EXACT = 1 << 24  # whole numbers below it are exact in single precision, whose products are twice as fast
+
+
+@dataclass(frozen=True)
+class SourceDraws:
+    """How often each pattern occurs in each resample, as the sources that were drawn: never a table of its own.
+
+    `draws @ features`, features (patterns, ...), are the sums (resamples, ...) over the items that were drawn.
+    """
+
+    bootstrap: SourceBootstrap
+    patterns: Patterns
+    source: Codes  # (items,) from 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(resamples, patterns), as of the table it stands for."""
+        return self.bootstrap.resamples, len(self.patterns.rows)
+
+    def __matmul__(self, features: Any) -> Numbers:
+        features = np.asarray(features)
+        flat = features.reshape(len(features), -1)
+        by_source = self._by_source @ (flat.astype(np.float64) if flat.dtype.kind == "f" else flat.astype(np.int32))
+        if self._kinds is None:
+            drawn = self.bootstrap.totals(by_source)
+        else:
+            first, draws = self._kinds
+            drawn = draws @ by_source[first]
+        return drawn.reshape(len(drawn), *features.shape[1:])
+
+    @cached_property
+    def _by_source(self) -> csr_matrix:
+        """(sources, patterns) how many items of each pattern a source has."""
+        from scipy.sparse import csr_matrix
+
+        one = np.ones(len(self.source), dtype=np.int32)
+        shape = int(self.source.max()) + 1, len(self.patterns.rows)
+        return csr_matrix((one, (self.source, self.patterns.which)), shape=shape)
+
+    @cached_property
+    def _kinds(self) -> tuple[Codes, Numbers] | None:
+        """A source of each kind (alike in all patterns), and (resamples, kinds) how often the kind is drawn.
+
+        None where there are few sources, or most are of a kind of their own.
+        """
+        table = self._by_source
+        sources, width = table.shape
+        if sources < _MANY_SOURCES:
+            return None
+        random = np.random.default_rng(0).integers(0, 1 << 62, width)
+        _, first, kind, counts = np.unique(table @ random, return_index=True, return_inverse=True, return_counts=True)
+        if len(first) * 4 > sources or (table != table[first[kind]]).nnz:  # equal sums are no proof
+            return None
+        return first, self.bootstrap.draw_counts(counts)
 
 
 @dataclass(frozen=True)
@@ -30,29 +93,33 @@ class SourceBootstrap:
 
     resamples: int = 2000
     seed: int = 0
-    _kept: dict[int, list[Codes]] = field(default_factory=dict, repr=False, compare=False)
+    _kept: dict[int, Codes] = field(default_factory=dict, repr=False, compare=False)
 
-    def pattern_counts(self, patterns: Patterns, sources: Codes) -> Numbers:
-        """(resamples, patterns): how often each pattern occurs in each resample.
+    def draws(self, patterns: Patterns, sources: Codes) -> Numbers | SourceDraws:
+        """How often each pattern occurs in each resample: (resamples, patterns), or what gives `@` like such a table.
 
         sources: (items,) any whole number naming the source of an item; as many sources as occur are drawn.
         """
         names, source = np.unique(sources, return_inverse=True)
-        if len(names) == len(patterns.which):
-            return self._draw_patterns(patterns.counts)
-        width = len(patterns.rows)
-        flat = np.bincount(source * width + patterns.which, minlength=len(names) * width)
-        by_source = flat.reshape(len(names), width).astype(np.float32)  # whole numbers far below 2^24
-        drawn = [chunk.astype(np.float32) @ by_source for chunk in self.source_weights(len(names))]
-        return np.concatenate(drawn).astype(np.float64)
+        if len(names) == len(patterns.which) and len(patterns.rows) <= max(_FEW_PATTERNS, len(names) // 4):
+            return self.draw_counts(patterns.counts)
+        return SourceDraws(self, patterns, source)
 
-    def totals(self, sums: Numbers) -> Numbers:
+    def pattern_counts(self, patterns: Patterns, sources: Codes) -> Numbers:
+        """(resamples, patterns) the same as a table, for few patterns."""
+        drawn = self.draws(patterns, sources)
+        return drawn if isinstance(drawn, np.ndarray) else drawn @ np.eye(len(patterns.rows), dtype=np.int32)
+
+    def totals(self, sums: Any) -> Numbers:
         """(resamples, ...) what `sums`, (sources, ...), come to over the sources that were drawn."""
-        flat = sums.reshape(len(sums), -1).astype(np.float64)
-        drawn = [chunk.astype(np.float64) @ flat for chunk in self.source_weights(len(sums))]
-        return np.concatenate(drawn).reshape(self.resamples, *sums.shape[1:])
+        flat = np.asarray(sums).reshape(len(sums), -1)
+        whole = flat.dtype.kind in "iub" and len(flat) * float(np.abs(flat).max(initial=0)) < _EXACT
+        flat = flat.astype(np.float32 if whole else np.float64)
+        drawn = [np.asarray(chunk, dtype=flat.dtype) @ flat for chunk in self.source_weights(len(sums))]
+        return np.concatenate(drawn).astype(np.float64).reshape(self.resamples, *np.shape(sums)[1:])
 
-    def _draw_patterns(self, counts: Codes) -> Numbers:
+    def draw_counts(self, counts: Codes) -> Numbers:
+        """(resamples, kinds) how often each kind of source is drawn, of which there are so many."""
         total = int(counts.sum())
         if not total:
             return np.zeros((self.resamples, len(counts)))
@@ -62,19 +129,25 @@ class SourceBootstrap:
     def source_weights(self, sources: int) -> Iterator[Codes]:
         """Chunks of (some resamples, sources), `resamples` rows in all: how often each source is drawn."""
         if sources in self._kept:
-            yield from self._kept[sources]
+            yield self._kept[sources]
             return
         keep: list[Codes] = []
         step = max(1, _CHUNK // sources)
         for start in range(0, self.resamples, step):
             rng = np.random.default_rng([self.seed, sources, start])
             size = min(step, self.resamples - start)
-            chunk = rng.multinomial(sources, np.full(sources, 1 / sources), size=size).astype(np.uint16)
+            chunk = rng.multinomial(sources, np.full(sources, 1 / sources), size=size).astype(np.float32)
             if self.resamples * sources <= _KEEP:
                 keep.append(chunk)
             yield chunk
         if keep:
-            self._kept[sources] = keep
+            self._keep(np.concatenate(keep))
+
+    def _keep(self, weights: Codes) -> None:
+        """Keep them for the next figure, and of others as many as there is room for, the oldest first to go."""
+        self._kept[weights.shape[1]] = weights
+        while sum(kept.size for kept in self._kept.values()) > _KEEP:
+            del self._kept[next(iter(self._kept))]
 
 
 def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float, float] | None:

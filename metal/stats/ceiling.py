@@ -14,7 +14,7 @@ import numpy as np
 
 from metal.stats.aggregate import aggregate, others, rater_pairs
 from metal.stats.classification import weighted_f1
-from metal.stats.patterns import Codes, Counts, Numbers, confusion, mean_of_defined
+from metal.stats.patterns import Codes, Counts, Numbers, confusions, mean_of_defined
 
 
 def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
@@ -32,9 +32,7 @@ def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
 def pairwise(weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[int, int]] | None = None) -> Numbers:
     """Person against person: the mean over pairs, the first of a pair taken as truth (METAL section 5.1)."""
     chosen = pairs_of(range(rows.shape[1])) if pairs is None else pairs
-    return _mean(
-        weights, [weighted_f1(confusion(weights, rows[:, first], rows[:, second], levels)) for first, second in chosen]
-    )
+    return _mean_f1(weights, [(rows[:, first], rows[:, second]) for first, second in chosen], levels)
 
 
 def leave_one_out(weights: Counts, rows: Codes, levels: int, raters: Sequence[int] | None = None) -> Numbers:
@@ -44,12 +42,8 @@ def leave_one_out(weights: Counts, rows: Codes, levels: int, raters: Sequence[in
     mean of two different answers is nobody's answer. It is a majority whatever rule the audit aggregates by: a model
     fitted without a person would be another model for each, and two others give it nothing to weigh.
     """
-    return _mean(
-        weights,
-        [
-            weighted_f1(confusion(weights, majority_of_others(rows, rater, levels), rows[:, rater], levels))
-            for rater in _chosen(rows, raters)
-        ],
+    return _mean_f1(
+        weights, [(majority_of_others(rows, rater, levels), rows[:, rater]) for rater in _chosen(rows, raters)], levels
     )
 
 
@@ -67,15 +61,16 @@ def against_all(
 
     truth: (patterns,) the aggregate's class codes.
     """
-    return _mean(
-        weights,
-        [weighted_f1(confusion(weights, truth, rows[:, rater], levels)) for rater in _chosen(rows, raters)],
-    )
+    return _mean_f1(weights, [(truth, rows[:, rater]) for rater in _chosen(rows, raters)], levels)
 
 
 def _chosen(rows: Codes, raters: Sequence[int] | None) -> Sequence[int]:
     return range(rows.shape[1]) if raters is None else raters
 
 
-def _mean(weights: Counts, results: list[Numbers]) -> Numbers:
-    return mean_of_defined(results) if results else np.full(np.shape(weights)[:-1], np.nan)
+def _mean_f1(weights: Counts, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
+    """Weighted F1 of each pair of truth and answer, averaged over those where it is defined."""
+    if not pairs:
+        return np.full(np.shape(weights)[:-1], np.nan)
+    f1 = weighted_f1(confusions(weights, pairs, levels))
+    return mean_of_defined(list(np.moveaxis(f1, -1, 0)))

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from metal.errors import Undefined
-from metal.stats.patterns import Codes, Counts, Numbers, ratio
+from metal.stats.patterns import Codes, Counts, Numbers, ratio, total
 
 Measure = Literal["nominal", "ordinal", "interval"]
 
@@ -20,8 +20,8 @@ def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
     """Share of agreeing pairs among all pairs of ratings of one item, pooled over items. NaN without pairs."""
     sizes = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1)
-    weights = np.asarray(weights, dtype=np.float64)
-    return ratio(weights @ agreeing, weights @ (sizes * (sizes - 1)))
+    pairs = total(weights, np.stack([agreeing, sizes * (sizes - 1)], axis=1))
+    return ratio(pairs[..., 0], pairs[..., 1])
 
 
 def fleiss_kappa(weights: Counts, counts: Codes) -> Numbers:
@@ -35,9 +35,8 @@ def fleiss_kappa(weights: Counts, counts: Codes) -> Numbers:
     sizes = np.unique(counts.sum(axis=1))
     if len(sizes) > 1 or (len(sizes) == 1 and sizes[0] < 2):
         raise ValueError(f"Fleiss' kappa needs the same number of raters (>= 2) on every item, not {sizes.tolist()}")
-    weights = np.asarray(weights, dtype=np.float64)
     observed = pooled_agreement(weights, counts)
-    ratings_of_class = weights @ counts
+    ratings_of_class = total(weights, counts)
     share = ratio(ratings_of_class, ratings_of_class.sum(axis=-1, keepdims=True))
     expected = (share**2).sum(axis=-1)
     # 1 - sum(p^2) is exactly 0 for one class; rounding must not make a number of it.
@@ -54,14 +53,14 @@ def gwet_ac(weights: Counts, counts: Codes, level_weights: Numbers | None = None
     """
     levels = counts.shape[1]
     agreement = np.eye(levels) if level_weights is None else level_weights
-    weights = np.asarray(weights, dtype=np.float64)
     sizes = counts.sum(axis=1)
     close = counts @ agreement
     agreeing = ratio((counts * (close - 1)).sum(axis=1), sizes * (sizes - 1))
     paired = sizes >= 2
-    observed = ratio(weights @ np.where(paired, agreeing, 0.0), weights @ paired)
     item_share = np.nan_to_num(ratio(counts, sizes[:, None]), nan=0.0)
-    share = ratio(weights @ item_share, (weights @ (sizes > 0))[..., None])
+    sums = total(weights, np.column_stack([np.where(paired, agreeing, 0.0), paired, sizes > 0, item_share]))
+    observed = ratio(sums[..., 0], sums[..., 1])
+    share = ratio(sums[..., 3:], sums[..., 2:3])
     expected = agreement.sum() / (levels * (levels - 1)) * (share * (1 - share)).sum(axis=-1)
     return ratio(observed - expected, 1 - expected)
 

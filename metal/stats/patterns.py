@@ -75,22 +75,36 @@ def class_counts(rows: Codes, levels: int) -> Codes:
     return np.stack([(rows == level).sum(axis=1) for level in range(levels)], axis=1)
 
 
-def one_hot(codes: Codes, levels: int) -> Numbers:
-    """(patterns, levels) indicators; a negative code gives a row of zeros."""
-    return np.asarray(np.asarray(codes)[:, None] == np.arange(levels)[None, :], dtype=np.float64)
+def one_hot(codes: Codes, levels: int) -> Codes:
+    """(patterns, levels) indicators, 0 or 1; a negative code gives a row of zeros."""
+    return np.asarray(np.asarray(codes)[:, None] == np.arange(levels)[None, :], dtype=np.int8)
 
 
-def confusion(weights: Counts, truth: Codes, answer: Codes, levels: int) -> Numbers:
+def total(weights: Any, features: Any) -> Numbers:
+    """(..., F) what features, (patterns, F), come to where patterns occur as often as weights, (..., patterns), say.
+
+    weights: counts, or whatever else has `@` (see metal.stats.bootstrap).
+    """
+    if isinstance(weights, np.ndarray | list | tuple):
+        weights, features = np.asarray(weights, dtype=np.float64), np.asarray(features, dtype=np.float64)
+    return np.asarray(weights @ features, dtype=np.float64)
+
+
+def confusion(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
     """(..., levels, levels): how often class t was answered a. Patterns without either are left out.
 
-    weights: (..., patterns); truth, answer: (patterns,) codes.
+    weights: (..., patterns), see `total`; truth, answer: (patterns,) codes.
     >>> confusion(np.array([3, 1]), np.array([0, 1]), np.array([0, 0]), 2).tolist()
     [[3.0, 0.0], [1.0, 0.0]]
     """
-    cells = one_hot(truth, levels)[:, :, None] * one_hot(answer, levels)[:, None, :]
-    weights = np.asarray(weights, dtype=np.float64)
-    flat = weights @ cells.reshape(len(cells), levels * levels)
-    return np.asarray(flat.reshape(*weights.shape[:-1], levels, levels))
+    return confusions(weights, [(truth, answer)], levels)[..., 0, :, :]
+
+
+def confusions(weights: Any, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
+    """(..., pairs, levels, levels): the confusion matrix of each pair of truth and answer, added up together."""
+    cells = np.stack([one_hot(t, levels)[:, :, None] * one_hot(a, levels)[:, None, :] for t, a in pairs], axis=1)
+    flat = total(weights, cells.reshape(len(cells), -1))
+    return flat.reshape(*flat.shape[:-1], len(pairs), levels, levels)
 
 
 def ratio(top: Any, bottom: Any) -> Numbers:

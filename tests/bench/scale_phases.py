@@ -1,0 +1,112 @@
+"""Where the time of a command goes: `python -m tests.bench.scale_phases audit DATASET --out RUN`.
+
+The command runs within this process, with a clock around the functions that do the work. A phase's time holds that of
+the phases it calls (indented below it), so that lines do not add up.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from metal.cli import metal
+
+# module:function, and how deep it stands below what calls it. The module is the one that looks the name up.
+AUDIT = (
+    ("metal.dataset:load_dataset", 0),
+    ("metal.ratings_files:read_facts", 1),
+    ("metal.dataset:assemble", 1),
+    ("metal.ratings:join", 2),
+    ("metal.dataset:Dataset.identity", 0),
+    ("metal.audit.audit:cells", 0),
+    ("metal.audit.audit:people_row", 0),
+    ("metal.audit.audit:judge_figures", 0),
+    ("metal.audit.judging:alternative_annotator_test", 1),
+    ("metal.audit.audit:difference_rows", 0),
+    ("metal.audit.audit:distribution_rows", 0),
+    ("metal.stats.bootstrap:SourceBootstrap.pattern_counts", 1),
+    ("metal.audit.audit:disagreements", 0),
+    ("metal.audit.audit:lint", 0),
+    ("metal.audit.audit:lengths", 0),
+    ("metal.audit.audit:classes", 0),
+    ("metal.cli.run_folder:write_audit", 0),
+    ("metal.cli.run_folder:write_report", 1),
+)
+BILLBOARD = (
+    *AUDIT[:5],
+    ("metal.cli.board_folder:open_board", 0),
+    ("metal.billboard.board:billboard", 0),
+    ("metal.cli.board_run:write_board", 0),
+)
+
+
+class Clock:
+    """Seconds within a function, all its calls together, and the most memory at its last end."""
+
+    def __init__(self) -> None:
+        self.seconds, self.calls, self.gigabytes = 0.0, 0, 0.0
+
+    def around(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(work)
+        def timed(*given: Any, **named: Any) -> Any:
+            self.calls += 1
+            start = time.perf_counter()
+            try:
+                found = work(*given, **named)
+            finally:
+                self._add(start)
+            return self._each(found) if isinstance(found, Iterator) else found
+
+        return timed
+
+    def _each(self, found: Iterator[Any]) -> Iterator[Any]:
+        """An iterator works when it is asked."""
+        while True:
+            start = time.perf_counter()
+            try:
+                one = next(found)
+            except StopIteration:
+                return
+            finally:
+                self._add(start)
+            yield one
+
+    def _add(self, start: float) -> None:
+        self.seconds += time.perf_counter() - start
+        self.gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def watch(place: str) -> Clock:
+    """Put a clock around a function, method or property."""
+    module, _, path = place.partition(":")
+    holder: Any = importlib.import_module(module)
+    *owners, name = path.split(".")
+    for owner in owners:
+        holder = getattr(holder, owner)
+    clock, work = Clock(), vars(holder)[name]
+    setattr(holder, name, property(clock.around(work.fget)) if isinstance(work, property) else clock.around(work))
+    return clock
+
+
+def main() -> None:
+    """Run the command, then print a line a phase."""
+    phases = AUDIT if sys.argv[1] == "audit" else BILLBOARD
+    clocks = [(place, depth, watch(place)) for place, depth in phases]
+    start = time.perf_counter()
+    metal.main(sys.argv[1:], standalone_mode=False)
+    print(f"\n{'phase':<44}{'calls':>8}{'seconds':>10}{'GB so far':>11}")
+    for place, depth, clock in clocks:
+        if clock.calls:
+            name = "  " * depth + place.partition(":")[2]
+            print(f"{name:<44}{clock.calls:>8}{clock.seconds:>10.1f}{clock.gigabytes:>11.2f}")
+    whole = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"{'whole, without imports':<52}{time.perf_counter() - start:>10.1f}{whole:>11.2f}")
+
+
+if __name__ == "__main__":
+    main()
