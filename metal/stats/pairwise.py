@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metal.errors import Undefined
+from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.sign_flips import draw_flips, signed
 
@@ -49,13 +50,10 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     gap, tied, ordered, weight = _compare(people, rater)
     start = float(weight[np.where(gap > 0, ordered, tied)].sum())
     matters = (gap > 0) & (tied | ordered)  # a pair ranked the wrong way round stays wrong as a tie
-    rising = gap[matters]
-    order = np.argsort(rising)
-    rising = rising[order]
-    gain = np.where(tied, weight, -weight)[matters][order]
-    last = np.append(rising[1:] != rising[:-1], True)[: len(rising)]  # of equal differences, all become ties
-    epsilons = np.append(0.0, rising[last])
-    accuracies = np.append(start, start + np.cumsum(gain)[last])
+    rising, gain = gap[matters], np.where(tied, weight, -weight)[matters]
+    epsilons, which = distinct(rising)
+    accuracies = np.append(start, start + np.cumsum(np.bincount(which, gain, len(epsilons))))
+    epsilons = np.append(0.0, epsilons)  # of equal differences, all become ties
     best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
     return TieCalibration(float(epsilons[best]), float(accuracies[best]), start, len(gap))
 
@@ -71,9 +69,12 @@ def _compare(people: Numbers, rater: Numbers) -> tuple[Numbers, Codes, Codes, Nu
     on_source = there.sum(axis=0)
     if not on_source.any():
         raise Undefined("no source with two generators scored by both")
-    wanted = (people[first] - people[second])[there]
-    given = (rater[first] - rater[second])[there]
-    weight = np.broadcast_to(ratio(1.0, on_source * (on_source > 0).sum()), there.shape)[there]
+    wanted, given = people[first] - people[second], rater[first] - rater[second]
+    weight = np.broadcast_to(ratio(1.0, on_source * (on_source > 0).sum()), there.shape)
+    if there.all():
+        wanted, given, weight = wanted.ravel(), given.ravel(), weight.ravel()
+    else:
+        wanted, given, weight = wanted[there], given[there], weight[there]
     return np.abs(given), wanted == 0, wanted * given > 0, weight
 
 

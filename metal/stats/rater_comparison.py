@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from metal.errors import Undefined
@@ -11,7 +9,7 @@ from metal.stats.multiplicity import holm
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.sign_flips import SignFlips, draw_flips, signed
 
-# Correlations nearer than this differ by rounding.
+# Correlations nearer than this differ by rounding; variances below it, of scores whose variance is 1, are rounding.
 _ROUNDING = 1e-12
 
 
@@ -37,58 +35,70 @@ def correlates_better(
     if not len(raters):
         return p
     asked = np.ones(p.shape, dtype=bool) if wanted is None else np.asarray(wanted) | np.asarray(wanted).T
-    answered, which = _distinct(~np.isnan(raters) & ~np.isnan(people))
+    answered = ~np.isnan(raters) & ~np.isnan(people)
     flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), len(people), resamples)
-    for first in range(len(answered)):
-        for second in range(first, len(answered)):
-            across = (which == first)[:, None] & (which == second) & asked
-            across |= across.T
-            mine = np.flatnonzero(across.any(axis=1))
-            if not len(mine):
-                continue
-            items = np.flatnonzero(answered[first] & answered[second])
-            pairs = across[np.ix_(mine, mine)]
-            found = _all_pairs(people[items], [raters[place, items] for place in mine], flips.only(items), pairs)
-            p[np.ix_(mine, mine)] = np.where(pairs, found, p[np.ix_(mine, mine)])
+    y = _standard(people, answered.any(axis=0))
+    x = [_standard(rater, there) for rater, there in zip(raters, answered, strict=True)]
+    whole = [_moments(x[one], y, flips, np.flatnonzero(answered[one])) for one in range(len(raters))]
+    for i, j in zip(*np.nonzero(np.triu(asked, 1)), strict=True):
+        alone = [np.flatnonzero(answered[one] & ~answered[other]) for one, other in ((i, j), (j, i))]
+        both = [
+            whole[one] - _moments(x[one], y, flips, places) if len(places) else whole[one]
+            for one, places in zip((i, j), alone, strict=True)
+        ]
+        p[i, j], p[j, i] = _p_values(*both)
     return p
 
 
-def _distinct(rows: Codes) -> tuple[Codes, Codes]:
-    """The distinct rows, in order of appearance, and which of them each row is."""
-    places: dict[bytes, int] = {}
-    which = [places.setdefault(row.tobytes(), len(places)) for row in np.packbits(rows, axis=1)]
-    first = [which.index(place) for place in range(len(places))]
-    return rows[first], np.array(which, dtype=np.int64)
+def _standard(values: Numbers, there: Codes) -> Numbers:
+    """(items,) z-scores over some items (a mask), 0 elsewhere and where they do not vary."""
+    found = np.zeros(len(values))
+    mine = values[there]
+    if len(mine) and (mine != mine[0]).any():
+        found[there] = (mine - mine.mean()) / mine.std()
+    return found
 
 
-def _all_pairs(people: Numbers, raters: Sequence[Numbers], flips: SignFlips, pairs: Codes) -> Numbers:
-    """`correlates_better` of some pairs, (raters, raters), without missing answers.
+def _moments(x: Numbers, y: Numbers, flips: SignFlips, places: Codes) -> Numbers:
+    """(6, flips) sums by class over the items at some places of 1, y, y^2, x, x^2 and x*y."""
+    x, y = x[places], y[places]
+    return flips.only(places).class_sums(np.stack([np.ones(len(x)), y, y * y, x, x * x, x * y]))
+
+
+def _p_values(first: Numbers, second: Numbers) -> tuple[float, float]:
+    """One-sided p of two raters either way round, from their moments by class over the items that both answered.
 
     A swap moves numbers from one rater's sums of z, z^2 and z*y to the other's: all that chance does is decide which,
     so that the sums of every resample follow from the differences of the two by class of the flips.
     """
-    p = np.full(pairs.shape, np.nan)
-    items = len(people)
-    varies = np.array([items > 1 and (rater != rater[0]).any() for rater in raters], dtype=bool)
-    if items < 2 or (people == people[0]).all() or varies.sum() < 2:
-        return p
-    centred = people - people.mean()
-    centred /= np.sqrt((centred**2).sum())
-    by_class = np.zeros((len(raters), 3, flips.count))
-    for place in np.flatnonzero(varies).tolist():
-        z = (raters[place] - raters[place].mean()) / raters[place].std()
-        by_class[place] = flips.class_sums(np.stack([z, z**2, z * centred]))
-    total = by_class.sum(axis=2)
-    for i, j in zip(*np.nonzero(np.triu(pairs & varies & varies[:, None], 1)), strict=True):
-        apart = total[j] - total[i]
-        change = (apart[:, None] - signed(by_class[j] - by_class[i])) / 2  # a flip exchanges what it turns
-        lead = _pearson(total[i][:, None] + change, items) - _pearson(total[j][:, None] - change, items)
-        p[i, j] = (lead >= lead[0] - _ROUNDING).mean()  # the first flip turns nothing: what was observed
-        p[j, i] = (lead <= lead[0] + _ROUNDING).mean()
-    return p
+    one, other = _z_sums(first), _z_sums(second)
+    if one is None or other is None:
+        return np.nan, np.nan
+    items = float(first[0].sum())
+    left, right = one.sum(axis=1)[:, None], other.sum(axis=1)[:, None]
+    change = (right - left - signed(other - one)) / 2  # a flip exchanges what it turns
+    lead = _pearson(left + change, items) - _pearson(right - change, items)
+    # The first flip turns nothing: what was observed.
+    return float((lead >= lead[0] - _ROUNDING).mean()), float((lead <= lead[0] + _ROUNDING).mean())
 
 
-def _pearson(sums: Numbers, items: int) -> Numbers:
+def _z_sums(moments: Numbers) -> Numbers | None:
+    """(3, flips) sums by class of z, z^2 and z*y, y centred and of length 1; None where either side does not vary."""
+    count, y, yy, x, xx, xy = moments
+    items = count.sum()
+    if items < 2:
+        return None
+    mean, y_mean = x.sum() / items, y.sum() / items
+    variance, y_squares = xx.sum() / items - mean**2, yy.sum() - items * y_mean**2
+    if variance <= _ROUNDING or y_squares <= _ROUNDING * items:
+        return None
+    z = (x - mean * count) / np.sqrt(variance)
+    zz = (xx - 2 * mean * x + mean**2 * count) / variance
+    zy = (xy - mean * y - y_mean * x + mean * y_mean * count) / np.sqrt(variance * y_squares)
+    return np.stack([z, zz, zy])
+
+
+def _pearson(sums: Numbers, items: float) -> Numbers:
     """From (3, ...) sums of z, z^2 and z*y, y being centred and of length 1."""
     z, zz, zy = sums
     return ratio(zy, np.sqrt(np.maximum(zz - z * z / items, 0.0)))
