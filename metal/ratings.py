@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from metal.errors import DataError, nearest
-from metal.records import Criterion, Output, Rater, Rating
+from metal.records import Criterion, Output, Rater, Rating, Scale
 
 FACTS = ("output", "criterion", "rater", "score", "reason", "comment")
 COLUMNS = (
@@ -52,7 +52,7 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("output", "criterion", "rater"):
         column = frame[name].reset_index(drop=True)
         named = isinstance(column.dtype, pd.CategoricalDtype)
-        facts[name] = column.cat.remove_unused_categories() if named else column.astype(str).astype("category")
+        facts[name] = _used_only(column) if named else column.astype(str).astype("category")
     facts["score"] = pd.to_numeric(frame["score"].reset_index(drop=True)).astype(np.float64)
     reason = frame["reason"].reset_index(drop=True) if "reason" in frame else pd.Series("", index=facts.index)
     if isinstance(reason.dtype, pd.CategoricalDtype):
@@ -60,8 +60,17 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
     else:
         facts["reason"] = reason.astype(object).where(reason.notna(), "").astype(str).astype("category")
     comment = frame["comment"].reset_index(drop=True) if "comment" in frame else pd.Series("", index=facts.index)
-    facts["comment"] = comment.astype(object).where(comment.notna(), "").astype("str")
+    if isinstance(comment.dtype, pd.StringDtype):
+        facts["comment"] = comment.fillna("").astype("str")
+    else:
+        facts["comment"] = comment.astype(object).where(comment.notna(), "").astype("str")
     return facts
+
+
+def _used_only(column: pd.Series) -> pd.Series:
+    """The column without categories that do not occur; counting them is quicker than looking for them by sorting."""
+    counts = np.bincount(column.cat.codes.to_numpy().astype(np.intp) + 1, minlength=len(column.cat.categories) + 1)
+    return column if counts[1:].all() else column.cat.remove_unused_categories()
 
 
 def _filled_category(column: pd.Series) -> pd.Series:
@@ -164,8 +173,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
     for code, name in enumerate(facts["criterion"].cat.categories):
         rows = np.flatnonzero((codes == code) & answered)
         scale = criteria[name].scale
-        distinct = np.unique(score[rows])
-        wrong = np.isin(score[rows], [value for value in distinct if not scale.allows(float(value))])
+        wrong = _off_scale(score[rows], scale)
         if wrong.any():
             row = int(rows[np.flatnonzero(wrong)[0]])
             raise DataError(
@@ -175,11 +183,20 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
             )
 
 
+def _off_scale(score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Scale.allows of many scores at once, and its opposite."""
+    if scale.levels:
+        return ~np.isin(score, scale.values)
+    if scale.low is not None and scale.high is not None:
+        return ~((score >= scale.low) & (score <= scale.high))
+    return ~np.isfinite(score)
+
+
 def _check_once(facts: pd.DataFrame, where: Path) -> None:
     key = rating_keys(facts)
-    again = pd.Series(key).duplicated().to_numpy()
-    if not again.any():
+    if not _any_twice(key):
         return
+    again = pd.Series(key).duplicated().to_numpy()
     second = int(np.flatnonzero(again)[0])
     first = int(np.flatnonzero(key == key[second])[0])
     line = facts.iloc[second]
@@ -189,6 +206,13 @@ def _check_once(facts: pd.DataFrame, where: Path) -> None:
         f"(first in row {row_number(where, first)}; {_rows(int(again.sum()))})",
         "Keep one of them",
     )
+
+
+def _any_twice(key: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
+    """Whether a number from 0 stands there twice: by counting where the numbers lie close together."""
+    if not len(key) or int(key.max()) < 4 * len(key) + 1_000_000:
+        return bool((np.bincount(key) > 1).any())
+    return bool(pd.Series(key).duplicated().any())
 
 
 def rating_keys(facts: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -208,12 +232,14 @@ class CodeMatrix:
 
     codes: (items, raters) positions on the scale, UNANSWERED (-1) or NOT_ASKED (-2).
     sources: (items,) codes of the source each output belongs to. outputs, raters: the names in order.
+    places: (items, raters) where each rating stands among the rows, -1 where there is none.
     """
 
     codes: np.ndarray[Any, np.dtype[np.int16]]
     sources: np.ndarray[Any, np.dtype[np.int64]]
     outputs: tuple[str, ...]
     raters: tuple[str, ...]
+    places: np.ndarray[Any, np.dtype[np.int32]]
 
     def of(self, raters: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int16]]:
         """The columns of these raters."""
@@ -225,26 +251,28 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
 
     Raters stand in string order, outputs in order of their names, so that the order of the file does not matter.
     """
-    outputs, item = _names(rows["output"])
-    raters, column = _names(rows["rater"])
-    _, source = _names(rows["source"])
+    outputs, item = names_in(rows["output"])
+    raters, column = names_in(rows["rater"])
+    _, source = names_in(rows["source"])
     score = rows["score"].to_numpy()
     values = np.asarray(criterion.scale.values)
     order = np.argsort(values)
     position = order[np.clip(np.searchsorted(values[order], score), 0, len(values) - 1)]
     codes = np.full((len(outputs), len(raters)), NOT_ASKED, dtype=np.int16)
     codes[item, column] = np.where(np.isnan(score), UNANSWERED, position)
+    places = np.full(codes.shape, -1, dtype=np.int32)
+    places[item, column] = np.arange(len(rows))
     source_of = np.zeros(len(outputs), dtype=np.int64)
     source_of[item] = source
-    return CodeMatrix(codes, source_of, tuple(outputs), tuple(raters))
+    return CodeMatrix(codes, source_of, tuple(outputs), tuple(raters), places)
 
 
-def _names(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
+def names_in(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
     """The names in a categorical column, in string order, and the place of each row's name among them."""
-    categories = column.cat.categories.tolist()
-    used, place = np.unique(column.cat.codes.to_numpy(), return_inverse=True)
-    names = [str(categories[code]) for code in used]
+    codes = column.cat.codes.to_numpy()
+    used = np.flatnonzero(np.bincount(codes))
+    names = [str(name) for name in column.cat.categories[used]]
     order = sorted(range(len(names)), key=names.__getitem__)
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[order] = np.arange(len(names))
-    return [names[at] for at in order], rank[place]
+    rank = np.zeros(len(column.cat.categories), dtype=np.int64)
+    rank[used[order]] = np.arange(len(names))
+    return [names[at] for at in order], rank[codes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,11 +23,15 @@ PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an
 
 @dataclass(frozen=True)
 class Cell:
-    """One language x criterion. Arrays have one row an output rated by anybody."""
+    """One language x criterion. Arrays have one row an output rated by anybody.
+
+    rows: where the cell's ratings stand in the dataset's table.
+    """
 
     language: str
     criterion: Criterion
     matrix: CodeMatrix
+    rows: Codes
     people: tuple[str, ...]
     judges: tuple[str, ...]
     groups: Mapping[str, str]  # the group of each person
@@ -119,25 +123,41 @@ def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[Cell]:
     _check_names(dataset, settings)
     people, judges = people_of(dataset, settings), judges_of(dataset, settings)
     groups = {name: dataset.raters[name].group for name in people}
-    table = dataset.ratings
-    table = table[table["rater"].isin([*people, *judges])]
-    grouped = dict(list(table.groupby(["criterion", "language"], observed=True)))
+    table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
+    grouped = _rows_of_cells(dataset, {*people, *judges})
     for name, criterion in dataset.criteria.items():
         if not criterion.scale.levels or (settings.criteria and name not in settings.criteria):
             continue
         for language in settings.languages or dataset.languages:
             rows = grouped.get((name, language))
             if rows is not None:
-                matrix = code_matrix(rows, criterion)
+                matrix = code_matrix(table.iloc[rows], criterion)
                 yield Cell(
                     language,
                     criterion,
                     matrix,
+                    rows,
                     tuple(name for name in people if name in matrix.raters),
                     tuple(name for name in judges if name in matrix.raters),
                     groups,
                     settings,
                 )
+
+
+def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str, str], Codes]:
+    """By criterion and language, where the ratings of these raters stand in the table, in its order."""
+    rater, criterion, language = (dataset.ratings[name].cat for name in ("rater", "criterion", "language"))
+    wanted = rater.categories.isin(list(raters))
+    rows = np.flatnonzero(wanted[rater.codes.to_numpy()]) if len(wanted) else np.zeros(0, dtype=np.int64)
+    count = max(len(language.categories), 1)
+    cell = (criterion.codes.to_numpy().astype(np.int32) * count + language.codes.to_numpy())[rows]
+    rows = rows[np.argsort(cell, kind="stable")].astype(np.int32)
+    ends = np.cumsum(np.bincount(cell, minlength=len(criterion.categories) * count))
+    return {
+        (str(criterion.categories[place // count]), str(language.categories[place % count])): mine
+        for place, mine in enumerate(np.split(rows, ends[:-1]))
+        if len(mine)
+    }
 
 
 def people_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from metal.audit.cells import Cell
 from metal.audit.figures import Resampled, columns
-from metal.ratings import UNANSWERED
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
 from metal.stats.classification import weighted_f1
 from metal.stats.multiplicity import holm
@@ -34,17 +33,17 @@ COLUMNS = (
 
 def difference_rows(cell: Cell, bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
     """First minus second judge of each pair, over the items both were asked about and answered."""
+    by_judge = {judge: cell.by_judge(judge) for judge in cell.judges}
     for first, second in combinations(cell.judges, 2):
-        items = np.intersect1d(cell.judged(first), cell.judged(second))
-        codes = np.column_stack([cell.truth[items], cell.by_judge(first)[items], cell.by_judge(second)[items]])
-        answered = (codes > UNANSWERED).all(axis=1)
+        answered = (cell.truth >= 0) & (by_judge[first] >= 0) & (by_judge[second] >= 0)
+        codes = np.column_stack([one[answered] for one in (cell.truth, by_judge[first], by_judge[second])])
         yield {
             "language": cell.language,
             "criterion": cell.criterion.name,
             "first": first,
             "second": second,
-            "items": int(answered.sum()),
-        } | _difference(cell, codes[answered], cell.matrix.sources[items][answered], bootstrap)
+            "items": len(codes),
+        } | _difference(cell, codes, cell.matrix.sources[answered], bootstrap)
 
 
 def _difference(cell: Cell, codes: Any, sources: Any, bootstrap: SourceBootstrap) -> dict[str, Any]:

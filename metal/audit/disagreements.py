@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from metal.audit.cells import Cell
 from metal.dataset import Dataset
-from metal.records import KINDS
 from metal.stats.aggregate import ALL, CASES
+from metal.stats.patterns import Codes, Numbers
 
 RATING = pa.struct(
     {
@@ -53,30 +52,29 @@ def disagreements(found: Sequence[Cell], dataset: Dataset) -> pa.Table:
     Only outputs with enough people count. Distances are in units of the scale; on a nominal one every
     difference is 1. An unanswered question is no disagreement, but stands among the ratings.
     """
-    items = pd.concat([_items(cell) for cell in found], ignore_index=True)
-    outputs = [dataset.outputs[name] for name in items["output"]]
-    sources = [dataset.sources[output.source] for output in outputs]
-    columns = {
-        "language": items["language"].tolist(),
-        "criterion": items["criterion"].tolist(),
-        "source": [source.source for source in sources],
-        "output": items["output"].tolist(),
-        "generator": [output.generator for output in outputs],
-        "case": items["case"].tolist(),
-        "people": items["people"].tolist(),
-        "people_range": items["people_range"].tolist(),
-        "judge_difference": items["judge_difference"].tolist(),
-        "judges_differing": items["judges_differing"].tolist(),
-        "title": [source.title for source in sources],
-        "source_text": [source.text for source in sources],
-        "output_text": [output.text for output in outputs],
-    }
-    arrays = [pa.array(values, SCHEMA.field(name).type, from_pandas=True) for name, values in columns.items()]
-    return pa.table([*arrays, _ratings(items, found, dataset)], SCHEMA)
+    outputs = _Outputs(dataset)
+    return pa.concat_tables([SCHEMA.empty_table(), *(_of_cell(cell, dataset, outputs) for cell in found)])
 
 
-def _items(cell: Cell) -> pd.DataFrame:
-    """The outputs of a cell with any disagreement, and how large it is."""
+class _Outputs:
+    """What is known of the outputs in the table, as columns."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        names = dataset.ratings["output"].cat.categories
+        outputs = [dataset.outputs[name] for name in names]
+        sources = [dataset.sources[output.source] for output in outputs]
+        self.columns = {
+            "source": pa.array([source.source for source in sources], pa.string()),
+            "output": pa.array([output.output for output in outputs], pa.string()),
+            "generator": pa.array([output.generator for output in outputs], pa.string()),
+            "title": pa.array([source.title for source in sources], pa.string()),
+            "source_text": pa.array([source.text for source in sources], pa.string()),
+            "output_text": pa.array([output.text for output in outputs], pa.string()),
+        }
+
+
+def _of_cell(cell: Cell, dataset: Dataset, outputs: _Outputs) -> pa.Table:
+    """The outputs of a cell with any disagreement, how large it is, and what everybody said."""
     judges = list(cell.judges)
     codes = cell.matrix.of(judges) if judges else np.empty((len(cell.truth), 0), dtype=np.int16)
     away = np.where((codes >= 0) & (cell.truth >= 0)[:, None], _distance(cell, codes, cell.truth[:, None]), np.nan)
@@ -84,21 +82,22 @@ def _items(cell: Cell) -> pd.DataFrame:
     people = cell.by_people
     low = np.where(people >= 0, people, cell.levels).min(axis=1)
     spread = np.where(cell.complete, _distance(cell, people.max(axis=1), low), 0.0)
-    rows = np.flatnonzero(cell.complete & (differs.any(axis=1) | (cell.case != ALL)))
-    largest = np.max(np.nan_to_num(away[rows], nan=-1), axis=1, initial=-1)
-    names = np.asarray(judges, dtype=object)
-    return pd.DataFrame(
-        {
-            "language": cell.language,
-            "criterion": cell.criterion.name,
-            "output": [cell.matrix.outputs[row] for row in rows],
-            "case": [CASES[case] for case in cell.case[rows]],
-            "people": np.where(cell.truth[rows] >= 0, cell.values[cell.truth[rows]], np.nan),
-            "people_range": spread[rows],
-            "judge_difference": np.where(largest >= 0, largest, np.nan),
-            "judges_differing": [names[mine].tolist() for mine in differs[rows]],
-        }
-    )
+    items = np.flatnonzero(cell.complete & (differs.any(axis=1) | (cell.case != ALL)))
+    largest = np.max(np.nan_to_num(away[items], nan=-1), axis=1, initial=-1)
+    truth = cell.truth[items]
+    places = cell.matrix.places[items].max(axis=1, initial=-1)
+    output = dataset.ratings["output"].cat.codes.to_numpy()[cell.rows[places]]
+    columns = {name: column.take(pa.array(output)) for name, column in outputs.columns.items()} | {
+        "language": _repeated(cell.language, len(items)),
+        "criterion": _repeated(cell.criterion.name, len(items)),
+        "case": pa.array(CASES).take(pa.array(cell.case[items])),
+        "people": _known(np.where(truth >= 0, cell.values[truth], np.nan)),
+        "people_range": pa.array(spread[items]),
+        "judge_difference": _known(np.where(largest >= 0, largest, np.nan)),
+        "judges_differing": _listed(differs[items], _named(np.nonzero(differs[items])[1], judges)),
+        "ratings": _ratings(cell, items, dataset),
+    }
+    return pa.table([columns[name] for name in SCHEMA.names], SCHEMA)
 
 
 def _distance(cell: Cell, first: Any, second: Any) -> Any:
@@ -108,44 +107,43 @@ def _distance(cell: Cell, first: Any, second: Any) -> Any:
     return np.abs(cell.values[np.clip(first, 0, None)] - cell.values[np.clip(second, 0, cell.levels - 1)])
 
 
-def _ratings(items: pd.DataFrame, found: Sequence[Cell], dataset: Dataset) -> Any:
+def _ratings(cell: Cell, items: Codes, dataset: Dataset) -> pa.Array:
     """For each item the ratings of all people and judges, people first."""
+    names = [*cell.people, *cell.judges]
+    order = [cell.matrix.raters.index(name) for name in names]
+    places, codes = cell.matrix.places[items][:, order], cell.matrix.codes[items][:, order]
+    there = places >= 0
+    rows = cell.rows[places[there]]
+    rater, code = np.nonzero(there)[1], codes[there]
     table = dataset.ratings
-    compared = {name for cell in found for name in (*cell.people, *cell.judges)}
-    table = table[table["rater"].isin(compared)]
-    criteria, outputs = table["criterion"].cat, table["output"].cat
-    size = len(outputs.categories)
-    of_criterion = criteria.categories.get_indexer(pd.Index(items["criterion"])).astype(np.int64)
-    wanted = of_criterion * size + outputs.categories.get_indexer(pd.Index(items["output"])).astype(np.int64)
-    mine = criteria.codes.to_numpy(np.int64) * size + outputs.codes.to_numpy(np.int64)
-    order = np.argsort(wanted)
-    at = np.searchsorted(wanted, mine, sorter=order)
-    item = order[np.minimum(at, max(len(order) - 1, 0))] if len(order) else np.zeros(len(mine), dtype=np.int64)
-    hit = np.flatnonzero(wanted[item] == mine) if len(order) else np.array([], dtype=np.int64)
-    rows = table.iloc[hit].assign(item=item[hit])
-    rank = {name: position for position, name in enumerate(sorted(rows["rater"].cat.categories))}
-    kinds = {kind: position for position, kind in enumerate(KINDS)}
-    rows = rows.assign(
-        by_kind=rows["kind"].map(kinds).astype(int), by_name=rows["rater"].map(rank).astype(int)
-    ).sort_values(["item", "by_kind", "by_name"])
+    reasons = table["reason"].cat
+    labels = [*(level.label for level in cell.criterion.scale.levels), ""]
     fields = [
-        pa.array(rows["rater"].astype(object), pa.string()),
-        pa.array(rows["kind"].astype(object), pa.string()),
-        pa.array(rows["score"], pa.float64(), from_pandas=True),
-        pa.array(_labels(rows, dataset), pa.string()),
-        pa.array(rows["reason"].astype(object), pa.string()),
-        pa.array(rows["comment"].astype(object), pa.string()),
+        _named(rater, names),
+        _named(rater, [dataset.raters[name].kind for name in names]),
+        _known(table["score"].to_numpy()[rows]),
+        _named(np.where(code < 0, cell.levels, code), labels),
+        _named(reasons.codes.to_numpy()[rows], [str(reason) for reason in reasons.categories]),
+        pa.array(table["comment"].iloc[rows], pa.string(), from_pandas=True),
     ]
-    counts = np.bincount(rows["item"].to_numpy(), minlength=len(items))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(fields, fields=list(RATING)))
+    return _listed(there, pa.StructArray.from_arrays(fields, fields=list(RATING)))
 
 
-def _labels(rows: pd.DataFrame, dataset: Dataset) -> list[str]:
-    """The word for each score; empty where there is none."""
-    labels = {
-        (name, level.value): level.label
-        for name, criterion in dataset.criteria.items()
-        for level in criterion.scale.levels
-    }
-    return [labels.get(pair, "") for pair in zip(rows["criterion"].astype(object), rows["score"], strict=True)]
+def _listed(there: Codes, values: pa.Array) -> pa.Array:
+    """One list a row of the mask `there`, of the values in order."""
+    offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int32)
+    return pa.ListArray.from_arrays(offsets, values)
+
+
+def _named(codes: Codes, names: Sequence[str]) -> pa.Array:
+    """The name for each code; null where it is negative."""
+    return pa.array(names, pa.string()).take(pa.array(codes, mask=codes < 0))
+
+
+def _known(numbers: Numbers) -> pa.Array:
+    """Numbers, null where they are NaN."""
+    return pa.array(numbers, pa.float64(), from_pandas=True)
+
+
+def _repeated(text: str, count: int) -> pa.Array:
+    return pa.repeat(pa.scalar(text), count)

@@ -10,7 +10,7 @@ import numpy as np
 
 from metal.records import Estimate
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
-from metal.stats.patterns import Codes, Numbers, Patterns, find_patterns
+from metal.stats.patterns import Codes, Numbers, Patterns, distinct, find_patterns
 
 Statistic = Callable[[Any], Numbers]  # weights (..., patterns), or sums over them (..., F), -> (...)
 
@@ -42,7 +42,7 @@ class Resampled:
     def __init__(self, codes: Codes, sources: Codes, bootstrap: SourceBootstrap) -> None:
         self.patterns: Patterns = find_patterns(codes)
         self.n = len(codes)
-        self.n_sources = len(np.unique(sources))
+        self.n_sources = len(distinct(sources)[0])
         self._sources = sources
         self._bootstrap = bootstrap
 

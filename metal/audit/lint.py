@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metal.dataset import Dataset
+from metal.ratings import names_in
 
 MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
 FEW_ITEMS = 30  # people below this are left out of the alternative annotator test
@@ -26,7 +27,7 @@ class Finding:
 
 def lint(dataset: Dataset) -> list[Finding]:
     """All findings, most serious kind first."""
-    table = dataset.ratings
+    table = dataset.ratings.drop(columns="comment")
     return [
         *_never_meet(table),
         *_identical_raters(table[~table["rater"].isin(_asked_again(dataset))]),
@@ -43,18 +44,27 @@ def lint(dataset: Dataset) -> list[Finding]:
 
 def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
     """Judges and people who rate the same language and criterion, but no output in common."""
-    for (language, criterion), cell in _groups(table, ["language", "criterion"]):
-        human = cell["kind"] == "human"
-        people = set(cell.loc[human, "output"].unique())
-        if not people:
-            continue
-        for (rater,), rows in _groups(cell[~human], ["rater"]):
-            if not people.intersection(rows["output"].unique()):
-                yield Finding(
-                    "never-meet",
-                    f"{language} {criterion}: {rater} and the people never rate the same output "
-                    f"({len(rows)} and {len(people)} outputs); are the files of two languages swapped?",
-                )
+    if table.empty:
+        return
+    names = ("language", "criterion", "rater", "output")
+    languages, criteria, raters, outputs = (table[name].cat.categories for name in names)
+    language, criterion, rater, output = (table[name].cat.codes.to_numpy().astype(np.int64) for name in names)
+    human = (table["kind"] == "human").to_numpy()
+    asked = (language * len(criteria) + criterion) * len(outputs) + output
+    by_people = np.zeros(len(languages) * len(criteria) * len(outputs), dtype=bool)
+    by_people[asked[human]] = True
+    people = by_people.reshape(len(languages), len(criteria), len(outputs)).sum(axis=2)
+    shape = len(languages), len(criteria), len(raters)
+    cell = ((language * len(criteria) + criterion) * len(raters) + rater)[~human]
+    rated = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+    met = np.bincount(cell, by_people[asked[~human]], minlength=int(np.prod(shape))).reshape(shape)
+    alone = (rated > 0) & (met == 0) & (people > 0)[:, :, None]
+    for where, what, who in np.argwhere(alone):
+        yield Finding(
+            "never-meet",
+            f"{languages[where]} {criteria[what]}: {raters[who]} and the people never rate the same output "
+            f"({rated[where, what, who]} and {people[where, what]} outputs); are the files of two languages swapped?",
+        )
 
 
 def _identical_raters(table: pd.DataFrame) -> Iterator[Finding]:
@@ -84,8 +94,8 @@ def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, 
     At least FEW_ITEMS items in common, of which MIN_RATINGS do not have the most frequent score.
     """
     answered = cell[cell["score"].notna()]
-    names, column = np.unique(answered[name].astype(object).to_numpy(dtype=str), return_inverse=True)
-    items, row = np.unique(answered[item].cat.codes.to_numpy(), return_inverse=True)
+    names, column = names_in(answered[name])
+    items, row = names_in(answered[item])
     scores = np.full((len(names), len(items)), np.nan)
     scores[column, row] = answered["score"].to_numpy()
     for first, mine in enumerate(scores):
@@ -96,7 +106,7 @@ def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, 
             shared = mine[common[second]]
             _, counts = np.unique(shared, return_counts=True)
             if len(shared) - counts.max() >= MIN_RATINGS:
-                yield str(names[first]), str(names[first + 1 + second]), len(shared)
+                yield names[first], names[first + 1 + second], len(shared)
 
 
 def _one_label(table: pd.DataFrame) -> Iterator[Finding]:
@@ -104,16 +114,16 @@ def _one_label(table: pd.DataFrame) -> Iterator[Finding]:
     answered = table[table["score"].notna()]
     if answered.empty:
         return
-    by_cell: Any = answered.groupby(["criterion", "language"], observed=True)["score"].nunique()
-    by_rater: Any = answered.groupby(["rater", "criterion", "language"], observed=True)["score"].agg(
-        ["nunique", "size", "first"]
-    )
-    constant = by_rater[(by_rater["nunique"] == 1) & (by_rater["size"] >= MIN_RATINGS)]
+    grouped: Any = answered.groupby(["rater", "criterion", "language"], observed=True)["score"]
+    by_rater = grouped.agg(["min", "max", "size"])
+    by_cell = by_rater.groupby(["criterion", "language"], observed=True).agg({"min": "min", "max": "max"})
+    constant = by_rater[(by_rater["min"] == by_rater["max"]) & (by_rater["size"] >= MIN_RATINGS)]
     for (rater, criterion, language), row in constant.iterrows():
-        alone = "" if by_cell[criterion, language] > 1 else ", as does everybody"
+        others = by_cell.loc[(criterion, language)]
+        alone = "" if others["min"] < others["max"] else ", as does everybody"
         yield Finding(
             "one-label",
-            f"{language} {criterion}: {rater} gives {row['first']:g} to all {int(row['size'])} outputs{alone}",
+            f"{language} {criterion}: {rater} gives {row['min']:g} to all {int(row['size'])} outputs{alone}",
         )
 
 

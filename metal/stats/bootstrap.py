@@ -1,10 +1,10 @@
 """Bootstrap over sources: the outputs of one source are not independent, so whole sources are drawn.
 
 A figure needs of a resample only how often each rating pattern occurs in it, and of that only some sums (confusion
-matrices, class counts): `draws @ features`. Where every source has one output, the counts of few patterns are drawn from
-their multinomial, whatever the number of sources. Else sources are drawn, and what each contributes to the sums is added
-up first, so that a resample costs (sources x sums): ratings and patterns have no part in it. Of very many sources that
-are alike in all their patterns, the multinomial over the kinds of source is drawn.
+matrices, class counts): `draws @ features`. Where every source has one output, the counts of few patterns are drawn
+from their multinomial, whatever the number of sources. Else sources are drawn, and what each contributes to the sums is
+added up first, so that a resample costs (sources x sums): ratings and patterns have no part in it. Of very many sources
+that are alike in all their patterns, the multinomial over the kinds of source is drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metal.stats.patterns import Codes, Numbers, Patterns
+from metal.stats.patterns import Codes, Numbers, Patterns, distinct, total
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -54,7 +54,7 @@ class SourceDraws:
             drawn = self.bootstrap.totals(by_source)
         else:
             first, draws = self._kinds
-            drawn = draws @ by_source[first]
+            drawn = total(draws, by_source[first])
         return drawn.reshape(len(drawn), *features.shape[1:])
 
     @cached_property
@@ -98,9 +98,9 @@ class SourceBootstrap:
     def draws(self, patterns: Patterns, sources: Codes) -> Numbers | SourceDraws:
         """How often each pattern occurs in each resample: (resamples, patterns), or what gives `@` like such a table.
 
-        sources: (items,) any whole number naming the source of an item; as many sources as occur are drawn.
+        sources: (items,) whole numbers, none below 0, naming the source of an item; as many sources as occur are drawn.
         """
-        names, source = np.unique(sources, return_inverse=True)
+        names, source = distinct(sources)
         if len(names) == len(patterns.which) and len(patterns.rows) <= max(_FEW_PATTERNS, len(names) // 4):
             return self.draw_counts(patterns.counts)
         return SourceDraws(self, patterns, source)
@@ -115,8 +115,8 @@ class SourceBootstrap:
         flat = np.asarray(sums).reshape(len(sums), -1)
         whole = flat.dtype.kind in "iub" and len(flat) * float(np.abs(flat).max(initial=0)) < _EXACT
         flat = flat.astype(np.float32 if whole else np.float64)
-        drawn = [np.asarray(chunk, dtype=flat.dtype) @ flat for chunk in self.source_weights(len(sums))]
-        return np.concatenate(drawn).astype(np.float64).reshape(self.resamples, *np.shape(sums)[1:])
+        drawn = [flat.T @ np.asarray(chunk, dtype=flat.dtype).T for chunk in self.source_weights(len(sums))]
+        return np.concatenate(drawn, axis=1, dtype=np.float64).T.reshape(self.resamples, *np.shape(sums)[1:])
 
     def draw_counts(self, counts: Codes) -> Numbers:
         """(resamples, kinds) how often each kind of source is drawn, of which there are so many."""

@@ -51,12 +51,14 @@ def find_patterns(codes: Codes) -> Patterns:
     for column, width in enumerate(widths):
         key *= width
         key += codes[:, column].astype(np.int64) - int(low[column])
-    first, which = _distinct(key)
+    first, which = distinct(key)
     return Patterns(codes[first], which)
 
 
-def _distinct(key: Codes) -> tuple[Codes, Codes]:
-    """First item of each distinct key, and each item's place among the distinct keys (in rising order)."""
+def distinct(key: Codes) -> tuple[Codes, Codes]:
+    """First item of each distinct whole number, none below 0, and each item's place among these (in rising order)."""
+    if not len(key):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     size = int(key.max()) + 1
     if size > _DENSE_KEYS:
         _, first, which = np.unique(key, return_index=True, return_inverse=True)
@@ -83,11 +85,13 @@ def one_hot(codes: Codes, levels: int) -> Codes:
 def total(weights: Any, features: Any) -> Numbers:
     """(..., F) what features, (patterns, F), come to where patterns occur as often as weights, (..., patterns), say.
 
-    weights: counts, or whatever else has `@` (see metal.stats.bootstrap).
+    weights: counts, or whatever else has `@` (see metal.stats.bootstrap). The sums of all resamples lie side by side in
+    memory, so that what is computed from a few sums runs along the resamples.
     """
-    if isinstance(weights, np.ndarray | list | tuple):
-        weights, features = np.asarray(weights, dtype=np.float64), np.asarray(features, dtype=np.float64)
-    return np.asarray(weights @ features, dtype=np.float64)
+    if not isinstance(weights, np.ndarray | list | tuple):
+        return np.asarray(weights @ features, dtype=np.float64)
+    weights, features = np.asarray(weights, dtype=np.float64), np.asarray(features, dtype=np.float64)
+    return np.asarray((features.T @ weights.T).T)
 
 
 def confusion(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
@@ -109,8 +113,8 @@ def confusions(weights: Any, pairs: Sequence[tuple[Codes, Codes]], levels: int) 
 
 def ratio(top: Any, bottom: Any) -> Numbers:
     """top / bottom, NaN where bottom is 0: an undefined share is not a number."""
-    top, bottom = np.broadcast_arrays(np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64))
-    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom != 0))
+    bottom = np.asarray(bottom, dtype=np.float64)
+    return np.asarray(np.asarray(top, dtype=np.float64) / np.where(bottom != 0, bottom, np.nan))
 
 
 def mean_of_defined(values: Sequence[Numbers]) -> Numbers:

@@ -45,17 +45,22 @@ BILLBOARD = (
 )
 
 
+def now() -> tuple[float, float]:
+    """Wall time, and CPU time of all threads."""
+    return time.perf_counter(), time.process_time()
+
+
 class Clock:
-    """Seconds within a function, all its calls together, and the most memory at its last end."""
+    """Seconds within a function, all its calls together, those of CPU too, and the most memory at its last end."""
 
     def __init__(self) -> None:
-        self.seconds, self.calls, self.gigabytes = 0.0, 0, 0.0
+        self.seconds, self.cpu, self.calls, self.gigabytes = 0.0, 0.0, 0, 0.0
 
     def around(self, work: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(work)
         def timed(*given: Any, **named: Any) -> Any:
             self.calls += 1
-            start = time.perf_counter()
+            start = now()
             try:
                 found = work(*given, **named)
             finally:
@@ -67,7 +72,7 @@ class Clock:
     def _each(self, found: Iterator[Any]) -> Iterator[Any]:
         """An iterator works when it is asked."""
         while True:
-            start = time.perf_counter()
+            start = now()
             try:
                 one = next(found)
             except StopIteration:
@@ -76,8 +81,10 @@ class Clock:
                 self._add(start)
             yield one
 
-    def _add(self, start: float) -> None:
-        self.seconds += time.perf_counter() - start
+    def _add(self, start: tuple[float, float]) -> None:
+        seconds, cpu = now()
+        self.seconds += seconds - start[0]
+        self.cpu += cpu - start[1]
         self.gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
@@ -97,15 +104,13 @@ def main() -> None:
     """Run the command, then print a line a phase."""
     phases = AUDIT if sys.argv[1] == "audit" else BILLBOARD
     clocks = [(place, depth, watch(place)) for place, depth in phases]
-    start = time.perf_counter()
-    metal.main(sys.argv[1:], standalone_mode=False)
-    print(f"\n{'phase':<44}{'calls':>8}{'seconds':>10}{'GB so far':>11}")
-    for place, depth, clock in clocks:
+    whole = Clock()
+    whole.around(metal.main)(sys.argv[1:], standalone_mode=False)
+    print(f"\n{'phase':<44}{'calls':>8}{'seconds':>10}{'CPU':>8}{'GB so far':>11}")
+    for place, depth, clock in [*clocks, (":whole, after imports", 0, whole)]:
         if clock.calls:
             name = "  " * depth + place.partition(":")[2]
-            print(f"{name:<44}{clock.calls:>8}{clock.seconds:>10.1f}{clock.gigabytes:>11.2f}")
-    whole = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{'whole, without imports':<52}{time.perf_counter() - start:>10.1f}{whole:>11.2f}")
+            print(f"{name:<44}{clock.calls:>8}{clock.seconds:>10.1f}{clock.cpu:>8.1f}{clock.gigabytes:>11.2f}")
 
 
 if __name__ == "__main__":
