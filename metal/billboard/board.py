@@ -29,6 +29,7 @@ from metal.dataset import Dataset
 from metal.errors import Undefined, UsageError
 from metal.people import people_named
 from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.patterns import Codes
 
 PEOPLE = "people"  # the reference, as those by whom generators are ranked
 
@@ -273,11 +274,15 @@ def _noted(notes: Sequence[tuple[Cell, str]], found: Sequence[Cell]) -> list[str
 
 def _unlike(found: Sequence[Cell]) -> list[str]:
     """Criteria on which raters scored different outputs, so that their figures are about different ones."""
-    unlike = [cell for cell in found if len(np.unique(~np.isnan(cell.scores[:, cell.rated]), axis=0)) > 1]
+    unlike = [cell for cell in found if _answered_unlike(np.isnan(cell.scores[:, cell.rated]))]
     if not unlike:
         return []
     where = "every criterion" if len(unlike) == len(found) else ", ".join(map(_where, unlike))
     return [f"{where}: raters scored different outputs (see coverage); --common compares them on those all scored"]
+
+
+def _answered_unlike(missing: Codes) -> bool:
+    return bool((missing != missing[:1]).any())
 
 
 def _without_overall(dataset: Dataset, found: Sequence[Cell], settings: BoardSettings) -> list[str]:

@@ -14,9 +14,9 @@ from metal.billboard.ensemble import NAME
 from metal.errors import Undefined
 from metal.records import Estimate
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.correlation import kendall, pearson, spearman
+from metal.stats.correlation import distinct, pearson, rank_correlations
 from metal.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
-from metal.stats.patterns import Numbers
+from metal.stats.patterns import Codes, Numbers
 from metal.stats.rater_comparison import correlates_better, significance_clusters
 
 WITH_INTERVAL = ("pearson", "system_pearson")
@@ -45,14 +45,10 @@ def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked
         rater.name: {"pearson": one.instance, "system_pearson": one.system}
         for rater, one in zip(people.raters, found, strict=True)
     }
-    rows = []
+    rows, human = [], distinct(people.human)
     for rater, mine in zip(people.raters, people.scores, strict=True):
         both = int((~np.isnan(mine)).sum())
-        ranks = {
-            "spearman": estimate(lambda mine=mine: spearman(mine, people.human), both),  # type: ignore[misc]
-            "kendall": estimate(lambda mine=mine: kendall(mine, people.human), both),  # type: ignore[misc]
-        }
-        figures[rater.name] |= ranks
+        figures[rater.name] |= _of_ranks(mine, human, both)
         rows.append(_row(people, rater, mine, dict(figures[rater.name]), bootstrap.seed, permutations))
     values = np.array([row["pearson"] for row in rows], dtype=np.float64)
     rng = np.random.default_rng([bootstrap.seed, len(people.human)])
@@ -67,6 +63,15 @@ def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked
         defined = not np.isnan(values[at])
         rows[at] |= {"rank": rank if defined else None, "cluster": int(clusters[at]) if defined else None}
     return Ranked([rows[at] for at in order], better[np.ix_(order, order)], within_generators(people, found), figures)
+
+
+def _of_ranks(scores: Numbers, human: tuple[Numbers, Codes], outputs: int) -> dict[str, Estimate]:
+    """Spearman's and Kendall's correlation with people, human being what `distinct` gives of them."""
+    try:
+        rho, tau = rank_correlations(scores, human)
+    except Undefined as error:
+        return dict.fromkeys(("spearman", "kendall"), Estimate.undefined(str(error), outputs))
+    return {"spearman": Estimate(rho, n=outputs), "kendall": Estimate(tau, n=outputs)}
 
 
 def _row(

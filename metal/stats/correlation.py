@@ -36,8 +36,7 @@ def spearman(x: Numbers, y: Numbers) -> float:
     >>> round(spearman(np.array([1.0, 2.0, 4.0, 9.0]), np.array([1.0, 3.0, 2.0, 2.0])), 4)
     0.3162
     """
-    x, y = _pairs(x, y)
-    return pearson(_ranks(x), _ranks(y))
+    return rank_correlations(x, distinct(np.asarray(y, dtype=np.float64)))[0]
 
 
 def kendall(x: Numbers, y: Numbers) -> float:
@@ -49,14 +48,26 @@ def kendall(x: Numbers, y: Numbers) -> float:
     >>> kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).__round__(4)
     0.3333
     """
-    x, y = _pairs(x, y)
-    (left, which_left), (right, which_right) = distinct(x), distinct(y)
-    if len(left) * len(right) > _LARGEST_TABLE:
+    return rank_correlations(x, distinct(np.asarray(y, dtype=np.float64)))[1]
+
+
+def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[float, float]:
+    """`spearman` and `kendall`. y: what `distinct` gives of the other side, so that it is sorted once for many x."""
+    x, (values, which) = np.asarray(x, dtype=np.float64), y
+    given = ~np.isnan(x) & ~np.isnan(values)[which]
+    _pairs(x[given], values[which[given]])
+    left, right = distinct(x[given])[1], which[given]
+    return pearson(_ranks(left), _ranks(right)), _tau_of(left, right)
+
+
+def _tau_of(left: Codes, right: Codes) -> float:
+    """Kendall's tau-b of codes whose order is that of the scores."""
+    height, width = int(left.max()) + 1, int(right.max()) + 1
+    if height * width > _LARGEST_TABLE:
         from scipy.stats import kendalltau
 
-        return float(kendalltau(x, y).statistic)
-    table = np.bincount(which_left * len(right) + which_right, minlength=len(left) * len(right))
-    return _tau(table.reshape(len(left), len(right)))
+        return float(kendalltau(left, right).statistic)
+    return _tau(np.bincount(left * width + right, minlength=height * width).reshape(height, width))
 
 
 def _tau(table: Codes) -> float:
@@ -70,18 +81,20 @@ def _tau(table: Codes) -> float:
 
 
 def distinct(values: Numbers) -> tuple[Numbers, Codes]:
-    """The distinct values, rising, and which of them each is; quick where few values are many times there."""
+    """The distinct values, rising, and which of them each is; quick where few values are many times there.
+
+    NaN is a value, the last one.
+    """
     found = np.unique(values)
     if len(found) <= _FEW:
         return found, np.searchsorted(found, values)
     return np.unique(values, return_inverse=True)
 
 
-def _ranks(values: Numbers) -> Numbers:
-    """(items,) ranks from 1, equal values sharing the mean of theirs."""
-    _, which = distinct(values)
-    count = np.bincount(which)
-    return np.asarray((np.cumsum(count) - (count - 1) / 2)[which], dtype=np.float64)
+def _ranks(codes: Codes) -> Numbers:
+    """(items,) ranks from 1 of codes in the order of the values, equal ones sharing the mean of theirs."""
+    count = np.bincount(codes)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[codes], dtype=np.float64)
 
 
 def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
