@@ -75,7 +75,7 @@ def _together(
     (instance, system), (instance_drawn, system_drawn) = figures
     within = pearson_from_sums(whole)
     within_drawn = pearson_from_sums(drawn)
-    for code in np.flatnonzero(~wrote.all(axis=0)):
+    for code in np.flatnonzero(~wrote.all(axis=0)).tolist():
         within_drawn[:, code] = pearson_from_sums(bootstrap.totals(table[wrote[:, code], code]))
     answered = table[..., 0] > 0
     sources, by_generator = answered.any(axis=1).sum(axis=0), answered.sum(axis=0)

@@ -258,12 +258,13 @@ def bias(cell: Cell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estima
     low, high = intervals(ratio(drawn[..., 1], drawn[..., 0]))
     found = []
     for at, (count, total) in enumerate(whole):
-        ends = (float(low[at]), float(high[at])) if len(names) > 1 and low[at] == low[at] else (None, None)
-        method = "percentile bootstrap over sources"
+        if not count:
+            found.append(Estimate.undefined("no output that both scored"))
+            continue
+        told = len(names) > 1 and low[at] == low[at]
+        ends = (float(low[at]), float(high[at])) if told else (None, None)
         found.append(
-            Estimate(float(total / count), *ends, n=int(count), method=method)
-            if count
-            else Estimate.undefined("no output that both scored")
+            Estimate(float(total / count), ends[0], ends[1], int(count), method="percentile bootstrap over sources")
         )
     return found
 

@@ -37,7 +37,7 @@ def correlates_better(
     asked = np.ones(p.shape, dtype=bool) if wanted is None else np.asarray(wanted) | np.asarray(wanted).T
     answered = ~np.isnan(raters) & ~np.isnan(people)
     flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), len(people), resamples)
-    y = _standard(people, answered.any(axis=0))
+    y = _standard(people, np.asarray(answered.any(axis=0)))
     x = [_standard(rater, there) for rater, there in zip(raters, answered, strict=True)]
     whole = [_moments(x[one], y, flips, np.flatnonzero(answered[one])) for one in range(len(raters))]
     for i, j in zip(*np.nonzero(np.triu(asked, 1)), strict=True):
