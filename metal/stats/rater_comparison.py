@@ -11,6 +11,8 @@ from metal.stats.sign_flips import SignFlips, draw_flips, signed
 
 # Correlations nearer than this differ by rounding; variances below it, of scores whose variance is 1, are rounding.
 _ROUNDING = 1e-12
+# Moments of all raters are kept up to so many numbers.
+_KEPT = 20_000_000
 
 
 def correlates_better(
@@ -39,14 +41,19 @@ def correlates_better(
     flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), len(people), resamples)
     y = _standard(people, np.asarray(answered.any(axis=0)))
     x = [_standard(rater, there) for rater, there in zip(raters, answered, strict=True)]
-    whole = [_moments(x[one], y, flips, np.flatnonzero(answered[one])) for one in range(len(raters))]
-    for i, j in zip(*np.nonzero(np.triu(asked, 1)), strict=True):
-        alone = [np.flatnonzero(answered[one] & ~answered[other]) for one, other in ((i, j), (j, i))]
-        both = [
-            whole[one] - _moments(x[one], y, flips, places) if len(places) else whole[one]
-            for one, places in zip((i, j), alone, strict=True)
-        ]
-        p[i, j], p[j, i] = _p_values(*both)
+    whole: list[Numbers] = []  # over all that one answered: what only one of two did is soon taken off
+    if len(raters) * 6 * flips.count <= _KEPT:
+        whole = [_moments(x[one], y, flips, answered[one]) for one in range(len(raters))]
+
+    def shared(one: int, other: int) -> Numbers:
+        """The first's moments over the items that both answered."""
+        if not whole:
+            return _moments(x[one], y, flips, answered[one] & answered[other])
+        alone = answered[one] & ~answered[other]
+        return whole[one] - _moments(x[one], y, flips, alone) if alone.any() else whole[one]
+
+    for i, j in np.argwhere(np.triu(asked, 1)).tolist():
+        p[i, j], p[j, i] = _p_values(shared(i, j), shared(j, i))
     return p
 
 
@@ -59,8 +66,9 @@ def _standard(values: Numbers, there: Codes) -> Numbers:
     return found
 
 
-def _moments(x: Numbers, y: Numbers, flips: SignFlips, places: Codes) -> Numbers:
-    """(6, flips) sums by class over the items at some places of 1, y, y^2, x, x^2 and x*y."""
+def _moments(x: Numbers, y: Numbers, flips: SignFlips, items: Codes) -> Numbers:
+    """(6, flips) sums by class over some items (a mask) of 1, y, y^2, x, x^2 and x*y."""
+    places = np.flatnonzero(items)
     x, y = x[places], y[places]
     return flips.only(places).class_sums(np.stack([np.ones(len(x)), y, y * y, x, x * x, x * y]))
 
