@@ -107,9 +107,10 @@ def _z_sums(moments: Numbers) -> Numbers | None:
 
 
 def _pearson(sums: Numbers, items: float) -> Numbers:
-    """From (3, ...) sums of z, z^2 and z*y, y being centred and of length 1."""
+    """From (3, ...) sums of z, z^2 and z*y, y being centred and of length 1; NaN where nothing varies."""
     z, zz, zy = sums
-    return ratio(zy, np.sqrt(np.maximum(zz - z * z / items, 0.0)))
+    squares = zz - z * z / items
+    return ratio(zy, np.sqrt(np.where(squares > _ROUNDING * zz, squares, 0.0)))
 
 
 def significance_clusters(values: Numbers, better: Numbers, level: float = 0.05) -> Codes:
