@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metal.billboard.cells import ALL_LANGUAGES, OVERALL, Cell, cells, main_criterion
-from metal.billboard.crowd import crowd
+from metal.billboard.crowd import Figures, Known, crowd
 from metal.billboard.ensemble import GROUP as ENSEMBLES
 from metal.billboard.ensemble import (
     NAME,
@@ -22,13 +22,14 @@ from metal.billboard.ensemble import (
 from metal.billboard.generators import generator_rows
 from metal.billboard.lint import lint
 from metal.billboard.overrating import families, human_generators, overrating_rows, self_preference_rows
-from metal.billboard.ranking import Ranked, ceiling, comparisons, ranking, within_generators
+from metal.billboard.ranking import Ranked, ceiling, comparisons, ranking
 from metal.billboard.settings import BoardSettings
 from metal.billboard.signature import ensemble_base, ensemble_signature, signature
 from metal.dataset import Dataset
 from metal.errors import Undefined, UsageError
 from metal.people import people_named
 from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.patterns import Codes
 
 PEOPLE = "people"  # the reference, as those by whom generators are ranked
 
@@ -85,6 +86,7 @@ def billboard(
     written, of_family = human_generators(dataset, settings), families(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     notes, ensembles = [], {}
+    figures: list[Figures] = []
     for done, cell in enumerate(found):
         if progress:
             progress(done, len(found))
@@ -105,14 +107,15 @@ def billboard(
         ranked = ranking(shown, bootstrap, settings.permutations)
         rows["raters"] += ranked.rows
         rows["comparisons"] += comparisons(cell, ranked)
-        rows["within_generators"] += within_generators(shown, bootstrap)
+        rows["within_generators"] += ranked.within
+        figures.append(ranked.figures)
         rows["generators"] += _generators(cell, ranked, ensemble, bootstrap, settings, written)
         rated = cell.with_rater(replace(ensemble.rater, name=_named(ensemble)), ensemble.scores) if ensemble else cell
         rows["overrating"] += overrating_rows(rated, written)
         rows["self_preference"] += self_preference_rows(cell, of_family)
         rows["people"].append(_people(cell, dataset, settings))
     tables = {name: _table(name, records, dataset, settings) for name, records in rows.items()}
-    tables |= _crowd(dataset, settings, found)
+    tables |= _crowd(dataset, settings, Known(found, figures, bootstrap))
     if progress:
         progress(len(found), len(found))
     return Board(
@@ -169,12 +172,14 @@ def _generators(
     ]
 
 
-def _crowd(dataset: Dataset, settings: BoardSettings, found: Sequence[Cell]) -> dict[str, pd.DataFrame]:
+def _crowd(dataset: Dataset, settings: BoardSettings, known: Known) -> dict[str, pd.DataFrame]:
     """The tables of `crowd`, for the people and judges on the board; none where there are neither."""
-    raters = {rater.name for cell in found for rater in cell.raters if rater.kind in ("human", "llm")}
+    raters = {rater.name for cell in known.cells for rater in cell.raters if rater.kind in ("human", "llm")}
     if not raters:
         return {}
-    return crowd(dataset, replace(settings, raters=tuple(sorted(raters)))).tables
+    # What all of the board's raters scored in common is not what all of these did.
+    mine = replace(settings, raters=tuple(sorted(raters)))
+    return crowd(dataset, mine, known=None if settings.common else known).tables
 
 
 def _scored_all(cell: Cell, rater: str) -> bool:
@@ -269,11 +274,15 @@ def _noted(notes: Sequence[tuple[Cell, str]], found: Sequence[Cell]) -> list[str
 
 def _unlike(found: Sequence[Cell]) -> list[str]:
     """Criteria on which raters scored different outputs, so that their figures are about different ones."""
-    unlike = [cell for cell in found if len(np.unique(~np.isnan(cell.scores[:, cell.rated]), axis=0)) > 1]
+    unlike = [cell for cell in found if _answered_unlike(np.isnan(cell.scores[:, cell.rated]))]
     if not unlike:
         return []
     where = "every criterion" if len(unlike) == len(found) else ", ".join(map(_where, unlike))
     return [f"{where}: raters scored different outputs (see coverage); --common compares them on those all scored"]
+
+
+def _answered_unlike(missing: Codes) -> bool:
+    return bool((missing != missing[:1]).any())
 
 
 def _without_overall(dataset: Dataset, found: Sequence[Cell], settings: BoardSettings) -> list[str]:

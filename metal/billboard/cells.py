@@ -86,16 +86,34 @@ class Cell:
 
     def by_generator(self, scores: Numbers) -> Numbers:
         """(generators, sources) from (items,): the mean where a generator wrote several outputs of a source."""
-        names, column = np.unique(self.source, return_inverse=True)
+        sources, column = self._source_places
         there = ~np.isnan(scores)
-        place = (self.generator * len(names) + column)[there]
-        size = len(self.generators) * len(names)
+        place, scores = (self.generator * sources + column)[there], scores[there]
+        size = len(self.generators) * sources
         counts = np.bincount(place, minlength=size).astype(np.float64)
-        means: Numbers = ratio(np.bincount(place, scores[there], minlength=size), counts)
-        return means.reshape(len(self.generators), len(names))
+        means: Numbers = ratio(np.bincount(place, scores, minlength=size), counts)
+        return means.reshape(len(self.generators), sources)
+
+    def sources(self, items: Codes) -> int:
+        """How many sources some items (a mask) are of."""
+        return int((np.bincount(self._source_places[1][items]) > 0).sum())
+
+    @cached_property
+    def _source_places(self) -> tuple[int, Codes]:
+        """How many sources there are, and (items,) the place of each item's among them."""
+        names, place = np.unique(self.source, return_inverse=True)
+        return len(names), place
+
+    def only_rated(self) -> Cell:
+        """The cell with the items that people rated; generators that have none are left out."""
+        cell = self.only(self.rated)
+        used, mine = np.unique(cell.generator, return_inverse=True)
+        return replace(cell, generator=mine, generators=tuple(cell.generators[place] for place in used))
 
     def only(self, items: Codes) -> Cell:
         """The cell with these items (a mask)."""
+        if items.all():
+            return self
         return replace(
             self,
             human=self.human[items],
@@ -304,15 +322,16 @@ def _scores(parts: Sequence[_Answers]) -> tuple[Numbers, Scale, Callable[[Codes]
     scale = scales.pop() if len(scales) == 1 else Scale(0.0, 1.0)
     means = sum((part.means - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True))
 
+    width = 1 + max((int(part.person.max(initial=0)) for part in parts), default=0)
+    keys = np.concatenate([part.rated * width + part.person for part in parts])
+    values = [(part.ratings - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True)]
+    key, which, count = np.unique(keys, return_inverse=True, return_counts=True)
+    by_person = np.bincount(which, np.concatenate(values)) / len(parts)
+    output_of = key // width
+
     def alone(items: Codes) -> tuple[Numbers, Numbers]:
-        width = 1 + max((int(part.person.max(initial=0)) for part in parts), default=0)
-        keys = np.concatenate([part.rated * width + part.person for part in parts])
-        values = [(part.ratings - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True)]
-        key, which, count = np.unique(keys, return_inverse=True, return_counts=True)
-        own = np.bincount(which, np.concatenate(values)) / len(parts)
-        output = key // width
-        whole = (count == len(parts)) & items[output]
-        own, output = own[whole], output[whole]
+        whole = (count == len(parts)) & items[output_of]
+        own, output = by_person[whole], output_of[whole]
         people = np.bincount(output, minlength=len(items))[output].astype(np.float64)
         total = np.bincount(output, own, minlength=len(items))[output]
         return own, np.asarray(ratio(total - own, people - 1))

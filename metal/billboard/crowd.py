@@ -13,17 +13,18 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
+from metal.billboard.agreement import agreement, estimate, intervals
 from metal.billboard.cells import BoardRater, Cell, Scale, cells, main_criterion
 from metal.billboard.crowd_answer import CEILING, adjust, answer_row, compared, largest_family, reference_name
-from metal.billboard.crowd_outputs import OVERRATED, UNDERRATED, area_of, comments, dots, examples
-from metal.billboard.ranking import ceiling, correlations, estimate, system_correlations
+from metal.billboard.crowd_outputs import OVERRATED, UNDERRATED, Example, area_of, dots, examples, sampled
+from metal.billboard.ranking import ceiling
 from metal.billboard.settings import BoardSettings
 from metal.dataset import Dataset
 from metal.errors import UsageError
 from metal.people import people_named
 from metal.records import METRIC_SCORE, Estimate
 from metal.signature import join
-from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.correlation import kendall
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.rater_comparison import correlates_better
@@ -58,6 +59,18 @@ class CrowdSettings:
             raise UsageError(f"{self.examples} examples: use 0 or more")
 
 
+Figures = Mapping[str, Mapping[str, Estimate]]  # by rater, then by name: pearson, system_pearson, kendall
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a board has found: its cells, of each the figures of its raters, and its bootstrap."""
+
+    cells: Sequence[Cell]
+    figures: Sequence[Figures]
+    bootstrap: SourceBootstrap
+
+
 @dataclass(frozen=True)
 class Crowd:
     """What `crowd` found; tables by name, the columns of TABLES first. main: the criterion shown first."""
@@ -76,6 +89,7 @@ def crowd(
     settings: BoardSettings,
     choices: CrowdSettings | None = None,
     *,
+    known: Known | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Crowd:
     """Every rater against the reference people, on every criterion and in every language of the board.
@@ -96,38 +110,42 @@ def crowd(
     crowd_examples: a seeded sample of the outputs in each area, with texts, both scores and comments.
     crowd_dots: how many outputs have which two scores, on a grid of GRID steps where there are more.
 
+    known: what a board of the same people has found already, of at least these raters.
     progress: called with cells done and in all. Raises UsageError where there is nobody to compare, and as `cells`.
     """
     choices = choices or CrowdSettings()
     people = people_named(dataset, settings.reference)
     shown, notes = (dataset, ()) if not choices.equal_panels else equal_panels(dataset, people, settings.seed)
-    found = [_chosen(cell, settings) for cell in cells(shown, settings)]
+    found = [_chosen(cell, settings) for cell in (known.cells if known else cells(shown, settings))]
     if not any(cell.raters for cell in found):
         raise UsageError(
             f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the reference people did; "
             "give a judges' run after the dataset, or name metrics with --raters"
         )
-    bootstrap = SourceBootstrap(settings.resamples, settings.seed)
+    bootstrap = known.bootstrap if known else SourceBootstrap(settings.resamples, settings.seed)
     # With fewer, Holm's smallest p of a large family would be above any level.
     permutations = max(settings.permutations, ENOUGH * largest_family(found))
     elsewhere = _raters_of_score(dataset)
-    said = comments(dataset)
+    chosen: list[Example] = []
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for done, cell in enumerate(found):
         if progress:
             progress(done, len(found))
-        only = cell.only(cell.rated)
+        only = cell.only_rated()
         on_scale = np.array([rater.name not in elsewhere for rater in cell.raters], dtype=bool)
-        rows["crowd_raters"] += rater_rows(only, on_scale, choices.area, bootstrap)
+        figures = known.figures[done] if known else _figures(only, bootstrap)
+        rows["crowd_raters"] += rater_rows(only, on_scale, choices.area, figures, bootstrap)
         rng = np.random.default_rng([settings.seed, len(only.human)])
-        better = correlates_better(only.human, only.scores, rng, resamples=permutations)
+        person = np.array([rater.kind == "human" for rater in only.raters], dtype=bool)
+        better = correlates_better(
+            only.human, only.scores, rng, resamples=permutations, wanted=person[:, None] & ~person
+        )
         rows["crowd_comparisons"] += compared(only, better)
         for rater, scores, on in zip(only.raters, only.scores, on_scale, strict=True):
             rows["crowd_dots"] += dots(only, rater, scores)
             if on:
-                rows["crowd_examples"] += examples(
-                    dataset, only, rater, scores, people, said, choices.area, choices.examples, settings.seed
-                )
+                chosen += sampled(only, rater, scores, choices.area, choices.examples, settings.seed)
+    rows["crowd_examples"] = examples(dataset, chosen, people)
     if progress:
         progress(len(found), len(found))
     _answers(rows, found, settings.reference)
@@ -145,7 +163,11 @@ def crowd(
 
 def _chosen(cell: Cell, settings: BoardSettings) -> Cell:
     """The cell with the raters that were named, or else with people and LLM judges."""
-    kept = [place for place, rater in enumerate(cell.raters) if settings.raters or rater.kind in ("human", "llm")]
+    kept = [
+        place
+        for place, rater in enumerate(cell.raters)
+        if (rater.name in settings.raters if settings.raters else rater.kind in ("human", "llm"))
+    ]
     return replace(cell, scores=cell.scores[kept], raters=tuple(cell.raters[place] for place in kept))
 
 
@@ -163,21 +185,31 @@ def _answers(rows: dict[str, list[dict[str, Any]]], found: Sequence[Cell], refer
 # ---------------------------------------------------------------- figures
 
 
-def rater_rows(cell: Cell, on_scale: Codes, area: float, bootstrap: SourceBootstrap) -> list[dict[str, Any]]:
+def _figures(cell: Cell, bootstrap: SourceBootstrap) -> Figures:
+    """Of each rater of a cell whose items people rated."""
+    found: dict[str, Mapping[str, Estimate]] = {}
+    for rater, scores, one in zip(cell.raters, cell.scores, agreement(cell, bootstrap), strict=True):
+        both = int((~np.isnan(scores)).sum())
+        found[rater.name] = {
+            "pearson": one.instance,
+            "kendall": estimate(lambda scores=scores: kendall(scores, cell.human), both),  # type: ignore[misc]
+            "system_pearson": one.system,
+        }
+    return found
+
+
+def rater_rows(
+    cell: Cell, on_scale: Codes, area: float, figures: Figures, bootstrap: SourceBootstrap
+) -> list[dict[str, Any]]:
     """The rows of a cell whose items people rated: each rater, then the ceiling. on_scale: (raters,)."""
-    instance = correlations(cell.scores, cell.human, cell.source, bootstrap) if cell.raters else []
-    system = system_correlations(cell.scores, cell.human, cell.source, cell.generator, bootstrap) if cell.raters else []
     rows = []
+    biases = iter(bias(cell, cell.scores[on_scale], bootstrap))
     for place, rater in enumerate(cell.raters):
         scores = cell.scores[place]
         both = int((~np.isnan(scores)).sum())
-        found = {
-            "pearson": instance[place],
-            "kendall": estimate(lambda scores=scores: kendall(scores, cell.human), both),  # type: ignore[misc]
-            "system_pearson": system[place],
-        }
+        found = {name: figures[rater.name][name] for name in ("pearson", "kendall", "system_pearson")}
         if on_scale[place]:
-            found |= {"bias": bias(cell, scores, bootstrap)} | _areas(cell, scores, area, both)
+            found |= {"bias": next(biases)} | _areas(cell, scores, area, both)
         else:
             own = Estimate.undefined("its scores are not on the people's scale", both)
             found |= dict.fromkeys(("bias", UNDERRATED, OVERRATED), own)
@@ -211,18 +243,30 @@ def _row(cell: Cell, rater: BoardRater, found: Mapping[str, Estimate], outputs: 
     return row | {"undefined": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
 
 
-def bias(cell: Cell, scores: Numbers, bootstrap: SourceBootstrap) -> Estimate:
-    """Mean of (rater less people) over the outputs that both scored, with its interval by source."""
+def bias(cell: Cell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estimate]:
+    """Of each rater, scores (raters, items): mean of (rater less people) over the outputs that both scored, with its
+    interval by source.
+    """
+    if not len(scores):
+        return []
     given = ~np.isnan(scores) & ~np.isnan(cell.human)
-    if not given.any():
-        return Estimate.undefined("no output that both scored")
-    names, which = np.unique(cell.source, return_inverse=True)
     apart = np.where(given, scores - cell.human, 0.0)
-    sums = np.stack([np.bincount(which, part, len(names)) for part in (given, apart)], axis=1).astype(np.float64)
-    value = float(sums[:, 1].sum() / sums[:, 0].sum())
-    drawn = bootstrap.totals(sums)
-    low, high = (percentile_interval(ratio(drawn[:, 1], drawn[:, 0])) if len(names) > 1 else None) or (None, None)
-    return Estimate(value, low, high, int(given.sum()), method="percentile bootstrap over sources")
+    names, which = np.unique(cell.source, return_inverse=True)
+    parts = [np.bincount(which, part, len(names)) for pair in zip(given, apart, strict=True) for part in pair]
+    sums = np.stack(parts, axis=1).reshape(len(names), len(scores), 2)
+    whole, drawn = sums.sum(axis=0), bootstrap.totals(sums)
+    low, high = intervals(ratio(drawn[..., 1], drawn[..., 0]))
+    found = []
+    for at, (count, total) in enumerate(whole):
+        if not count:
+            found.append(Estimate.undefined("no output that both scored"))
+            continue
+        told = len(names) > 1 and low[at] == low[at]
+        ends = (float(low[at]), float(high[at])) if told else (None, None)
+        found.append(
+            Estimate(float(total / count), ends[0], ends[1], int(count), method="percentile bootstrap over sources")
+        )
+    return found
 
 
 def _areas(cell: Cell, scores: Numbers, share: float, both: int) -> dict[str, Estimate]:

@@ -5,13 +5,15 @@ Source: Bidimensional Leaderboards, Figure 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from metal.billboard.cells import BoardRater, Cell, Scale
 from metal.dataset import Dataset
+from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers
 
 UNDERRATED, OVERRATED = "underrated", "overrated"  # upper left and lower right where people are drawn upwards
@@ -37,50 +39,57 @@ def area_of(people: Numbers, scores: Numbers, scale: Scale, share: float) -> dic
     }
 
 
-def examples(
-    dataset: Dataset,
-    cell: Cell,
-    rater: BoardRater,
-    scores: Numbers,
-    people: Sequence[str],
-    said: Mapping[str, list[tuple[str, str, str]]],
-    share: float,
-    most: int,
-    seed: int,
-) -> list[dict[str, Any]]:
-    """Of each area a seeded sample of `most` outputs, with texts, both scores and comments.
+@dataclass(frozen=True)
+class Example:
+    """An output of an area. item: its place in the cell, whose outputs people rated; scores: (items,) the rater's."""
 
-    cell: of outputs that people rated; scores: (items,) the rater's; said: what `comments` gives; share: as `area_of`.
-    """
-    outputs = list(dataset.outputs.values())
-    rows = []
+    cell: Cell
+    rater: BoardRater
+    scores: Numbers
+    area: str
+    item: int
+
+
+def sampled(cell: Cell, rater: BoardRater, scores: Numbers, share: float, most: int, seed: int) -> list[Example]:
+    """Of each area a seeded sample of `most` outputs. share: as `area_of`."""
+    found = []
     for area, inside in area_of(cell.human, scores, cell.scale, share).items():
         places = np.flatnonzero(inside)
         rng = np.random.default_rng([seed, len(cell.human), len(places)])
-        for place in np.sort(rng.permutation(places)[:most]):
-            output = outputs[cell.outputs[place]]
-            heard = [
-                (who, f"{criterion}: {words}" if cell.criteria > 1 else words)
-                for who, criterion, words in said.get(output.output, ())
-                if cell.criteria > 1 or criterion == cell.criterion
-            ]
-            rows.append(
-                {
-                    "language": cell.language,
-                    "criterion": cell.criterion,
-                    "rater": rater.name,
-                    "area": area,
-                    "output": output.output,
-                    "people": float(cell.human[place]),
-                    "score": float(scores[place]),
-                    "generator": output.generator,
-                    "source": output.source,
-                    "source_text": dataset.sources[output.source].text,
-                    "output_text": output.text,
-                    "people_comments": _lines(heard, people),
-                    "rater_comments": _lines(heard, rater.people or (rater.name,)),
-                }
-            )
+        found += [Example(cell, rater, scores, area, int(place)) for place in np.sort(rng.permutation(places)[:most])]
+    return found
+
+
+def examples(dataset: Dataset, chosen: Sequence[Example], people: Sequence[str]) -> list[dict[str, Any]]:
+    """Samples as rows, with texts, both scores and comments: of all of them at once, for these are looked up once."""
+    outputs = list(dataset.outputs.values())
+    said = comments(dataset, {outputs[one.cell.outputs[one.item]].output for one in chosen})
+    rows = []
+    for one in chosen:
+        cell, rater, place = one.cell, one.rater, one.item
+        output = outputs[cell.outputs[place]]
+        heard = [
+            (who, f"{criterion}: {words}" if cell.criteria > 1 else words)
+            for who, criterion, words in said.get(output.output, ())
+            if cell.criteria > 1 or criterion == cell.criterion
+        ]
+        rows.append(
+            {
+                "language": cell.language,
+                "criterion": cell.criterion,
+                "rater": rater.name,
+                "area": one.area,
+                "output": output.output,
+                "people": float(cell.human[place]),
+                "score": float(one.scores[place]),
+                "generator": output.generator,
+                "source": output.source,
+                "source_text": dataset.sources[output.source].text,
+                "output_text": output.text,
+                "people_comments": _lines(heard, people),
+                "rater_comments": _lines(heard, rater.people or (rater.name,)),
+            }
+        )
     return rows
 
 
@@ -88,10 +97,12 @@ def _lines(heard: Sequence[tuple[str, str]], who: Sequence[str]) -> str:
     return "\n".join(f"{name}: {words}" for name, words in heard if name in who)
 
 
-def comments(dataset: Dataset) -> dict[str, list[tuple[str, str, str]]]:
-    """(rater, criterion, comment) by output."""
+def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple[str, str, str]]]:
+    """(rater, criterion, comment) by output, for these outputs."""
     table = dataset.ratings
-    given = table[(table["comment"].notna() & (table["comment"].astype(object) != "")).to_numpy()]
+    named = table["output"].cat.categories.isin(list(outputs))
+    given = table.loc[named[table["output"].cat.codes.to_numpy()], ["output", "rater", "criterion", "comment"]]
+    given = given[(given["comment"].notna() & (given["comment"].astype(object) != "")).to_numpy()]
     found: dict[str, list[tuple[str, str, str]]] = {}
     columns = (given[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment"))
     for output, rater, criterion, comment in zip(*columns, strict=True):
@@ -105,12 +116,12 @@ def dots(cell: Cell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]
     if not given.any():
         return []
     ends = (cell.scale.low, cell.scale.high)
-    pairs = np.stack([gridded(scores[given], ends), gridded(cell.human[given], ends)], axis=1)
-    places, counts = np.unique(pairs, axis=0, return_counts=True)
+    (across, x), (up, y) = (distinct(gridded(side[given], ends)) for side in (scores, cell.human))
+    counts = np.bincount(x * len(up) + y, minlength=len(across) * len(up))
     here = {"language": cell.language, "criterion": cell.criterion, "rater": rater.name}
     return [
-        here | {"score": float(x), "people": float(y), "outputs": int(count)}
-        for (x, y), count in zip(places, counts, strict=True)
+        here | {"score": float(across[at // len(up)]), "people": float(up[at % len(up)]), "outputs": int(counts[at])}
+        for at in np.flatnonzero(counts)
     ]
 
 

@@ -57,7 +57,8 @@ def generator_rows(
 def _resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
     """(resamples, generators) means over drawn sources."""
     there = ~np.isnan(table)
-    return np.asarray(ratio(bootstrap.totals(np.where(there, table, 0.0).T), bootstrap.totals(there.T)))
+    sums = bootstrap.totals(np.where(there, table, 0.0).T)
+    return np.asarray(ratio(sums, table.shape[1] if there.all() else bootstrap.totals(there.T)))
 
 
 def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:

@@ -70,10 +70,13 @@ def _shifted(cell: Cell) -> Iterator[str]:
     if not names or people.shape[1] < LEAST_SOURCES + FAR:
         return
     tables = np.stack([cell.by_generator(cell.of(name)) for name in names])
-    far = [_moved(people, tables, way * by) for by in range(2, FAR + 1) for way in (1, -1)]
     straight = _moved(people, tables, 0)
+    far: list[Numbers] = []
     for by, words in ((1, "back"), (-1, "forward")):
         moved = _moved(people, tables, by)
+        if not (moved - straight > GAIN).any():  # then their mean cannot rise by as much, whatever chance gives
+            continue
+        far = far or [_moved(people, tables, way * step) for step in range(2, FAR + 1) for way in (1, -1)]
         told = ~np.isnan(np.stack([straight, moved, *far])).any(axis=0)
         if not told.any():
             continue

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from metal.billboard.agreement import Agreement, agreement, estimate
 from metal.billboard.cells import BoardRater, Cell
 from metal.billboard.ensemble import NAME
 from metal.errors import Undefined
 from metal.records import Estimate
-from metal.stats.bootstrap import SourceBootstrap, percentile_interval
-from metal.stats.correlation import (
-    kendall,
-    pearson,
-    pearson_from_sums,
-    source_sums,
-    spearman,
-    system_pearson,
-    system_pearson_from_sums,
-    system_sums,
-)
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.correlation import distinct, pearson, rank_correlations
 from metal.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.rater_comparison import correlates_better, significance_clusters
@@ -36,27 +28,32 @@ class Ranked:
     """The raters of a cell with their figures, best first.
 
     rows: one a rater. better: (raters, raters) one-sided p that i correlates better than j, in the order of rows.
+    within: rows of the table within_generators. figures: by rater, those that `crowd` shows as well.
     """
 
     rows: list[dict[str, Any]]
     better: Numbers
+    within: list[dict[str, Any]]
+    figures: Mapping[str, Mapping[str, Estimate]]
 
 
 def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
     """Every rater's agreement with the reference people, with ranks and clusters."""
-    rated = cell.rated
-    human, scores = cell.human[rated], cell.scores[:, rated]
-    people = cell.only(rated)
-    instance = correlations(scores, human, people.source, bootstrap)
-    system = system_correlations(scores, human, people.source, people.generator, bootstrap)
-    rows = [
-        _row(people, rater, mine, {"pearson": one, "system_pearson": other}, bootstrap.seed, permutations)
-        for rater, mine, one, other in zip(cell.raters, scores, instance, system, strict=True)
-    ]
+    people = cell.only_rated()
+    found = agreement(people, bootstrap)
+    figures = {
+        rater.name: {"pearson": one.instance, "system_pearson": one.system}
+        for rater, one in zip(people.raters, found, strict=True)
+    }
+    rows, human = [], distinct(people.human)
+    for rater, mine in zip(people.raters, people.scores, strict=True):
+        both = int((~np.isnan(mine)).sum())
+        figures[rater.name] |= _of_ranks(mine, human, both)
+        rows.append(_row(people, rater, mine, dict(figures[rater.name]), bootstrap.seed, permutations))
     values = np.array([row["pearson"] for row in rows], dtype=np.float64)
-    rng = np.random.default_rng([bootstrap.seed, len(human)])
+    rng = np.random.default_rng([bootstrap.seed, len(people.human)])
     enough = max(permutations, FOR_EACH * len(rows))  # with fewer, Holm's least p of so many would be above any level
-    better = correlates_better(human, scores, rng, resamples=enough)
+    better = correlates_better(people.human, people.scores, rng, resamples=enough)
     try:
         clusters = significance_clusters(values, better)
     except Undefined:
@@ -65,7 +62,16 @@ def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked
     for rank, at in enumerate(order, 1):
         defined = not np.isnan(values[at])
         rows[at] |= {"rank": rank if defined else None, "cluster": int(clusters[at]) if defined else None}
-    return Ranked([rows[at] for at in order], better[np.ix_(order, order)])
+    return Ranked([rows[at] for at in order], better[np.ix_(order, order)], within_generators(people, found), figures)
+
+
+def _of_ranks(scores: Numbers, human: tuple[Numbers, Codes], outputs: int) -> dict[str, Estimate]:
+    """Spearman's and Kendall's correlation with people, human being what `distinct` gives of them."""
+    try:
+        rho, tau = rank_correlations(scores, human)
+    except Undefined as error:
+        return dict.fromkeys(("spearman", "kendall"), Estimate.undefined(str(error), outputs))
+    return {"spearman": Estimate(rho, n=outputs), "kendall": Estimate(tau, n=outputs)}
 
 
 def _row(
@@ -74,12 +80,6 @@ def _row(
     """One rater's row; scores: (items,), all rated by people; found: its figures with intervals."""
     answered = ~np.isnan(scores)
     outputs, asked = int(answered.sum()), len(scores)
-    mine = cell.only(answered)
-    own = scores[answered]
-    found |= {
-        "spearman": estimate(lambda: spearman(own, mine.human), outputs),
-        "kendall": estimate(lambda: kendall(own, mine.human), outputs),
-    }
     row: dict[str, Any] = {
         "language": cell.language,
         "criterion": cell.criterion,
@@ -90,11 +90,11 @@ def _row(
         "outputs": outputs,
         "asked": asked,
         "coverage": outputs / asked,
-        "sources": len(np.unique(mine.source)),
-        "generators": len(np.unique(mine.generator)),
+        "sources": cell.sources(answered),
+        "generators": int((np.bincount(cell.generator[answered]) > 0).sum()),
         "cost_per_thousand": _cost(cell, rater),
     }
-    pairs = _of_pairs(mine, own, seed, permutations)
+    pairs = _of_pairs(cell, scores, seed, permutations)
     if rater.name == NAME:
         unlike = Estimate.undefined("each generator's scores come from another fit", outputs)
         found["system_pearson"] = pairs["soft_pairwise_accuracy"] = pairs["pairwise_accuracy"] = unlike
@@ -115,13 +115,16 @@ def _cost(cell: Cell, rater: BoardRater) -> float | None:
     return dollars * cell.criteria if isinstance(dollars, int | float) else None
 
 
-def _of_pairs(mine: Cell, scores: Numbers, seed: int, permutations: int) -> dict[str, Any]:
+def _of_pairs(cell: Cell, scores: Numbers, seed: int, permutations: int) -> dict[str, Any]:
     """What comes from pairs of generators: soft pairwise accuracy, and pairwise accuracy with its ties."""
-    by_people, by_rater = mine.by_generator(mine.human), mine.by_generator(scores)
+    answered = ~np.isnan(scores)
+    outputs = int(answered.sum())
+    by_people = cell.by_generator(np.where(answered, cell.human, np.nan))
+    by_rater = cell.by_generator(scores)
     there = ~np.isnan(by_rater).all(axis=1)
     by_people, by_rater = by_people[there], by_rater[there]
-    rng = np.random.default_rng([seed, len(scores)])
-    soft = estimate(lambda: soft_pairwise_accuracy(by_people, by_rater, rng, resamples=permutations), len(scores))
+    rng = np.random.default_rng([seed, outputs])
+    soft = estimate(lambda: soft_pairwise_accuracy(by_people, by_rater, rng, resamples=permutations), outputs)
     try:
         ties = calibrate_ties(by_people, by_rater)
     except Undefined as error:
@@ -137,48 +140,6 @@ def _of_pairs(mine: Cell, scores: Numbers, seed: int, permutations: int) -> dict
     }
 
 
-def correlations(scores: Numbers, human: Numbers, source: Codes, bootstrap: SourceBootstrap) -> list[Estimate]:
-    """Instance-level Pearson of each rater, scores (raters, items), with its interval by source.
-
-    All raters share the sources that are drawn. Source: Bidimensional Leaderboards, section 2.1.
-    """
-    if not len(scores):
-        return []
-    sums = np.stack([source_sums(mine, human, source) for mine in scores], axis=1)
-    drawn = pearson_from_sums(bootstrap.totals(sums))
-    whole = sums.sum(axis=0)
-    found = [
-        Estimate(float(r), n=int(pairs)) if r == r else estimate(lambda mine=mine: pearson(mine, human), int(pairs))  # type: ignore[misc]
-        for mine, r, pairs in zip(scores, pearson_from_sums(whole), whole[:, 0], strict=True)
-    ]
-    sources = (sums[..., 0] > 0).sum(axis=0)
-    return [_with_interval(one, drawn[:, place], int(sources[place])) for place, one in enumerate(found)]
-
-
-def system_correlations(
-    scores: Numbers, human: Numbers, source: Codes, system: Codes, bootstrap: SourceBootstrap
-) -> list[Estimate]:
-    """Pearson between the generators' means of people and of each rater, with its interval by source."""
-    if not len(scores):
-        return []
-    sums = np.stack([system_sums(mine, human, source, system) for mine in scores], axis=1)
-    drawn = system_pearson_from_sums(bootstrap.totals(sums))
-    whole = [
-        estimate(lambda mine=mine: system_pearson(mine, human, system), int((~np.isnan(mine)).sum()))  # type: ignore[misc]
-        for mine in scores
-    ]
-    sources = (sums[..., 0] > 0).any(axis=2).sum(axis=0)
-    return [_with_interval(found, drawn[:, place], int(sources[place])) for place, found in enumerate(whole)]
-
-
-def _with_interval(found: Estimate, drawn: Numbers, sources: int) -> Estimate:
-    """sources: of the rater's own answers; every resample of one is that one, which is no interval."""
-    if found.value is None or sources < 2:
-        return found
-    low, high = percentile_interval(drawn) or (None, None)
-    return replace(found, low=low, high=high, method="percentile bootstrap over sources")
-
-
 def ceiling(cell: Cell) -> Estimate:
     """One reference person against the mean of the others, pooled over people: what a person reaches."""
     try:
@@ -187,30 +148,24 @@ def ceiling(cell: Cell) -> Estimate:
         return Estimate.undefined(str(error) if len(cell.alone) else "no ratings by single people")
 
 
-def within_generators(cell: Cell, bootstrap: SourceBootstrap) -> list[dict[str, Any]]:
-    """Each rater's correlation with people on the outputs of one generator."""
-    rows = []
-    for code, name in enumerate(cell.generators):
-        mine = (cell.generator == code) & cell.rated
-        if not mine.any():
-            continue
-        found = correlations(cell.scores[:, mine], cell.human[mine], cell.source[mine], bootstrap)
-        for rater, one in zip(cell.raters, found, strict=True):
-            rows.append(
-                {
-                    "language": cell.language,
-                    "criterion": cell.criterion,
-                    "generator": name,
-                    "rater": rater.name,
-                    "kind": rater.kind,
-                    "outputs": one.n,
-                    "pearson": one.value,
-                    "pearson_low": one.low,
-                    "pearson_high": one.high,
-                    "undefined": f"pearson: {one.reason}" if one.reason else "",
-                }
-            )
-    return rows
+def within_generators(cell: Cell, found: Sequence[Agreement]) -> list[dict[str, Any]]:
+    """Each rater's correlation with people on the outputs of one generator. cell: of items that people rated."""
+    return [
+        {
+            "language": cell.language,
+            "criterion": cell.criterion,
+            "generator": name,
+            "rater": rater.name,
+            "kind": rater.kind,
+            "outputs": one.within[code].n,
+            "pearson": one.within[code].value,
+            "pearson_low": one.within[code].low,
+            "pearson_high": one.within[code].high,
+            "undefined": f"pearson: {one.within[code].reason}" if one.within[code].reason else "",
+        }
+        for code, name in enumerate(cell.generators)
+        for rater, one in zip(cell.raters, found, strict=True)
+    ]
 
 
 def comparisons(cell: Cell, ranked: Ranked) -> list[dict[str, Any]]:
@@ -228,11 +183,3 @@ def comparisons(cell: Cell, ranked: Ranked) -> list[dict[str, Any]]:
                 }
             )
     return rows
-
-
-def estimate(compute: Callable[[], float], outputs: int) -> Estimate:
-    """A figure without interval, or the reason why it is undefined."""
-    try:
-        return Estimate(float(compute()), n=outputs)
-    except Undefined as error:
-        return Estimate.undefined(str(error), outputs)

@@ -60,11 +60,13 @@ def open_board(folder: Path, version: int | None = None) -> OpenBoard:
     A dataset that has changed since the last version, or has no history yet, becomes a version of its own; where the
     folder cannot be written, it does so without being recorded. Raises UsageError for a version that never was.
     """
+    recover(folder)
+    files = _files(folder)
     base = load_dataset(folder)
     entries, recorded, digest = read_history(folder), True, _digest(folder, base)
     if not entries or entries[-1].digest != digest:
         try:
-            base, entries = _note_data(folder)
+            base, entries = _note_data(folder, base if _files(folder) == files else None, files)
         except OSError:
             entries, recorded = (*entries, _entry(entries, "data", digest)), False
     at = len(entries) if version is None else version
@@ -72,6 +74,15 @@ def open_board(folder: Path, version: int | None = None) -> OpenBoard:
     if wanted != entries[-1].digest:
         base = load_dataset(folder / BOARD / "data" / wanted)
     return OpenBoard(folder, base, entries, at, recorded)
+
+
+def _files(folder: Path) -> dict[str, tuple[int, ...]]:
+    """By name, what tells whether a file of the dataset is still the one that was read: itself, its size, its time."""
+    return {
+        path.name: (status.st_ino, status.st_size, status.st_mtime_ns)
+        for path in folder.glob("*")
+        if (path.name in DATA or path.stem == "ratings") and (status := path.stat())
+    }
 
 
 def _digest(folder: Path, base: Dataset) -> str:
@@ -160,11 +171,18 @@ def _entry(entries: Sequence[Entry], what: Any, digest: str) -> Entry:
     return Entry(len(entries) + 1, datetime.now(UTC).isoformat(timespec="seconds"), what, digest)
 
 
-def _note_data(folder: Path) -> tuple[Dataset, tuple[Entry, ...]]:
-    """The dataset as it is now, and the history with a version for it, of which there is a copy."""
+def _note_data(
+    folder: Path, base: Dataset | None, files: Mapping[str, tuple[int, ...]]
+) -> tuple[Dataset, tuple[Entry, ...]]:
+    """The dataset as it is now, and the history with a version for it, of which there is a copy.
+
+    base: the dataset as it was read from these files, so that it is not read twice if they are still the same.
+    """
     with one_writer(folder):
         recover(folder)
-        base, entries = load_dataset(folder), read_history(folder)
+        if base is None or _files(folder) != files:
+            base = load_dataset(folder)
+        entries = read_history(folder)
         digest = _digest(folder, base)
         if entries and entries[-1].digest == digest:  # another command was first
             return base, entries

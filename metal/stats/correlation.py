@@ -13,6 +13,10 @@ from metal.stats.patterns import Codes, Numbers, ratio
 
 # A variance below this share of the mean square is rounding, not variation.
 _ROUNDING = 1e-12
+# So few distinct values are found in a list of them faster than all values are sorted with their places.
+_FEW = 1_000
+# Cells of a table of two raters' distinct scores, up to which it is faster than sorting.
+_LARGEST_TABLE = 500_000
 
 
 def pearson(x: Numbers, y: Numbers) -> float:
@@ -32,24 +36,65 @@ def spearman(x: Numbers, y: Numbers) -> float:
     >>> round(spearman(np.array([1.0, 2.0, 4.0, 9.0]), np.array([1.0, 3.0, 2.0, 2.0])), 4)
     0.3162
     """
-    from scipy.stats import rankdata
-
-    x, y = _pairs(x, y)
-    return pearson(rankdata(x), rankdata(y))
+    return rank_correlations(x, distinct(np.asarray(y, dtype=np.float64)))[0]
 
 
 def kendall(x: Numbers, y: Numbers) -> float:
     """Kendall's tau-b: concordant less discordant pairs, over the pairs tied in neither (geometric mean of the sides).
 
-    Takes n log n steps. Only equal numbers are tied: averages must be taken so that equal ones come out equal (the
-    sum of the ratings, not the mean of means). Undefined as `pearson`. Source: Kendall (1945).
+    Takes n steps where few distinct scores meet (a table of them says all), else n log n. Only equal numbers are tied:
+    averages must be taken so that equal ones come out equal (the sum of the ratings, not the mean of means). Undefined
+    as `pearson`. Source: Kendall (1945).
     >>> kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).__round__(4)
     0.3333
     """
-    from scipy.stats import kendalltau
+    return rank_correlations(x, distinct(np.asarray(y, dtype=np.float64)))[1]
 
-    x, y = _pairs(x, y)
-    return float(kendalltau(x, y).statistic)
+
+def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[float, float]:
+    """`spearman` and `kendall`. y: what `distinct` gives of the other side, so that it is sorted once for many x."""
+    x, (values, which) = np.asarray(x, dtype=np.float64), y
+    given = ~np.isnan(x) & ~np.isnan(values)[which]
+    _pairs(x[given], values[which[given]])
+    left, right = distinct(x[given])[1], which[given]
+    return pearson(_ranks(left), _ranks(right)), _tau_of(left, right)
+
+
+def _tau_of(left: Codes, right: Codes) -> float:
+    """Kendall's tau-b of codes whose order is that of the scores."""
+    height, width = int(left.max()) + 1, int(right.max()) + 1
+    if height * width > _LARGEST_TABLE:
+        from scipy.stats import kendalltau
+
+        return float(kendalltau(left, right).statistic)
+    return _tau(np.bincount(left * width + right, minlength=height * width).reshape(height, width))
+
+
+def _tau(table: Codes) -> float:
+    """Kendall's tau-b from (values of x, values of y) how many pairs have which two, values rising."""
+    below = np.cumsum(table, axis=0) - table  # of each y, how many have a smaller x
+    upto = np.cumsum(below, axis=1)
+    concordant_less_discordant = int((table * (2 * upto - below - upto[:, -1:])).sum())
+    pairs = int(table.sum()) * (int(table.sum()) - 1) // 2
+    untied = [pairs - int((count * (count - 1) // 2).sum()) for count in (table.sum(axis=1), table.sum(axis=0))]
+    return float(np.clip(concordant_less_discordant / np.sqrt(untied[0]) / np.sqrt(untied[1]), -1.0, 1.0))
+
+
+def distinct(values: Numbers) -> tuple[Numbers, Codes]:
+    """The distinct values, rising, and which of them each is; quick where few values are many times there.
+
+    NaN is a value, the last one.
+    """
+    found = np.unique(values)
+    if len(found) <= _FEW:
+        return found, np.searchsorted(found, values)
+    return np.unique(values, return_inverse=True)
+
+
+def _ranks(codes: Codes) -> Numbers:
+    """(items,) ranks from 1 of codes in the order of the values, equal ones sharing the mean of theirs."""
+    count = np.bincount(codes)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[codes], dtype=np.float64)
 
 
 def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
@@ -76,6 +121,60 @@ def source_sums(x: Numbers, y: Numbers, source: Codes) -> Numbers:
     left, right, which = _shifted(x[given]), _shifted(y[given]), which[given]
     columns = (np.ones(len(left)), left, right, left * left, right * right, left * right)
     return np.stack([np.bincount(which, column, minlength=len(names)) for column in columns], axis=1)
+
+
+def deviation_sums(scores: Numbers, y: Numbers, source: Codes, system: Codes) -> tuple[Numbers, Numbers]:
+    """(sources, systems, raters, 6) sums as of `source_sums`, but of what x and y differ from their means within the
+    system; and (systems, raters, 2) these means of x and y, less the rater's own over all systems.
+
+    scores: (raters, items), y: (items,), NaN is no answer; source, system: (items,) codes from 0 without gaps. Where
+    all of a system's scores are equal the differences are exactly 0. `moved_sums` gives the sums of x and y themselves.
+    """
+    order = np.argsort(system, kind="stable")
+    starts = np.searchsorted(system[order], np.arange(int(system.max()) + 1))
+    scores, y, source, system = np.asarray(scores)[:, order], np.asarray(y)[order], source[order], system[order]
+    shape = int(source.max()) + 1, len(starts)
+    cell = source * len(starts) + system
+    given = ~np.isnan(scores) & ~np.isnan(y)
+    count = np.add.reduceat(given, starts, axis=1, dtype=np.int64)
+    table = np.zeros((*shape, len(scores), 6))
+    means = np.zeros((len(starts), len(scores), 2))
+    for rater, there in enumerate(given):
+        sides = []
+        for place, side in enumerate((scores[rater], y)):
+            mine = np.where(there, side, np.nan)
+            low, high = np.fmin.reduceat(mine, starts), np.fmax.reduceat(mine, starts)
+            total = np.add.reduceat(np.where(there, side, 0.0), starts)
+            mean = np.where(count[rater] > 0, np.where(low == high, low, ratio(total, count[rater])), 0.0)
+            sides.append(np.where(there, side - mean[system], 0.0))
+            means[:, rater, place] = _less_their_mean(mean, count[rater])
+        left, right = sides
+        for place, column in enumerate((there, left, right, left * left, right * right, left * right)):
+            table[:, :, rater, place] = np.bincount(cell, column, minlength=shape[0] * shape[1]).reshape(shape)
+    return table, means
+
+
+def _less_their_mean(means: Numbers, count: Codes) -> Numbers:
+    """Means of groups of so many less the mean of all; 0 for groups of none, and exactly 0 where they are equal."""
+    used = count > 0
+    if not used.any() or (means[used] == means[used][0]).all():
+        return np.zeros(len(means))
+    return np.where(used, means - (means * count).sum() / count.sum(), 0.0)
+
+
+def moved_sums(sums: Numbers, means: Numbers) -> Numbers:
+    """(..., 6) the six sums of x + a and y + b from those of x and y; means: (..., 2) a and b."""
+    count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    a, b = np.moveaxis(means, -1, 0)
+    moved = (
+        count,
+        x + a * count,
+        y + b * count,
+        xx + 2 * a * x + a * a * count,
+        yy + 2 * b * y + b * b * count,
+        xy + a * y + b * x + a * b * count,
+    )
+    return np.stack(moved, axis=-1)
 
 
 def pearson_from_sums(sums: Numbers) -> Numbers:

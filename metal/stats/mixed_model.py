@@ -127,7 +127,9 @@ def _check_design(columns: Numbers, sources: int) -> None:
     if rows <= width:
         raise Undefined("not more rows than effects")
     length = np.sqrt((columns**2).sum(axis=0))
-    if not length.all() or np.linalg.matrix_rank(columns / length) < width:
+    # The triangle of an orthogonal decomposition has the singular values of the whole, and no rows.
+    least = np.finfo(np.float64).eps * rows
+    if not length.all() or np.linalg.matrix_rank(np.linalg.qr(columns / length, mode="r"), rtol=least) < width:
         raise Undefined("effects that depend on each other linearly")
 
 

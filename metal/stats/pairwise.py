@@ -5,16 +5,15 @@ Scores are (generators, sources), NaN where one has none. Chance is handed in as
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from metal.errors import Undefined
+from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.sign_flips import draw_flips, signed
 
-# Flips (resamples x items) are drawn at most this many at a time.
-_CHUNK = 8_000_000
 # Sums of the same numbers in another order differ by less than this share of them.
 _ROUNDING = 1e-12
 
@@ -51,13 +50,10 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     gap, tied, ordered, weight = _compare(people, rater)
     start = float(weight[np.where(gap > 0, ordered, tied)].sum())
     matters = (gap > 0) & (tied | ordered)  # a pair ranked the wrong way round stays wrong as a tie
-    rising = gap[matters]
-    order = np.argsort(rising)
-    rising = rising[order]
-    gain = np.where(tied, weight, -weight)[matters][order]
-    last = np.append(rising[1:] != rising[:-1], True)[: len(rising)]  # of equal differences, all become ties
-    epsilons = np.append(0.0, rising[last])
-    accuracies = np.append(start, start + np.cumsum(gain)[last])
+    rising, gain = gap[matters], np.where(tied, weight, -weight)[matters]
+    epsilons, which = distinct(rising)
+    accuracies = np.append(start, start + np.cumsum(np.bincount(which, gain, len(epsilons))))
+    epsilons = np.append(0.0, epsilons)  # of equal differences, all become ties
     best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
     return TieCalibration(float(epsilons[best]), float(accuracies[best]), start, len(gap))
 
@@ -73,9 +69,12 @@ def _compare(people: Numbers, rater: Numbers) -> tuple[Numbers, Codes, Codes, Nu
     on_source = there.sum(axis=0)
     if not on_source.any():
         raise Undefined("no source with two generators scored by both")
-    wanted = (people[first] - people[second])[there]
-    given = (rater[first] - rater[second])[there]
-    weight = np.broadcast_to(ratio(1.0, on_source * (on_source > 0).sum()), there.shape)[there]
+    wanted, given = people[first] - people[second], rater[first] - rater[second]
+    weight = np.broadcast_to(ratio(1.0, on_source * (on_source > 0).sum()), there.shape)
+    if there.all():
+        wanted, given, weight = wanted.ravel(), given.ravel(), weight.ravel()
+    else:
+        wanted, given, weight = wanted[there], given[there], weight[there]
     return np.abs(given), wanted == 0, wanted * given > 0, weight
 
 
@@ -103,48 +102,52 @@ def soft_pairwise_accuracy(
 def better_on_shared(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
     """`better_than` with gaps: each pair of generators on the sources on which all tables have both.
 
-    scores: (..., generators, sources), NaN where one was not scored. NaN for a pair without such a source.
+    scores: (..., generators, sources), NaN where one was not scored. NaN for a pair without such a source. One set of
+    swaps serves all pairs.
     """
     scores = np.asarray(scores, dtype=np.float64)
     *outer, generators, sources = scores.shape
-    there = np.asarray(~np.isnan(scores.reshape(-1, generators, sources)).any(axis=0))
+    tables = scores.reshape(-1, generators, sources)
+    there = np.asarray(~np.isnan(tables).any(axis=0))
     somewhere = there.any(axis=0)
     if there[:, somewhere].all() and somewhere.any():
         return better_than(scores[..., somewhere], rng, resamples=resamples)
-    p = np.full((*outer, generators, generators), np.nan)
-    for i, j in zip(*np.triu_indices(generators, 1), strict=True):
-        shared = there[i] & there[j]
-        if shared.any():
-            pair = better_than(scores[..., [i, j], :][..., shared], rng, resamples=resamples)
-            p[..., i, j], p[..., j, i] = pair[..., 0, 1], pair[..., 1, 0]
-    return p
+    flips = draw_flips(rng, sources, resamples)
+    p = np.full((len(tables), generators, generators), np.nan)
+    for i in range(generators - 1):
+        shared = there[i] & there[i + 1 :]
+        gaps = np.where(shared, tables[:, i, None] - tables[:, i + 1 :], 0.0)
+        lead, behind = _leads(signed(flips.class_sums(gaps)), np.abs(gaps).sum(axis=-1))
+        compared = shared.any(axis=1)
+        p[:, i, i + 1 :] = np.where(compared, lead, np.nan)
+        p[:, i + 1 :, i] = np.where(compared, behind, np.nan)
+    return p.reshape(*outer, generators, generators)
 
 
 def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
     """(..., generators, generators) one-sided p that generator i scores higher than j, by swapping their scores.
 
     scores: (..., generators, sources), complete. p: share of resamples, in each of which the two exchange their
-    scores on each source with probability 1/2, where i's lead is at least the observed one. All share the swaps.
+    scores on each source with probability 1/2, where i's lead is at least the observed one. All share the swaps, of
+    which there are the next power of two less one (metal.stats.sign_flips).
     """
     scores = np.asarray(scores, dtype=np.float64)
     *outer, generators, sources = scores.shape
     tables = scores.reshape(-1, generators, sources)
     tables = tables - tables.mean(axis=1, keepdims=True)  # differences stay, rounding shrinks
-    rows = tables.reshape(-1, sources).T
-    swapped = np.concatenate([(2.0 * bits - 1.0) @ rows for bits in coin_flips(rng, resamples, sources)])
-    swapped = swapped.reshape(resamples, len(tables), generators)
-    observed = tables.sum(axis=2)
-    slack = _ROUNDING * np.abs(tables).sum(axis=(1, 2))[:, None]
+    swapped = draw_flips(rng, sources, resamples).sums(tables)
+    size = np.abs(tables).sum(axis=(1, 2))[:, None]
     p = np.empty((len(tables), generators, generators))
     for i in range(generators):
-        lead = observed[:, i, None] - observed - slack
-        p[:, i] = (swapped[:, :, i, None] - swapped >= lead).mean(axis=0)
+        p[:, i] = _leads(swapped[:, i, None] - swapped, size)[0]
     return p.reshape(*outer, generators, generators)
 
 
-def coin_flips(rng: np.random.Generator, resamples: int, items: int) -> Iterator[Codes]:
-    """Chunks of (some resamples, items) of 0 and 1, a bit of chance each."""
-    step = max(1, _CHUNK // max(items, 1))
-    for start in range(0, resamples, step):
-        packed = rng.integers(0, 256, (min(step, resamples - start), (items + 7) // 8), dtype=np.uint8)
-        yield np.unpackbits(packed, axis=1, count=items)
+def _leads(swapped: Numbers, size: Numbers) -> tuple[Numbers, Numbers]:
+    """(...) shares of the resamples in which a lead is at least, and at most, the observed one.
+
+    swapped: (..., flips), the first flips nothing: what was observed; size: (...) the sum of what was added up.
+    """
+    observed, slack = swapped[..., :1], _ROUNDING * size[..., None]
+    resampled = swapped[..., 1:]
+    return (resampled >= observed - slack).mean(axis=-1), (resampled <= observed + slack).mean(axis=-1)

@@ -6,90 +6,111 @@ import numpy as np
 
 from metal.errors import Undefined
 from metal.stats.multiplicity import holm
-from metal.stats.pairwise import coin_flips
 from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.sign_flips import SignFlips, draw_flips, signed
 
-# Correlations nearer than this differ by rounding.
+# Correlations nearer than this differ by rounding; variances below it, of scores whose variance is 1, are rounding.
 _ROUNDING = 1e-12
-# Flips that are multiplied at a time, few enough for a processor's cache.
-_CACHED = 400_000
+# Moments of all raters are kept up to so many numbers.
+_KEPT = 20_000_000
 
 
-def correlates_better(people: Numbers, raters: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
+def correlates_better(
+    people: Numbers,
+    raters: Numbers,
+    rng: np.random.Generator,
+    *,
+    resamples: int = 1000,
+    wanted: Codes | None = None,
+) -> Numbers:
     """(raters, raters) one-sided p that rater i's Pearson correlation with people is higher than rater j's.
 
     people: (items,), raters: (raters, items), NaN where one gave no answer: each pair is compared on the items that
     both and the people answered. Scores are z-scored; in each resample the two exchange theirs on each item with
     probability 1/2; p = (1 + resamples with at least the observed difference) / (1 + resamples). NaN on the diagonal
-    and where a correlation is undefined. One set of swaps serves all pairs that answered the same items.
-    Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
+    and where a correlation is undefined. The swaps are drawn once for all pairs (metal.stats.sign_flips): at least
+    `resamples` of them, the next power of two less one. wanted: (raters, raters) the pairs to compare, either way
+    round; all of them by default. Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
     """
     people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
     p = np.full((len(raters), len(raters)), np.nan)
     if not len(raters):
         return p
-    answered, which = _distinct(~np.isnan(raters) & ~np.isnan(people))
-    seed = int(rng.integers(2**63))
-    for first in range(len(answered)):
-        for second in range(first, len(answered)):
-            items = answered[first] & answered[second]
-            mine = np.flatnonzero((which == first) | (which == second))
-            found = _all_pairs(people[items], raters[np.ix_(mine, items)], np.random.default_rng(seed), resamples)
-            across = (which[mine] == first)[:, None] & (which[mine] == second)
-            across |= across.T
-            p[np.ix_(mine, mine)] = np.where(across, found, p[np.ix_(mine, mine)])
+    asked = np.ones(p.shape, dtype=bool) if wanted is None else np.asarray(wanted) | np.asarray(wanted).T
+    answered = ~np.isnan(raters) & ~np.isnan(people)
+    flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), len(people), resamples)
+    y = _standard(people, np.asarray(answered.any(axis=0)))
+    x = [_standard(rater, there) for rater, there in zip(raters, answered, strict=True)]
+    whole: list[Numbers] = []  # over all that one answered: what only one of two did is soon taken off
+    if len(raters) * 6 * flips.count <= _KEPT:
+        whole = [_moments(x[one], y, flips, answered[one]) for one in range(len(raters))]
+
+    def shared(one: int, other: int) -> Numbers:
+        """The first's moments over the items that both answered."""
+        if not whole:
+            return _moments(x[one], y, flips, answered[one] & answered[other])
+        alone = answered[one] & ~answered[other]
+        return whole[one] - _moments(x[one], y, flips, alone) if alone.any() else whole[one]
+
+    for i, j in np.argwhere(np.triu(asked, 1)).tolist():
+        p[i, j], p[j, i] = _p_values(shared(i, j), shared(j, i))
     return p
 
 
-def _distinct(rows: Codes) -> tuple[Codes, Codes]:
-    """The distinct rows, in order of appearance, and which of them each row is."""
-    places: dict[bytes, int] = {}
-    which = [places.setdefault(row.tobytes(), len(places)) for row in np.packbits(rows, axis=1)]
-    first = [which.index(place) for place in range(len(places))]
-    return rows[first], np.array(which, dtype=np.int64)
+def _standard(values: Numbers, there: Codes) -> Numbers:
+    """(items,) z-scores over some items (a mask), 0 elsewhere and where they do not vary."""
+    found = np.zeros(len(values))
+    mine = values[there]
+    if len(mine) and (mine != mine[0]).any():
+        found[there] = (mine - mine.mean()) / mine.std()
+    return found
 
 
-def _all_pairs(people: Numbers, raters: Numbers, rng: np.random.Generator, resamples: int) -> Numbers:
-    """`correlates_better` without missing answers.
+def _moments(x: Numbers, y: Numbers, flips: SignFlips, items: Codes) -> Numbers:
+    """(6, flips) sums by class over some items (a mask) of 1, y, y^2, x, x^2 and x*y."""
+    places = np.flatnonzero(items)
+    x, y = x[places], y[places]
+    return flips.only(places).class_sums(np.stack([np.ones(len(x)), y, y * y, x, x * x, x * y]))
 
-    A swap moves n numbers from one rater's sums of z, z^2 and z*y to the other's: all that chance does is decide
-    which, so that the sums of every resample are one product of the flips with the items.
+
+def _p_values(first: Numbers, second: Numbers) -> tuple[float, float]:
+    """One-sided p of two raters either way round, from their moments by class over the items that both answered.
+
+    A swap moves numbers from one rater's sums of z, z^2 and z*y to the other's: all that chance does is decide which,
+    so that the sums of every resample follow from the differences of the two by class of the flips.
     """
-    count, items = raters.shape
-    p = np.full((count, count), np.nan)
-    varies = np.array([items > 1 and (rater != rater[0]).any() for rater in raters], dtype=bool)
-    if items < 2 or (people == people[0]).all() or varies.sum() < 2:
-        return p
-    spread = np.where(varies, raters.std(axis=1), 1.0)
-    standard = (raters - raters.mean(axis=1, keepdims=True)) / spread[:, None]
-    centred = people - people.mean()
-    parts = np.stack([standard, standard**2, standard * (centred / np.sqrt((centred**2).sum()))])
-    total = parts.sum(axis=2)
-    columns = parts.reshape(3 * count, items).T
-    step = max(1, _CACHED // items)
-    moved = np.concatenate(
-        [
-            flips[start : start + step].astype(np.float64) @ columns
-            for flips in coin_flips(rng, resamples, items)
-            for start in range(0, len(flips), step)
-        ]
-    )
-    moved = moved.reshape(resamples, 3, count).transpose(1, 2, 0)
-    for i, j in zip(*np.triu_indices(count, 1), strict=True):
-        if not (varies[i] and varies[j]):
-            continue
-        change = moved[:, j] - moved[:, i]
-        lead = _pearson(total[:, i, None] + change, items) - _pearson(total[:, j, None] - change, items)
-        observed = float(_pearson(total[:, i], items) - _pearson(total[:, j], items))
-        p[i, j] = (1 + (lead >= observed - _ROUNDING).sum()) / (1 + resamples)
-        p[j, i] = (1 + (lead <= observed + _ROUNDING).sum()) / (1 + resamples)
-    return p
+    one, other = _z_sums(first), _z_sums(second)
+    if one is None or other is None:
+        return np.nan, np.nan
+    items = float(first[0].sum())
+    left, right = one.sum(axis=1)[:, None], other.sum(axis=1)[:, None]
+    change = (right - left - signed(other - one)) / 2  # a flip exchanges what it turns
+    lead = _pearson(left + change, items) - _pearson(right - change, items)
+    # The first flip turns nothing: what was observed.
+    return float((lead >= lead[0] - _ROUNDING).mean()), float((lead <= lead[0] + _ROUNDING).mean())
 
 
-def _pearson(sums: Numbers, items: int) -> Numbers:
-    """From (3, ...) sums of z, z^2 and z*y, y being centred and of length 1."""
+def _z_sums(moments: Numbers) -> Numbers | None:
+    """(3, flips) sums by class of z, z^2 and z*y, y centred and of length 1; None where either side does not vary."""
+    count, y, yy, x, xx, xy = moments
+    items = count.sum()
+    if items < 2:
+        return None
+    mean, y_mean = x.sum() / items, y.sum() / items
+    variance, y_squares = xx.sum() / items - mean**2, yy.sum() - items * y_mean**2
+    if variance <= _ROUNDING or y_squares <= _ROUNDING * items:
+        return None
+    z = (x - mean * count) / np.sqrt(variance)
+    zz = (xx - 2 * mean * x + mean**2 * count) / variance
+    zy = (xy - mean * y - y_mean * x + mean * y_mean * count) / np.sqrt(variance * y_squares)
+    return np.stack([z, zz, zy])
+
+
+def _pearson(sums: Numbers, items: float) -> Numbers:
+    """From (3, ...) sums of z, z^2 and z*y, y being centred and of length 1; NaN where nothing varies."""
     z, zz, zy = sums
-    return ratio(zy, np.sqrt(np.maximum(zz - z * z / items, 0.0)))
+    squares = zz - z * z / items
+    return ratio(zy, np.sqrt(np.where(squares > _ROUNDING * zz, squares, 0.0)))
 
 
 def significance_clusters(values: Numbers, better: Numbers, level: float = 0.05) -> Codes:

@@ -17,7 +17,7 @@ import pytest
 from metal.billboard.history import Entry, Submission
 from metal.cli import board_folder
 from metal.cli.board_folder import add_entry, kept_settings, open_board, read_history, stored_ensembles
-from metal.dataset import assemble, load_dataset, update_dataset
+from metal.dataset import Dataset, assemble, load_dataset, update_dataset
 from metal.errors import DataError, MetalError, UsageError
 from metal.records import Output
 from tests.cli.forks import ROOT, Metal, environment
@@ -53,6 +53,39 @@ def rank(small: Commands, out: str, *options: object) -> dict[str, bytes]:
 
 
 # ---------------------------------------------------------------- every past version
+
+
+def test_a_dataset_is_read_once_unless_it_changes_meanwhile(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(small.board / "board", ignore_errors=True)
+    read: list[Path] = []
+
+    def counted(folder: Path) -> Dataset:
+        read.append(folder)
+        return load_dataset(folder)
+
+    monkeypatch.setattr(board_folder, "load_dataset", counted)
+    first = open_board(small.board)
+    assert (len(read), first.version) == (1, 1)
+    assert open_board(small.board).entries == first.entries
+    assert len(read) == 2
+
+    def changing(folder: Path) -> Dataset:
+        """Another command writes while this one reads."""
+        found = counted(folder)
+        if len(read) == 3:
+            text = (folder / "dataset.toml").read_text(encoding="utf-8")
+            (folder / "dataset.toml").write_text("# looked at\n" + text, encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(board_folder, "load_dataset", changing)
+    shutil.rmtree(small.board / "board")
+    now = open_board(small.board)
+    assert len(read) == 4
+    assert (
+        (small.board / "board" / "data" / now.entries[-1].digest / "dataset.toml")
+        .read_text(encoding="utf-8")
+        .startswith("# looked at")
+    )
 
 
 def test_every_version_shows_what_it_showed(small: Commands) -> None:

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from metal.errors import Undefined
+from metal.stats import correlation
 from metal.stats.correlation import (
+    distinct,
     kendall,
     pearson,
     pearson_from_sums,
+    rank_correlations,
     source_sums,
     spearman,
     system_pearson,
@@ -25,6 +28,19 @@ from metal.stats.correlation import (
 from tests.stats.boards import BOARDS, read_board, read_oracle
 
 scores = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=40)
+
+
+@pytest.mark.parametrize(("few", "largest"), [(1_000, 500_000), (1_000, 0), (0, 500_000), (0, 0)])
+def test_ranks_by_tables_and_by_sorting_are_the_same(monkeypatch: pytest.MonkeyPatch, few: int, largest: int) -> None:
+    monkeypatch.setattr(correlation, "_FEW", few)
+    monkeypatch.setattr(correlation, "_LARGEST_TABLE", largest)
+    rng = np.random.default_rng(0)
+    x, y = np.round(rng.normal(size=(2, 300)), 1)
+    x[:5], y[3:9] = np.nan, np.nan
+    there = ~np.isnan(x) & ~np.isnan(y)
+    expected = stats.spearmanr(x[there], y[there]).statistic, stats.kendalltau(x[there], y[there]).statistic
+    assert rank_correlations(x, distinct(y)) == pytest.approx(expected, rel=1e-12)
+    assert (spearman(x, y), kendall(x, y)) == rank_correlations(x, distinct(y))
 
 
 @given(scores)

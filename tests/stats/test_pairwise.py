@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from metal.errors import Undefined
-from metal.stats.pairwise import better_than, calibrate_ties, pairwise_accuracy, soft_pairwise_accuracy
+from metal.stats.pairwise import (
+    better_on_shared,
+    better_than,
+    calibrate_ties,
+    pairwise_accuracy,
+    soft_pairwise_accuracy,
+)
+from metal.stats.sign_flips import draw_flips
 
 MISSING = np.nan
 
@@ -109,6 +118,30 @@ def test_soft_accuracy_compares_each_pair_on_the_sources_it_shares() -> None:
         alone.append(soft_pairwise_accuracy(*both, np.random.default_rng(0), resamples=4000))
     together = soft_pairwise_accuracy(people, holes, np.random.default_rng(0), resamples=4000)
     assert together == pytest.approx(np.mean(alone), abs=0.02)
+
+
+@given(arrays(float, (3, 6), elements=whole_or_missing), arrays(float, (3, 6), elements=whole_or_missing))
+def test_better_is_by_definition_also_with_gaps(people: np.ndarray, rater: np.ndarray) -> None:
+    tables = np.stack([people, rater])
+    p = better_on_shared(tables, np.random.default_rng(0), resamples=6)
+    there = ~np.isnan(tables).any(axis=0)
+    complete = there[:, there.any(axis=0)].all()
+    sources = there.any(axis=0) if complete and there.any() else np.ones(6, dtype=bool)
+    flips = draw_flips(np.random.default_rng(0), int(sources.sum()), 6)
+    for table, i, j in product(range(2), range(3), range(3)):
+        shared = (there[i] & there[j])[sources]
+        if not shared.any() or i == j:
+            assert i == j or np.isnan(p[table, i, j])
+            continue
+        gap = (tables[table, i] - tables[table, j])[sources]
+        leads = [
+            sum(
+                -one if int(what & flip).bit_count() % 2 else one
+                for one, what in zip(gap[shared], flips.classes[shared], strict=True)
+            )
+            for flip in range(flips.count)
+        ]
+        assert p[table, i, j] == np.mean(np.array(leads[1:]) >= leads[0] - 1e-9)
 
 
 def test_refusals() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from metal.errors import Undefined
+from metal.stats import rater_comparison
 from metal.stats.rater_comparison import correlates_better, significance_clusters
+from metal.stats.sign_flips import draw_flips
 
 # The example vectors of mt-metrics-eval's own test of its permutation test.
 PEOPLE = np.array([1, 2, 3, 4, 5, 5, 7, 8.0])
@@ -56,16 +60,69 @@ def test_error_rate_and_power() -> None:
     assert small["worse"] / 300 > 0.9
 
 
+def plain_p(people: np.ndarray, raters: np.ndarray, resamples: int, seed: int) -> np.ndarray:
+    """Pair after pair and flip after flip, by the definition of both."""
+    flips = draw_flips(np.random.default_rng(int(np.random.default_rng(seed).integers(2**63))), len(people), resamples)
+    p = np.full((len(raters), len(raters)), np.nan)
+    for i, j in permutations(range(len(raters)), 2):
+        there = ~np.isnan(people) & ~np.isnan(raters[i]) & ~np.isnan(raters[j])
+        first, second, wanted = raters[i][there], raters[j][there], people[there]
+        if len(wanted) < 2 or min(map(np.ptp, (first, second, wanted))) == 0:
+            continue
+        first, second = stats.zscore(first), stats.zscore(second)
+        leads = []
+        for flip in range(flips.count):
+            swap = np.array([int(one & flip).bit_count() % 2 == 1 for one in flips.classes[there]])
+            one, other = np.where(swap, second, first), np.where(swap, first, second)
+            if min(np.ptp(one), np.ptp(other)) < 1e-9:
+                leads.append(np.nan)
+                continue
+            leads.append(np.corrcoef(one, wanted)[0, 1] - np.corrcoef(other, wanted)[0, 1])
+        p[i, j] = np.mean(np.array(leads) >= leads[0] - 1e-9)
+    return p
+
+
+@settings(max_examples=25, deadline=None)
+@example(10, 4567, 7)  # a swap after which a rater is constant
+@given(st.integers(3, 12), st.integers(0, 10_000), st.sampled_from([7, 40]))
+def test_equal_to_the_plain_formula_also_with_missing_answers(items: int, seed: int, resamples: int) -> None:
+    rng = np.random.default_rng(seed)
+    scores = np.round(rng.normal(size=(4, items)), 1)
+    scores[rng.random(scores.shape) < rng.choice([0, 0.1, 0.5])] = np.nan
+    people, raters = scores[0], scores[1:]
+    found = correlates_better(people, raters, np.random.default_rng(seed), resamples=resamples)
+    np.testing.assert_array_equal(found, plain_p(people, raters, resamples, seed))
+
+
 def test_each_pair_is_compared_on_what_both_answered() -> None:
     rng = np.random.default_rng(5)
     people = rng.normal(size=50)
     raters = people + rng.normal(size=(3, 50))
     people[0] = np.nan
     raters[0, 1:5] = np.nan
-    p = correlates_better(people, raters, np.random.default_rng(0))
-    alone = correlates_better(people[5:], raters[:2, 5:], np.random.default_rng(0))
-    assert p[0, 1] == alone[0, 1]
+    p = correlates_better(people, raters, np.random.default_rng(0), resamples=20_000)
+    alone = correlates_better(people[5:], raters[:2, 5:], np.random.default_rng(0), resamples=20_000)
+    assert p[0, 1] == pytest.approx(alone[0, 1], abs=0.01)
     assert not np.isnan(p[np.triu_indices(3, 1)]).any()
+
+
+def test_moments_that_are_not_kept_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    people, raters = rng.normal(size=50), rng.normal(size=(4, 50))
+    raters[rng.random((4, 50)) < 0.1] = np.nan
+    kept = correlates_better(people, raters, np.random.default_rng(0))
+    monkeypatch.setattr(rater_comparison, "_KEPT", 0)
+    np.testing.assert_allclose(correlates_better(people, raters, np.random.default_rng(0)), kept)
+
+
+def test_pairs_that_nobody_asked_for_are_left_out() -> None:
+    raters = PEOPLE + np.random.default_rng(0).normal(size=(3, 8))
+    wanted = np.zeros((3, 3), dtype=bool)
+    wanted[2, 0] = True
+    p = correlates_better(PEOPLE, raters, np.random.default_rng(0), wanted=wanted)
+    whole = correlates_better(PEOPLE, raters, np.random.default_rng(0))
+    assert (p[0, 2], p[2, 0]) == (whole[0, 2], whole[2, 0])
+    assert np.isnan(p).sum() == 7
 
 
 def test_undefined_correlations_are_not_compared() -> None:

@@ -55,9 +55,10 @@ def definitions(run: BoardRun) -> list[Definition]:
         Definition(
             "Clusters",
             "Paired permutation tests of every two raters (or generators), "
-            f"{count(permutations)} permutations, corrected by Holm. Whoever is significantly worse than the first of "
-            "a cluster begins the next. Alike is not equal.",
-            "Freitag et al. 2023; Holm 1979",
+            f"at least {count(permutations)} permutations (a random subgroup of all, which makes the test exact), "
+            "corrected by Holm. Whoever is significantly worse than the first of a cluster begins the next. Alike is "
+            "not equal.",
+            "Freitag et al. 2023; Holm 1979; Koning and Hemerik 2024",
         ),
         Definition(
             "Ensemble",
