@@ -85,7 +85,7 @@ def on_cluster(
 
 def test_a_killed_worker_costs_what_it_had_in_flight(llm_server: LlmServer, tmp_path: Path) -> None:
     """Two judges, faults, a worker killed midway: ratings as the local runner's, nothing journaled is asked again."""
-    rates = dict.fromkeys(("429", "500", "malformed"), 0.05)
+    rates = dict.fromkeys(("429", "500", "empty"), 0.05)
     llm_server.faults = random_faults(3, rates, max_attempt=1, retry_after=0.01)
     llm_server.latency_ms = 25
     models = [a_model(llm_server, name, concurrency=8) for name in ("gpt-4o", "gpt-4o-mini")]
