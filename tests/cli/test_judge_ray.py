@@ -43,6 +43,7 @@ def on_disk(run: Path) -> set[str]:
     return {key for path in paths for key, kind, _, _ in scan(path) if kind == "verdict"}
 
 
+@pytest.mark.cluster
 def test_killed_interrupted_and_resumed_it_ends_as_the_local_engine_does(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
