@@ -32,7 +32,8 @@ JUDGE = ("judge", DEMO, "-j", "openai:gpt-4o", "-p", "simple")
 def llm_server() -> Iterator[LlmServer]:
     with LlmServer() as server:
         server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"<{prompt_digest(prompt)}>"})
-        server.faults = random_faults(5, dict.fromkeys(("429", "500", "malformed"), 0.04), retry_after=0.01)
+        rates = dict.fromkeys(("429", "500", "empty"), 0.05)
+        server.faults = random_faults(5, rates, max_attempt=1, retry_after=0.01)
         yield server
 
 
@@ -42,6 +43,7 @@ def on_disk(run: Path) -> set[str]:
     return {key for path in paths for key, kind, _, _ in scan(path) if kind == "verdict"}
 
 
+@pytest.mark.cluster
 def test_killed_interrupted_and_resumed_it_ends_as_the_local_engine_does(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:

@@ -83,9 +83,10 @@ def on_cluster(
 # ---------------------------------------------------------------- on a cluster
 
 
+@pytest.mark.cluster
 def test_a_killed_worker_costs_what_it_had_in_flight(llm_server: LlmServer, tmp_path: Path) -> None:
     """Two judges, faults, a worker killed midway: ratings as the local runner's, nothing journaled is asked again."""
-    rates = dict.fromkeys(("429", "500", "malformed"), 0.05)
+    rates = dict.fromkeys(("429", "500", "empty"), 0.05)
     llm_server.faults = random_faults(3, rates, max_attempt=1, retry_after=0.01)
     llm_server.latency_ms = 25
     models = [a_model(llm_server, name, concurrency=8) for name in ("gpt-4o", "gpt-4o-mini")]
@@ -113,6 +114,7 @@ def test_a_killed_worker_costs_what_it_had_in_flight(llm_server: LlmServer, tmp_
     assert lost <= 16  # what the worker had in flight, or had not sent to the journal yet
 
 
+@pytest.mark.cluster
 def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
     """Two workers together keep a judge's requests a minute, its calls in flight, and the run's --max-cost."""
     price = Price(1000.0, 1000.0)
@@ -133,6 +135,7 @@ def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
         assert all(last - first > window / 30 - 0.4 for first, last in pairs)
 
 
+@pytest.mark.cluster
 def test_a_refused_key_stops_everybody_and_is_written_nowhere(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = always(Fault("401", text=f"Incorrect API key: {KEY}"))
     plan = a_plan(a_model(llm_server, concurrency=8), count=200)

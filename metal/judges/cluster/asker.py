@@ -152,6 +152,7 @@ class Side:
         while True:
             news = await self.coordinator.news.remote(self.id, self.model.name, news)
             self._hear(news)
+            self.told.set()  # what is in flight, even while no reply comes
 
     def _hear(self, news: News) -> None:
         for parameter, said in news.rejected.items():

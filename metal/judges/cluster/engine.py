@@ -24,6 +24,7 @@ from metal.judges.models import Model
 from metal.judges.secrets import Secrets
 
 EVERY = 0.2  # seconds between two looks at how the run stands
+GRACE = 2.0  # seconds in which pipelines of a stopped run may come to their own end
 SPREAD = 6  # shards a worker, at least, so that none is left with nothing while others have much
 
 # What the libraries take from the environment. Addresses are the driver's, wherever a call is made.
@@ -135,7 +136,11 @@ class RayRun:
                 await coordinator.close.remote()
 
     async def _watch(self, pipelines: list[Pipeline]) -> None:
-        """Follow the run until all judges are done, or none goes on and nothing is under way."""
+        """Follow the run until all judges are done, or none goes on and nothing is under way.
+
+        Then what is left of the pipelines, shards of which nothing is asked, need not be waited for.
+        """
+        idle = 0.0
         while True:
             ended = not any(pipeline.is_alive() for pipeline in pipelines)
             standing: Standing = await self._coordinator.standing.remote()
@@ -148,7 +153,8 @@ class RayRun:
             failed = next((one.failure for one in pipelines if one.failure), None)
             if failed:
                 raise failed
-            if ended or (standing.all_closed and not standing.at_work):
+            idle = idle + EVERY if standing.all_closed and not standing.at_work else 0.0
+            if ended or idle > GRACE:
                 return
             await asyncio.sleep(EVERY)
 

@@ -23,16 +23,13 @@ from metal.judges.models import Model
 PLACES = 8  # calls in flight, from which on one more worker is worth its memory
 OBJECT_STORE = 256 << 20  # bytes, of a cluster started here: some shards of requests
 KNOCK = 5.0  # seconds in which an address has to answer; Ray itself tries for minutes
+HARDLY_ANY = 0.01  # cores of a worker, which waits for replies; none on a node that was started without cores
 AT_ONCE = 2  # shards that a worker has begun: when one comes to its end, the other still has calls
 
 
 def check_ray() -> None:
     """Raises MissingExtra when Ray Data is not installed; nothing is imported."""
-    try:
-        found = importlib.util.find_spec("ray") and importlib.util.find_spec("ray.data")
-    except ImportError:
-        found = None
-    if not found:
+    if not all(importlib.util.find_spec(library) for library in ("ray", "fsspec")):  # fsspec: of ray[data]
         raise MissingExtra("--engine ray", "ray")
 
 
@@ -124,7 +121,7 @@ def judge_shards(model: Model, shards: Shards, coordinator: Any, readers: Any, w
         compute=ActorPoolStrategy(
             size=workers, max_tasks_in_flight_per_actor=AT_ONCE, max_concurrent_calls_per_actor=AT_ONCE
         ),
-        num_cpus=0,
+        num_cpus=HARDLY_ANY,
     )
     for _ in judged.iter_batches(batch_size=None, prefetch_batches=0):
         yield

@@ -11,7 +11,11 @@ from contextlib import contextmanager
 
 
 def before_import() -> None:
-    """What Ray reads when it is imported: no statistics sent, none of other processes' lines shown."""
+    """What Ray reads when it is imported: no statistics, no lines of other processes, no cluster begun unasked.
+
+    A pipeline that is still at work when the run leaves the cluster would else start another one.
+    """
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
 
