@@ -27,6 +27,14 @@ def judges() -> None:
       timeout = 120                             # seconds a call
       headers = { "X-Title" = "metal", "X-Key" = "$MY_VARIABLE" }
       family = "llama"
+
+    
+      [judges.llama.batch]                      # for --batch; all as the provider has it unless said
+      requests = 10000                          # of one batch at most; bytes likewise
+      tokens = 90000                            # that may wait at the provider at once
+      price = { input = 0.1, output = 0.3 }     # default: half the price
+      poll = 60                                 # seconds between two looks
+      bucket = "gs://mine/judging"              # for Vertex AI
     """
 
 

@@ -16,7 +16,7 @@ from metal.judges.call import Client, Question, Questions
 from metal.judges.cost import Budget
 from metal.judges.engine import Progress, Rules
 from metal.judges.journal import Journal
-from metal.judges.lines import Answered
+from metal.judges.lines import Answered, rejected_line
 from metal.judges.models import Model
 from metal.judges.secrets import Secrets
 from metal.judges.settling import Settling
@@ -82,12 +82,11 @@ class Run:
         return True
 
 
-class _Judge(Settling):
+class _Judge:
     """One model's side of a run: its workers."""
 
     def __init__(self, run: Run, model: Model, client: Client, rejected: dict[str, str]) -> None:
         self.run, self.model = run, model
-        self.rules, self.secrets, self.unreadable = run.rules, run.secrets, run.answered.unreadable
         self.progress = Progress(model, run.plan.calls_a_model)
         self.asking = Attempts(
             model,
@@ -95,11 +94,12 @@ class _Judge(Settling):
             rejected,
             self.progress,
             run.secrets,
-            self.note,
+            self._note,
             answer_tokens=run.plan.answer_tokens,
             attempts=run.rules.attempts,
             backoff=run.rules.backoff,
         )
+        self.settling = Settling(self, model, self.asking, run.rules, run.secrets, run.answered.unreadable)
         self.calls = self._missing()
         self.probe = asyncio.Lock()
 
@@ -140,7 +140,7 @@ class _Judge(Settling):
             return False
         call, key = following
         self.run.claimed.add(key)
-        if self.run.budget.spent_up(self.most(call)):  # no use in waiting for a turn
+        if self.run.budget.spent_up(self.settling.most(call)):  # no use in waiting for a turn
             self._over()
             return False
         await self.asking.pace.enter(self.asking.tokens(call), self.asking.closed)
@@ -148,7 +148,7 @@ class _Judge(Settling):
             estimate = await self.afford(call)
             if estimate is None:
                 return False
-            await self.settle(call, key, estimate)
+            await self.settling.settle(call, key, estimate)
         finally:
             self.asking.pace.leave()
         return not self.asking.closed.is_set()
@@ -164,7 +164,7 @@ class _Judge(Settling):
 
     async def afford(self, call: Question) -> float | None:
         """Of the run's budget and --limit."""
-        estimate = self.most(call)
+        estimate = self.settling.most(call)
         if self.asking.closed.is_set():
             return None
         if not self.run.budget.take(estimate):
@@ -186,6 +186,9 @@ class _Judge(Settling):
     def write(self, line: bytes, kind: str, *, settled: bool) -> None:
         """To the journal."""
         self.run.journal.append(line, partial(self._counts, kind, settled))
+
+    def _note(self, parameter: str, said: str) -> None:
+        self.run.journal.append(rejected_line(self.model.name, parameter, said), lambda: None)
 
     def _counts(self, kind: str, settled: bool) -> None:
         if settled:

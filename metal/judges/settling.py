@@ -2,48 +2,55 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 from metal.judges import call as calls
 from metal.judges.attempts import ABANDONED, Attempts
 from metal.judges.call import CallFailed, Question
 from metal.judges.cost import book
 from metal.judges.engine import Rules
-from metal.judges.lines import ASK_AGAIN, LASTING, Tries, failure_line, rejected_line, reply_line
+from metal.judges.lines import ASK_AGAIN, LASTING, Tries, failure_line, reply_line
 from metal.judges.models import Model
 from metal.judges.secrets import Secrets
 
 
-class Settling(ABC):
+class Host(Protocol):
+    """Who has the calls made: whose money it is, and where lines go."""
+
+    @property
+    def stopping(self) -> bool:
+        """Whether somebody has asked the run to stop."""
+        ...
+
+    async def afford(self, call: Question) -> float | None:
+        """Set aside what a call may cost at most, as far as replies have shown; None: it may not be begun."""
+        ...
+
+    def release(self, estimate: float) -> None:
+        """What was set aside for a call that has ended."""
+        ...
+
+    def spend(self, cost: float) -> None:
+        """A reply's US dollars."""
+        ...
+
+    def write(self, line: bytes, kind: str, *, settled: bool) -> None:
+        """A line for the journal; it counts once it is on the disk. settled: its call is done. kind "": no call."""
+        ...
+
+
+@dataclass(frozen=True)
+class Settling:
     """One model's calls, settled one by one. unreadable: replies without a verdict that a key has already."""
 
+    host: Host
     model: Model
     asking: Attempts
     rules: Rules
     secrets: Secrets
     unreadable: Mapping[bytes, int]
-
-    @property
-    @abstractmethod
-    def stopping(self) -> bool:
-        """Whether somebody has asked the run to stop."""
-
-    @abstractmethod
-    async def afford(self, call: Question) -> float | None:
-        """Set aside what a call may cost at most, as far as replies have shown; None: it may not be begun."""
-
-    @abstractmethod
-    def release(self, estimate: float) -> None:
-        """What was set aside for a call that has ended."""
-
-    @abstractmethod
-    def spend(self, cost: float) -> None:
-        """A reply's US dollars."""
-
-    @abstractmethod
-    def write(self, line: bytes, kind: str, *, settled: bool) -> None:
-        """A line for the journal; it counts once it is on the disk. settled: its call is done. kind "": no call."""
 
     async def settle(self, call: Question, key: bytes, estimate: float | None) -> None:
         """Ask until there is a reply that is read, or that is not worth asking again. estimate: set aside for it."""
@@ -52,17 +59,17 @@ class Settling(ABC):
             tries = Tries(asked=tries.asked + 1)
             try:
                 reply = await self.asking.reply(call, tries)
-                self.spend(book(self.asking.progress, self.asking.guess, self.model.price, call, reply))
+                self.host.spend(book(self.asking.progress, self.asking.guess, self.model.price, call, reply))
             except CallFailed as failure:
                 self._give_up(call, failure, tries)
                 return
             finally:
-                self.release(estimate)
+                self.host.release(estimate)
             kind = call.kind(reply.text, reply.ending)
             again = kind in ASK_AGAIN and tries.asked <= self.rules.reasks
-            estimate = await self.afford(call) if again else None
+            estimate = await self.host.afford(call) if again else None
             line = self.secrets.hidden(reply_line(self.model.name, call, kind, reply, tries))
-            self.write(line, kind, settled=estimate is None)
+            self.host.write(line, kind, settled=estimate is None)
             if estimate is not None:
                 await self.asking.pace.hold(self.asking.tokens(call), self.asking.halted)
 
@@ -73,16 +80,12 @@ class Settling(ABC):
         longest = self.model.parameters.get("max_tokens") or 0
         return self.model.price.cost(*self.asking.guess.most(call.rough_tokens, longest))
 
-    def note(self, parameter: str, said: str) -> None:
-        """A parameter that the model would not take, and what it said."""
-        self.write(rejected_line(self.model.name, parameter, said), "", settled=False)
-
     def _give_up(self, call: Question, failure: CallFailed, tries: Tries) -> None:
         """A call that brought no reply: written down unless it was only abandoned."""
         lasting = failure.kind in LASTING
-        if failure.kind == ABANDONED or failure.kind in calls.FATAL or (self.stopping and not lasting):
+        if failure.kind == ABANDONED or failure.kind in calls.FATAL or (self.host.stopping and not lasting):
             return
         if self.asking.progress.stopped and failure.kind in calls.TRANSIENT:
             return
         line = self.secrets.hidden(failure_line(self.model.name, call, failure, tries))
-        self.write(line, failure.kind, settled=True)
+        self.host.write(line, failure.kind, settled=True)

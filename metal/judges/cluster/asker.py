@@ -174,12 +174,12 @@ class Side:
         self.told.set()
 
 
-class ShardOfCalls(Settling):
+class ShardOfCalls:
     """The calls of one shard."""
 
     def __init__(self, side: Side, number: int, calls: Iterator[Question], unreadable: Mapping[bytes, int]) -> None:
-        self.side, self.number, self.calls, self.unreadable = side, number, calls, unreadable
-        self.model, self.rules, self.secrets, self.asking = side.model, side.rules, side.secrets, side.asking
+        self.side, self.number, self.calls, self.asking = side, number, calls, side.asking
+        self.settling = Settling(self, side.model, side.asking, side.rules, side.secrets, unreadable)
 
     async def work(self) -> None:
         """One of those that ask: call after call, as long as there are any."""
@@ -191,7 +191,7 @@ class ShardOfCalls(Settling):
             try:
                 estimate = await self.afford(call)
                 if estimate is not None:
-                    await self.settle(call, bytes.fromhex(call.key), estimate)
+                    await self.settling.settle(call, bytes.fromhex(call.key), estimate)
             finally:
                 self.asking.pace.leave()
 
@@ -202,7 +202,7 @@ class ShardOfCalls(Settling):
 
     async def afford(self, call: Question) -> float | None:
         """Of the run's budget and --limit, by the coordinator's leave."""
-        estimate = self.most(call)
+        estimate = self.settling.most(call)
         if self.asking.closed.is_set() or not await self.side.leases.call(estimate):
             return None
         return estimate

@@ -78,7 +78,7 @@ class News:
 
 @dataclass(frozen=True)
 class Line:
-    """A line for the journal of a shard; see metal.judges.settling.Settling.write."""
+    """A line for the journal of a shard; see metal.judges.settling.Host.write."""
 
     shard: int
     line: bytes
