@@ -93,7 +93,10 @@ def carry_out(job: Job, out: Path, wish: Wish) -> None:
         if not (other / JOURNAL).is_file():
             raise UsageError(f"--reuse {other}: no {JOURNAL} there; give a run folder of metal {job.command}")
     if wish.dry_run:
-        coming = _estimates(job, _known(job, out, wish), set() if wish.force else under_way(out, wish.how), wish)
+        waiting = set() if wish.force else under_way(out, wish.how)
+        if waiting:
+            show.say(f"{len(waiting):,} calls are in open batches.")
+        coming = _estimates(job, _known(job, out, wish), waiting, wish)
         asking_text.show_estimates(coming, job.what(), first_prompt=True)
         return
     asyncio.run(check_clients(job.plan.models, wish.how))

@@ -47,7 +47,7 @@ def thousands(count: float) -> str:
 def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool = False) -> None:
     """Calls, tokens, cost and time to come, a row a model; with first_prompt, what would be sent first."""
     if not any(one.calls for one in coming):
-        show.say(f"No calls to make: {what}{', all answered' if coming else ''}. Nothing was sent.")
+        show.say(f"No calls to make: {what}{', all answered or under way' if coming else ''}. Nothing was sent.")
         return
     rows = [
         [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -167,3 +169,22 @@ def test_results_that_the_provider_no_longer_has_can_be_given_up(server: OpenAIB
     assert session(plan, tmp_path, cancelling=True).states == {MERGED: 1}
     server.disturbs = None
     assert session(plan, tmp_path).reasons == {"verdict": 20}
+
+
+@pytest.mark.parametrize("step", ["os.fsync", "metal.judges.batch.ledger._sync"])
+def test_a_full_disk_names_the_file(
+    server: OpenAIBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """As a request file is written, or when results are there; and it goes on from there."""
+
+    def full(file: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), None if step == "os.fsync" else str(file))
+
+    plan = a_plan(a_model(server), count=20)
+    with monkeypatch.context() as changed:
+        changed.setattr(step, full)
+        with pytest.raises(OSError, match="No space left") as told:
+            session(plan, tmp_path)
+    assert str(told.value.filename).startswith(str(tmp_path / "batches"))
+    assert session(plan, tmp_path).reasons == {"verdict": 20}
+    nothing_twice(server)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from metal.folders import naming
 from metal.judges.batch.contract import Limits
 from metal.judges.batch.ledger import Batch
 from metal.judges.call import Question
@@ -67,7 +68,7 @@ async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[
     A call that is larger than a whole batch may be is packed alone: the provider says what is wrong with it.
     """
     packed = Packed()
-    with path.open("wb") as file:
+    with naming(path), path.open("wb") as file:
         while len(packed.items) < limits.requests and (item := waiting.take()):
             size = len(item.line) + 1
             full = packed.size + size > limits.bytes
