@@ -13,9 +13,10 @@ import pytest
 
 from metal.judges.batch.contract import BatchClient
 from metal.judges.batch.ledger import FETCHED, MERGED, SUBMITTED, Batch, Ledger, read_ledger
+from metal.judges.batch.packing import SAMPLE
 from metal.judges.call import TIMEOUT, CallFailed
 from metal.judges.engine import Rules
-from metal.judges.models import Model
+from metal.judges.models import Model, Price
 from metal.judges.providers import open_batch_client
 from tests.batch_jobs import Behaviour, Job, in_turn
 from tests.judges.test_batch_run import (
@@ -188,3 +189,17 @@ def test_a_full_disk_names_the_file(
     assert str(told.value.filename).startswith(str(tmp_path / "batches"))
     assert session(plan, tmp_path).reasons == {"verdict": 20}
     nothing_twice(server)
+
+
+def test_what_may_be_spent_is_kept_when_the_first_answer_is_a_short_one(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
+    """All others are far longer: a first batch of a hundred tells, before thousands are bought at the wrong price."""
+    long = Fault("text", text='{"justification": "' + "word " * 300 + '", "score": 1}')
+    server.faults = lambda call: None if "summary 0." in call.prompt else long
+    price = Price(1.0, 10.0)
+    plan = a_plan(a_model(server, price=price, batch_price=price.halved()), count=600)
+    found = session(plan, tmp_path, replace(QUICK, max_cost=0.5))
+    assert len(server.service.jobs[0].requests) == SAMPLE
+    assert found.run.over_budget
+    assert 0.4 < (found.tallies["openai:gpt-4o/simple"].cost(price, price.halved()) or 0) <= 0.5

@@ -15,7 +15,7 @@ from metal.judges.batch import ledger as states
 from metal.judges.batch.calls import Calls, written_of
 from metal.judges.batch.contract import BatchClient, Limits, Status
 from metal.judges.batch.ledger import Batch, new_token
-from metal.judges.batch.packing import Item, pack, smaller, tokens_that_may_wait
+from metal.judges.batch.packing import SAMPLE, Item, pack, room, smaller, tokens_that_may_wait
 from metal.judges.call import CallFailed, Client
 from metal.judges.engine import Progress
 from metal.judges.lines import rejected_line
@@ -33,7 +33,6 @@ SETTLE = 30.0  # seconds after which a provider's list surely shows a batch that
 SUBMITTING_TAKES = 120.0  # seconds within which a submission has reached the provider, or never will
 OUTAGE = 3600.0  # seconds for which a service that has batches of ours may be out of reach
 GIVE_UP = "give it up with `metal judge cancel`"
-ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for one to end
 
 
 class BatchJudge:
@@ -153,12 +152,9 @@ class BatchJudge:
         return True
 
     def _room(self) -> Limits | None:
-        """What the next batch may hold; None while too many tokens wait."""
-        most = self.limits.tokens
-        if most is None:
-            return self.limits
-        room = most - sum(batch.tokens for batch in self.open)
-        return replace(self.limits, tokens=room) if not self.open or room >= ROOM * most else None
+        """What the next batch may hold; None while it has to wait for one to end."""
+        unsized = self.run.budget.limit is not None and self.asking.guess.answers < SAMPLE
+        return room(self.limits, [batch.tokens for batch in self.open], unsized=unsized)
 
     async def _make(self, limits: Limits) -> Batch | None:
         """The next batch, whole on the disk; None when there is nothing to ask."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from metal.judges.call import Question
 from metal.judges.models import Model
 
 TURN = 256  # lines written or read in one go
+ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for one to end
+SAMPLE = 100  # answers that tell what calls cost at most; one answer alone does not
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,21 @@ def smaller(limits: Limits, model: Model) -> Limits:
         min(limits.bytes, own.bytes or limits.bytes),
         own.tokens or limits.tokens,
     )
+
+
+def room(limits: Limits, waiting: Sequence[float], *, unsized: bool) -> Limits | None:
+    """What the next batch may hold beside open ones of so many tokens; None while it has to wait for one to end.
+
+    unsized: there is a limit of money, and too few answers to tell what calls cost: a batch of a few comes first.
+    """
+    if unsized:
+        if waiting:
+            return None
+        limits = replace(limits, requests=min(limits.requests, SAMPLE))
+    if limits.tokens is None:
+        return limits
+    left = limits.tokens - sum(waiting)
+    return replace(limits, tokens=left) if not waiting or left >= ROOM * limits.tokens else None
 
 
 def tokens_that_may_wait(refused: Batch, others: float, said: str) -> float:
