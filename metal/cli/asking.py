@@ -94,7 +94,10 @@ def carry_out(job: Job, out: Path, wish: Wish) -> None:
         if not (other / JOURNAL).is_file():
             raise UsageError(f"--reuse {other}: no {JOURNAL} there; give a run folder of metal {job.command}")
     if wish.dry_run:
-        coming = _estimates(job, _known(job, out, wish), set() if wish.force else under_way(out, wish.how), wish)
+        waiting = set() if wish.force else under_way(out, wish.how)
+        if waiting:
+            show.say(f"{len(waiting):,} calls are in open batches.")
+        coming = _estimates(job, _known(job, out, wish), waiting, wish)
         asking_text.show_estimates(coming, job.what(), first_prompt=True)
         return
     asyncio.run(check_clients(job.plan.models, wish.how))
@@ -138,10 +141,11 @@ def _ask_first(job: Job, out: Path, wish: Wish) -> Answered:
     if waiting and wish.force:
         raise UsageError(f"{out}: {len(waiting):,} calls are in open batches; `metal judge cancel {out}` comes first")
     answered = _known(job, out, wish)
+    if wish.how.cancelling:
+        show.say(f"{len(waiting):,} calls are in open batches; cancelling them, and fetching what has been answered.")
+        return answered
     if waiting:
         show.say(f"{len(waiting):,} calls are in open batches; their answers are fetched as they come.")
-    if wish.how.cancelling:
-        return answered
     coming = _estimates(job, answered, waiting, wish)
     if not waiting:
         answered.begins = {one.model.name: one.begins for one in coming}
@@ -248,7 +252,7 @@ def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, 
     again = f"metal {job.command} --resume {out}" + (
         f" --max-cost {wish.max_cost:g}" if wish.max_cost is not None else ""
     )
-    if run and run.over_budget:
+    if run and run.over_budget and missing:  # batches may have come to less than was set aside for them
         show.say("Stopped before --max-cost was exceeded.")
     for one in stopped:
         print(f"metal: {one.model.name} stopped: {show.clean(one.stopped)}", file=sys.stderr)

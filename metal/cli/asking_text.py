@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from metal.judges.engine import Engine, Progress
 
 NAME = 20  # letters of a judge's name in the progress
+AWAITED = 40  # letters of what is waited for: a provider's words
 QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 
 
@@ -46,7 +47,7 @@ def thousands(count: float) -> str:
 def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool = False) -> None:
     """Calls, tokens, cost and time to come, a row a model; with first_prompt, what would be sent first."""
     if not any(one.calls for one in coming):
-        show.say(f"No calls to make: {what}{', all answered' if coming else ''}. Nothing was sent.")
+        show.say(f"No calls to make: {what}{', all answered or under way' if coming else ''}. Nothing was sent.")
         return
     rows = [
         [
@@ -112,8 +113,9 @@ def progress(run: Engine) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[more]}"), console=Console(stderr=True), transient=True) as bars:
+    name, more = (TextColumn(f"{{task.{part}}}", markup=False) for part in ("description", "fields[more]"))
+    columns = (name, BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, more, console=Console(stderr=True), transient=True) as bars:
         tasks = [
             bars.add_task(
                 _short(show.clean(one.model.name)), total=one.total, completed=one.done + one.arriving, more=""
@@ -144,7 +146,7 @@ def _quiet(run: Engine) -> Callable[[], None]:
                 told[one.model.name] = here, one.awaited
                 left = duration((one.total - one.done) * (last - began) / answered) if answered else "unknown time"
                 said = _said(one, last - began)
-                print(f"{one.model.name}: {here:,} of {one.total:,}, {left} left, {said}", file=sys.stderr)
+                print(f"{show.clean(one.model.name)}: {here:,} of {one.total:,}, {left} left, {said}", file=sys.stderr)
 
     return look
 
@@ -160,7 +162,7 @@ def _short(name: str) -> str:
 def _said(one: Progress, seconds: float) -> str:
     """`12/s $0.40 429:12 refused:3`."""
     answered = sum(one.kinds.values())
-    parts = [f"{answered / seconds:.0f}/s" if seconds > 0 else ""]
+    parts = [f"{answered / seconds:.0f}/s" if seconds > 0 and not one.under_way else ""]  # batches come all at once
     if one.model.price:
         parts.append(dollars(one.cost))
     troubles: Counter[str] = Counter()
@@ -168,7 +170,7 @@ def _said(one: Progress, seconds: float) -> str:
         if kind != VERDICT:
             troubles[BRIEF.get(kind, kind.split()[0])] += count
     parts += [f"{kind}:{count}" for kind, count in troubles.most_common(3)]
-    return " ".join(filter(None, [*parts, one.awaited]))
+    return " ".join(filter(None, [*parts, show.clean(one.awaited)[:AWAITED]]))
 
 
 # ---------------------------------------------------------------- the end

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metal.errors import UsageError
-from metal.judges.batch.ledger import Ledger, open_calls, read_ledger
+from metal.judges.batch.ledger import FOLDER, Ledger, open_calls
 from metal.judges.call import Questions
 from metal.judges.engine import Engine, Rules
 from metal.judges.journal import Journal
@@ -36,7 +36,7 @@ class How:
 
 def engine_of(out: Path) -> str:
     """The engine that a run goes on with when it is resumed: the one it was begun with."""
-    return BATCH if read_ledger(out) else LOCAL
+    return BATCH if (out / FOLDER).is_dir() else LOCAL  # there before the first question is asked
 
 
 def under_way(out: Path, how: How) -> set[bytes]:

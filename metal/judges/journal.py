@@ -39,7 +39,9 @@ def lock_run(folder: Path) -> Iterator[None]:
     try:
         lock.acquire(blocking=False)
     except filelock.Timeout:
-        raise UsageError(f"{folder}: another `metal judge` is working on this run; wait until it has ended") from None
+        raise UsageError(
+            f"{folder}: another `metal judge` is working on this run; wait until it has ended, or stop it"
+        ) from None
     try:
         yield
     finally:

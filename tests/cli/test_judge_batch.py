@@ -13,7 +13,10 @@ import pandas as pd
 import pytest
 
 from metal.bundled import bundled
+from metal.cli.asking_text import _said
 from metal.judges.batch.ledger import read_ledger
+from metal.judges.engine import Progress
+from metal.judges.models import Model
 from tests.batch_jobs import drawn
 from tests.cli.forks import Metal, environment, shared
 from tests.cli.runs import KEY, records, until
@@ -168,3 +171,24 @@ def test_cancelling_what_is_no_run(metal: Metal, tmp_path: Path) -> None:
 
 def test_baselines_need_no_batch(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
     assert "800 ratings" in metal("judge", DEMO, *JUDGE, "-j", "majority", "--batch", "--out", "r").said
+
+
+def test_begun_in_batches_and_gone_on_with_in_batches(metal: Metal, server: OpenAIBatchServer) -> None:
+    """Also when nothing but the first question was asked by then: the rest is not to cost twice as much."""
+    assert "79 calls not made" in metal("judge", DEMO, *SMALL, "--batch", "--limit", "1", "--out", "r").said
+    assert not server.service.jobs
+    assert "80 ratings" in metal("judge", "--resume", "r").said
+    assert sum(len(job.requests) for job in server.service.jobs) == 79
+
+
+def test_a_budget_that_was_enough_is_not_said_to_have_stopped_it(metal: Metal) -> None:
+    """What is set aside for open batches is more than they cost; the rest follows when they have ended."""
+    said = metal("judge", DEMO, *JUDGE, "--batch", "--max-cost", "0.27", "--out", "r").said
+    assert "400 ratings" in said
+    assert "--max-cost" not in said
+
+
+def test_what_a_provider_says_of_a_batch_cannot_rewrite_the_screen() -> None:
+    said = _said(Progress(Model("g", "openai", "g"), awaited="1 batch \x1b[2J" + "x" * 1000), 1.0)
+    assert "\x1b" not in said
+    assert len(said) < 80

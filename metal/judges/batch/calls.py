@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 from metal.judges import call as calls
@@ -16,7 +17,7 @@ from metal.judges.batch.packing import TURN, Item, Waiting
 from metal.judges.call import Ask, CallFailed, Downgrades, Question, Questions, Reply
 from metal.judges.cost import Budget, book
 from metal.judges.engine import Progress, Rules
-from metal.judges.journal import Journal
+from metal.judges.journal import Journal, scan
 from metal.judges.lines import ASK_AGAIN, LASTING, Answered, Tries, failure_line, reply_line
 from metal.judges.models import Model, Price
 from metal.judges.secrets import Secrets
@@ -78,9 +79,12 @@ class Calls:
             self.again |= key not in self.answered.settled and key not in self.given_up
 
     def of(self, batch: Batch, keys: Iterable[bytes]) -> dict[bytes, Question]:
-        """The calls of a batch, by key."""
+        """The calls of a batch, by key: from where they began when it was made, else from anywhere in the plan.
+
+        The plan may have changed since: more criteria in another order, an output that is gone.
+        """
         wanted, found = set(keys), dict[bytes, Question]()
-        for one in self.plan.calls(self.model, batch.begins):
+        for one in chain(self.plan.calls(self.model, batch.begins), islice(self.plan.calls(self.model), batch.begins)):
             if not wanted:
                 break
             key = bytes.fromhex(one.key)
@@ -175,3 +179,9 @@ class Calls:
 
     def _again(self, kind: str) -> None:
         self.progress.retries[kind] += 1
+
+
+def written_of(journal: Path, token: str) -> set[bytes]:
+    """The keys of the calls whose answers from this batch are in the journal."""
+    mark = f'"batch":"{token}"'.encode()
+    return {bytes.fromhex(key) for key, _, _, line in scan(journal) if mark in line}

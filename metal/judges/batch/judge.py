@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -13,13 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 from metal.judges import call as calls
 from metal.judges.attempts import ABANDONED, BUSY_ATTEMPTS, LONGEST_WAIT, Attempts
 from metal.judges.batch import ledger as states
-from metal.judges.batch.calls import Calls
+from metal.judges.batch.calls import Calls, written_of
 from metal.judges.batch.contract import BatchClient, Limits, Status
 from metal.judges.batch.ledger import Batch, new_token
-from metal.judges.batch.packing import Item, pack
+from metal.judges.batch.packing import SAMPLE, Item, pack, room, smaller, tokens_that_may_wait
 from metal.judges.call import CallFailed, Client
 from metal.judges.engine import Progress
-from metal.judges.journal import scan
 from metal.judges.lines import rejected_line
 from metal.judges.models import Model
 from metal.judges.pace import sleep_until
@@ -32,7 +30,9 @@ T = TypeVar("T")
 MOST_OPEN = 50  # batches of a judge at the provider at once
 FIRST_LOOK, LAST_LOOK = 5.0, 60.0  # seconds between two looks: at first, in the end
 SETTLE = 30.0  # seconds after which a provider's list surely shows a batch that was submitted
-ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for one to end
+SUBMITTING_TAKES = 120.0  # seconds within which a submission has reached the provider, or never will
+OUTAGE = 3600.0  # seconds for which a service that has batches of ours may be out of reach
+GIVE_UP = "give it up with `metal judge cancel`"
 
 
 class BatchJudge:
@@ -52,20 +52,9 @@ class BatchJudge:
             attempts=run.rules.attempts,
             backoff=run.rules.backoff,
         )
-        self.calls = Calls(
-            run.plan,
-            model,
-            service,
-            self.asking,
-            self.progress,
-            run.journal,
-            run.answered,
-            run.claimed,
-            run.budget,
-            run.rules,
-            run.secrets,
-        )
-        self.limits = _smaller(service.limits, model)
+        shared = (run.journal, run.answered, run.claimed, run.budget, run.rules, run.secrets)
+        self.calls = Calls(run.plan, model, service, self.asking, self.progress, *shared)
+        self.limits = smaller(service.limits, model)
         self.open = run.ledger.open_batches(model.name)
         for batch in self.open:
             run.claimed.update(run.ledger.keys(batch))
@@ -74,6 +63,7 @@ class BatchJudge:
         self.fruitless = 0  # batches in a row that brought no answer
         self.hold_until = 0.0  # time.monotonic() before which nothing is submitted
         self.looks = 0  # since something changed
+        self.lost_at = 0.0  # time.monotonic() since which the service has not been reached; 0: it has
         self._tell()
 
     async def close(self) -> None:
@@ -85,15 +75,17 @@ class BatchJudge:
         try:
             if self.run.cancelling:
                 await self._cancel()
-            else:
-                for batch in [one for one in self.open if not one.id]:
-                    await self._submit(batch)
             while not self.run.stopping.is_set():
-                if not self.run.cancelling:
-                    await self._make_all()
-                if not self.open and (self._closed() or self.hold_until <= time.monotonic()):
-                    return
-                if not await self._look():
+                changed = False
+                try:
+                    if await self._make_all() and not self.open:
+                        return
+                    changed = await self._look()
+                    self.lost_at = 0.0
+                except CallFailed as failure:
+                    if not self._outlasts(failure):
+                        raise
+                if not changed:
                     if not self.run.wait:
                         return
                     await sleep_until(self.run.stopping, self._pause())
@@ -106,6 +98,15 @@ class BatchJudge:
     def _closed(self) -> bool:
         """Whether nothing more may be asked."""
         return bool(self.progress.stopped) or self.run.cancelling or self.asking.closed.is_set()
+
+    def _outlasts(self, failure: CallFailed) -> bool:
+        """Whether to go on waiting though the service cannot be reached: it has batches of ours, for a day maybe."""
+        if failure.kind not in calls.TRANSIENT or not self.run.wait or not any(batch.id for batch in self.open):
+            return False
+        self.lost_at = self.lost_at or time.monotonic()
+        self._tell()
+        self.progress.awaited += f", {failure.kind}"
+        return time.monotonic() - self.lost_at < OUTAGE
 
     def _stop(self, failure: CallFailed) -> None:
         said = self.run.secrets.hidden(str(failure).encode("utf-8", "replace")).decode()
@@ -124,32 +125,36 @@ class BatchJudge:
     def _tell(self) -> None:
         self.progress.under_way = sum(batch.requests for batch in self.open)
         self.progress.arriving = sum(min(batch.done, batch.requests) for batch in self.open)
-        stages = sorted({batch.stage or batch.state for batch in self.open})
-        plural = "es" if len(self.open) != 1 else ""
-        self.progress.awaited = f"{len(self.open)} batch{plural} {', '.join(stages)}" if self.open else ""
+        stages = ", ".join(sorted({batch.stage or batch.state for batch in self.open}))
+        batches = "1 batch" if len(self.open) == 1 else f"{len(self.open)} batches"
+        self.progress.awaited = f"{batches} {stages}" if self.open else ""
 
     def _note(self, parameter: str, said: str) -> None:
         self.run.journal.append(rejected_line(self.model.name, parameter, said), lambda: None)
 
     # ------------------------------------------------------------ making
 
-    async def _make_all(self) -> None:
-        """Make and submit batches as long as there are calls, and room for them."""
+    async def _make_all(self) -> bool:
+        """Make and submit batches as long as there are calls, and room for them; whether none is left to make."""
+        if self.run.cancelling:
+            return True
+        for unsent in [one for one in self.open if not one.id]:
+            await self._submit(unsent)
         await self._ask_directly()
-        while not self._closed() and self.hold_until <= time.monotonic() and len(self.open) < MOST_OPEN:
-            limits = self._room()
-            batch = await self._make(limits) if limits else None
+        while not self._closed():
+            limits = self._room() if self.hold_until <= time.monotonic() and len(self.open) < MOST_OPEN else None
+            if limits is None:
+                return False
+            batch = await self._make(limits)
             if batch is None:
-                return
+                return True
             await self._submit(batch)
+        return True
 
     def _room(self) -> Limits | None:
-        """What the next batch may hold; None while too many tokens wait."""
-        most = self.limits.tokens
-        if most is None:
-            return self.limits
-        room = most - sum(batch.tokens for batch in self.open)
-        return replace(self.limits, tokens=room) if not self.open or room >= ROOM * most else None
+        """What the next batch may hold; None while it has to wait for one to end."""
+        unsized = self.run.budget.limit is not None and self.asking.guess.answers < SAMPLE
+        return room(self.limits, [batch.tokens for batch in self.open], unsized=unsized)
 
     async def _make(self, limits: Limits) -> Batch | None:
         """The next batch, whole on the disk; None when there is nothing to ask."""
@@ -237,7 +242,8 @@ class BatchJudge:
 
     async def _find(self, batch: Batch) -> str | None:
         """The id of a batch whose submission brought no answer; None when the provider surely does not have it."""
-        left = batch.at + (self.model.batch.settle or SETTLE) - time.time()
+        late = batch.at + max(SUBMITTING_TAKES, self.model.timeout) - time.time()  # it may be on its way until then
+        left = (self.model.batch.settle or SETTLE) + min(0.0, late)
         found = await self._patiently(self.service.find, batch.token)
         if not found and left > 0:
             if await sleep_until(self.run.stopping, left):
@@ -264,7 +270,8 @@ class BatchJudge:
         if busy:
             self._fewer_tokens(batch, failure)
         attempts = BUSY_ATTEMPTS if busy else self.run.rules.attempts
-        if failure.kind not in calls.TRANSIENT or self.fruitless >= attempts:
+        waits = busy and self.open  # for one of ours to end
+        if failure.kind not in calls.TRANSIENT or (self.fruitless >= attempts and not waits):
             self._stop(failure)
         self._hold(failure.wait)
 
@@ -278,17 +285,13 @@ class BatchJudge:
         """Too many tokens are waiting: as the provider says, else no more than were waiting without this batch."""
         if "token" not in failure.said.lower() and (self.open or self.fruitless < 2):
             return  # too many requests at this moment
-        told = re.search(r"limit:?\D{0,20}([\d,]{4,})", failure.said, re.I)
-        others = sum(one.tokens for one in self.open)
-        most = 0.9 * float(told[1].replace(",", "")) if told else others or batch.tokens / 2
-        if batch.requests > 1:
-            most = min(most, others + 0.9 * batch.tokens)
+        most = tokens_that_may_wait(batch, sum(one.tokens for one in self.open), failure.said)
         self.limits = replace(self.limits, tokens=min(most, self.limits.tokens or most))
 
     def _hold(self, wait: float) -> None:
         """Submit nothing for a while: the longer, the more batches in a row came to nothing."""
         backoff = min(LONGEST_WAIT, self.run.rules.backoff * 2.0 ** min(self.fruitless, 16))
-        self.hold_until = time.monotonic() + max(wait, backoff if not self.open else 0.0)
+        self.hold_until = time.monotonic() + max(wait, backoff)
 
     # ------------------------------------------------------------ looking and merging
 
@@ -315,10 +318,8 @@ class BatchJudge:
             status = await self._patiently(self.service.status, batch.id)
         except CallFailed as failure:
             if failure.kind == calls.UNKNOWN_MODEL:
-                failure.said += (
-                    f"; batch {batch.id} is not known there: resume with the key it was submitted with, or give it up "
-                    "with `metal judge cancel`"
-                )
+                failure.said += f"; batch {batch.id} is not known there: resume with the key it was submitted with, or "
+                failure.said += GIVE_UP
             raise
         if (status.stage, status.done or 0) != (batch.stage, batch.done):
             self.looks = 0
@@ -330,11 +331,13 @@ class BatchJudge:
         ledger, results = self.run.ledger, self.run.ledger.results(batch.token)
         written: set[bytes] = set()
         if batch.state == states.FETCHED:  # perhaps merged in part before
-            written = _written(self.run.journal.path, batch.token)
-        else:
-            await self._patiently(self.service.fetch, batch.id, results)
+            written = written_of(self.run.journal.path, batch.token)
+        if batch.state != states.FETCHED or not results.is_file():
+            await self._fetch(batch, results)
             ledger.note(batch, states.FETCHED)
         keys = ledger.keys(batch)
+        batch.done = 0  # they are counted one by one now
+        self._tell()
         answered, failure = await self.calls.take_in(batch, results, keys, written)
         self.calls.free(keys)
         await self.run.journal.synced()
@@ -343,6 +346,18 @@ class BatchJudge:
         self.run.budget.release(batch.dollars)
         self._judge_by(answered, failure)
         await self._forget(batch)
+
+    async def _fetch(self, batch: Batch, results: Path) -> None:
+        """The results of a batch. Those that the provider no longer has can be given up by cancelling."""
+        try:
+            await self._patiently(self.service.fetch, batch.id, results)
+        except CallFailed as failure:
+            if failure.kind != calls.UNKNOWN_MODEL:
+                raise
+            if not self.run.cancelling:
+                failure.said += f"; the results of batch {batch.id} are not there any more: {GIVE_UP}"
+                raise
+            results.write_bytes(b"")
 
     def _judge_by(self, answered: int, failure: CallFailed | None) -> None:
         """Go on, hold back or stop, by what a batch brought."""
@@ -366,7 +381,7 @@ class BatchJudge:
 
     async def _cancel(self) -> None:
         """Have the provider stop; what was never submitted is dropped."""
-        for batch in list(self.open):
+        for batch in [one for one in self.open if one.state != states.FETCHED]:
             if not batch.id and batch.state == states.SUBMITTING and (found := await self._find(batch)):
                 self.run.ledger.note(batch, states.SUBMITTED, id=found)
             if not batch.id:
@@ -379,19 +394,3 @@ class BatchJudge:
                     raise
                 self._drop(batch)
         self._tell()
-
-
-def _smaller(limits: Limits, model: Model) -> Limits:
-    """The provider's limits as the user's settings cut them."""
-    own = model.batch
-    return Limits(
-        min(limits.requests, own.requests or limits.requests),
-        min(limits.bytes, own.bytes or limits.bytes),
-        own.tokens or limits.tokens,
-    )
-
-
-def _written(journal: Path, token: str) -> set[bytes]:
-    """The keys of the calls whose answers from this batch are in the journal."""
-    mark = f'"batch":"{token}"'.encode()
-    return {bytes.fromhex(key) for key, _, _, line in scan(journal) if mark in line}

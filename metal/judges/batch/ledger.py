@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.errors import DataError
+from metal.folders import naming
 from metal.judges.journal import heal, read_line
 
 FILE = "batches.jsonl"
@@ -88,7 +89,9 @@ class Ledger:
         if batch.token not in self.batches:
             record |= {name: getattr(batch, name) for name in _MADE_OF}
         line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-        with self.path.open("ab") as file:
+        if state == FETCHED:
+            _sync(self.results(batch.token))
+        with naming(self.path), self.path.open("ab") as file:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
@@ -108,7 +111,8 @@ class Ledger:
 
     def write_keys(self, token: str, keys: bytes) -> None:
         """Keep which calls a batch asks: sixteen bytes a call, in the order of the plan."""
-        with (self.folder / f"{token}.keys").open("wb") as file:
+        path = self.folder / f"{token}.keys"
+        with naming(path), path.open("wb") as file:
             file.write(keys)
             file.flush()
             os.fsync(file.fileno())
@@ -161,6 +165,11 @@ def open_calls(out: Path) -> set[bytes]:
 def _apply(batch: Batch, record: Mapping[str, Any]) -> None:
     batch.state, batch.at = str(record["state"]), float(record["at"])
     batch.uploaded, batch.id = record.get("uploaded", batch.uploaded), record.get("id", batch.id)
+
+
+def _sync(path: Path) -> None:
+    with naming(path), path.open("r+b") as file:
+        os.fsync(file.fileno())
 
 
 def _keys(folder: Path, batch: Batch) -> list[bytes]:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
+from metal.folders import naming
 from metal.judges.batch.contract import Limits
+from metal.judges.batch.ledger import Batch
 from metal.judges.call import Question
+from metal.judges.models import Model
 
 TURN = 256  # lines written or read in one go
+ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for one to end
+SAMPLE = 100  # answers that tell what calls cost at most; one answer alone does not
 
 
 @dataclass(frozen=True)
@@ -29,9 +35,9 @@ class Item:
 
 @dataclass
 class Packed:
-    """What was packed. begins: place of the first call; size: bytes of the file."""
+    """What was packed. items: keys; begins: place of the first call; size: bytes of the file."""
 
-    items: list[tuple[Question, bytes]] = field(default_factory=list)
+    items: list[bytes] = field(default_factory=list)
     begins: int = 0
     size: int = 0
     tokens: float = 0.0
@@ -40,7 +46,7 @@ class Packed:
     @property
     def keys(self) -> bytes:
         """Sixteen bytes a call."""
-        return b"".join(key for _, key in self.items)
+        return b"".join(self.items)
 
 
 class Waiting:
@@ -64,7 +70,7 @@ async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[
     A call that is larger than a whole batch may be is packed alone: the provider says what is wrong with it.
     """
     packed = Packed()
-    with path.open("wb") as file:
+    with naming(path), path.open("wb") as file:
         while len(packed.items) < limits.requests and (item := waiting.take()):
             size = len(item.line) + 1
             full = packed.size + size > limits.bytes
@@ -76,7 +82,7 @@ async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[
                 packed.begins = item.place
             elif len(packed.items) % TURN == 0:
                 await asyncio.sleep(0)  # other judges have work to do as well
-            packed.items.append((item.call, item.key))
+            packed.items.append(item.key)
             packed.size += size
             packed.tokens += item.tokens
             packed.dollars += item.dollars
@@ -86,3 +92,38 @@ async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[
     if not packed.items:
         path.unlink()
     return packed
+
+
+def smaller(limits: Limits, model: Model) -> Limits:
+    """The provider's limits as the user's settings cut them."""
+    own = model.batch
+    return Limits(
+        min(limits.requests, own.requests or limits.requests),
+        min(limits.bytes, own.bytes or limits.bytes),
+        own.tokens or limits.tokens,
+    )
+
+
+def room(limits: Limits, waiting: Sequence[float], *, unsized: bool) -> Limits | None:
+    """What the next batch may hold beside open ones of so many tokens; None while it has to wait for one to end.
+
+    unsized: there is a limit of money, and too few answers to tell what calls cost: a batch of a few comes first.
+    """
+    if unsized:
+        if waiting:
+            return None
+        limits = replace(limits, requests=min(limits.requests, SAMPLE))
+    if limits.tokens is None:
+        return limits
+    left = limits.tokens - sum(waiting)
+    return replace(limits, tokens=left) if not waiting or left >= ROOM * limits.tokens else None
+
+
+def tokens_that_may_wait(refused: Batch, others: float, said: str) -> float:
+    """How many tokens may wait at most, by the refusal of a batch beside others with so many tokens, and what it said.
+
+    Without a number in it, no more than were waiting without the batch.
+    """
+    told = re.search(r"limit:?\D{0,20}([\d,]{4,})", said, re.I)
+    most = 0.9 * float(told[1].replace(",", "")) if told else others or refused.tokens / 2
+    return min(most, others + 0.9 * refused.tokens) if refused.requests > 1 else most

@@ -9,6 +9,7 @@ asynchronous upload sleeps on the event loop.
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from google import genai
 from google.genai import errors, types
 from google.oauth2.credentials import Credentials
 
-from metal.folders import new_file
+from metal.folders import naming, new_file
 from metal.judges import call as calls
 from metal.judges.batch.contract import BatchClient, Limits, Status
 from metal.judges.call import Ask, CallFailed, Reply
@@ -35,6 +36,7 @@ from metal.judges.providers.google import NO_LOGIN, api_failure, configured, con
 from metal.judges.providers.google_jobs import QUEUE_FULL, Threads, batch_name, file_gone, job_status, told_failure
 
 Json = dict[str, Any]
+OF_THE_DISK = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT)
 
 
 def open_batch_client(model: Model) -> BatchClient:
@@ -171,7 +173,7 @@ class GeminiBatches:
     def _fetch(self, batch: str, into: Path) -> None:
         job, raw = self._get(batch)
         results = (job.dest and job.dest.file_name) or (raw.get("response") or {}).get("responsesFile")
-        with new_file(into) as partial, self._failures():
+        with new_file(into) as partial, naming(partial), self._failures():
             if results:
                 self._client.files.download(file=results, destination=partial)
             else:
@@ -207,6 +209,8 @@ class GeminiBatches:
         except httpx.TimeoutException:
             raise CallFailed(calls.TIMEOUT, f"no answer in {self._model.timeout:g} s") from None
         except (httpx.HTTPError, OSError) as error:
+            if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+                raise
             raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
         except (ValueError, KeyError) as error:
             raise CallFailed(calls.SERVER, f"not an answer: {one_line(str(error))}") from None

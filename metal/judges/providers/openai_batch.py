@@ -22,6 +22,7 @@ import aiohttp
 import httpx2
 import openai
 
+from metal.folders import naming
 from metal.judges import call as calls
 from metal.judges.batch.contract import Limits, Status
 from metal.judges.call import Ask, CallFailed, Reply
@@ -179,7 +180,7 @@ class OpenAIBatch:
             found = await self._get(f"/batches/{_quoted(batch)}")
         partial = into.with_name(f".{into.name}.part")
         try:
-            with partial.open("wb") as file:
+            with naming(partial), partial.open("wb") as file:
                 for name in filter(None, (found.get("output_file_id"), found.get("error_file_id"))):
                     seconds = _PATIENCE + LIMITS[self._model.provider].bytes * 4 / _BYTES_A_SECOND
                     async with (
