@@ -256,6 +256,9 @@ def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, 
         show.say("Stopped before --max-cost was exceeded.")
     for one in stopped:
         print(f"metal: {one.model.name} stopped: {show.clean(one.stopped)}", file=sys.stderr)
+    unused = sum(one.unused for one in run.progress) if run else 0
+    if unused:
+        show.say(f"warning: {unused:,} answers are to calls that the run no longer has (their texts have changed)")
     if waiting:
         show.say(f"{waiting:,} calls are with the provider. Fetch their answers with: {again}", wrap=False)
         show.say(f"Or cancel them with: metal {job.command} cancel {out}", wrap=False)

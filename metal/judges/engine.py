@@ -38,7 +38,7 @@ class Progress:
     done: calls of the plan with an answer, earlier sessions' too. kinds: of replies and failures. sent: requests.
     retries: what had to be asked again, by reason. stopped: why the judge cannot go on; empty while it can. under_way:
     calls that are with the provider, which answers them all together; arriving: those of them that have an answer;
-    awaited: where they are, in a few words.
+    awaited: where they are, in a few words. unused: answers to calls that the plan does not have any more.
     """
 
     model: Model
@@ -51,6 +51,7 @@ class Progress:
     stopped: str = ""
     under_way: int = 0
     arriving: int = 0
+    unused: int = 0
     awaited: str = ""
 
 

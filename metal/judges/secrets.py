@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from metal.errors import UsageError
 from metal.judges.models import Model
@@ -43,6 +44,16 @@ class Secrets:
             if value in text:
                 text = text.replace(value, HIDDEN)
         return text
+
+    def hide_in(self, path: Path) -> None:
+        """Take them out of a file, should any be in it."""
+        with path.open("rb") as lines:
+            if not any(self.hidden(line) is not line for line in lines):
+                return
+        partial = path.with_name(f".{path.name}.part")
+        with path.open("rb") as lines, partial.open("wb") as file:
+            file.writelines(map(self.hidden, lines))
+        os.replace(partial, path)
 
 
 def key_from_environment(names: Iterable[str], whose: str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ from metal.judges.call import TIMEOUT, CallFailed
 from metal.judges.engine import Rules
 from metal.judges.models import Model, Price
 from metal.judges.providers import open_batch_client
-from tests.batch_jobs import Behaviour, Job, in_turn
+from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Job, in_turn
 from tests.judges.test_batch_run import (
     QUICK,
     SOON,
@@ -203,3 +205,47 @@ def test_what_may_be_spent_is_kept_when_the_first_answer_is_a_short_one(
     assert len(server.service.jobs[0].requests) == SAMPLE
     assert found.run.over_budget
     assert 0.4 < (found.tallies["openai:gpt-4o/simple"].cost(price, price.halved()) or 0) <= 0.5
+
+
+def test_answers_to_calls_that_are_gone_are_counted(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    texts = [f"summary {item}." for item in range(20)]
+    server.service.wait = 100.0
+    session(a_plan(a_model(server), texts=texts), tmp_path, wait=False)
+    server.service.ahead += 100.0
+    server.service.wait = 0.0
+    found = session(a_plan(a_model(server), texts=[*texts[:15], *(f"{text} Edited." for text in texts[15:])]), tmp_path)
+    assert found.reasons == {"verdict": 20}
+    assert found.run.progress[0].unused == 5
+    assert server.stats()["answered_twice"] == 0
+
+
+def test_a_key_that_a_provider_repeats_is_on_no_disk(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    """Not even between fetching and merging."""
+    server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"Your key is {KEY}."})
+    plan = a_plan(a_model(server), count=20)
+
+    def opener(model: Model) -> BatchClient:
+        client = open_batch_client(model)
+
+        def die(line: bytes) -> Any:
+            raise Killed
+
+        client.read = die  # type: ignore[method-assign]
+        return client
+
+    def with_key() -> list[Path]:
+        return [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+
+    with pytest.raises(Killed):
+        session(plan, tmp_path, opener=opener)
+    assert b"[key hidden]" in next((tmp_path / "batches").glob("*.results.jsonl")).read_bytes()
+    assert not with_key()
+    assert session(plan, tmp_path).reasons == {"verdict": 20}
+    assert not with_key()
+
+
+def test_a_refused_batch_leaves_no_file_with_the_provider(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    server.service.behaviour = in_turn(Behaviour(refusal=TOO_MANY_TOKENS))
+    assert session(a_plan(a_model(server), count=20), tmp_path).reasons == {"verdict": 20}
+    assert len(server.sizes) >= 2
+    assert not server.files

@@ -110,6 +110,7 @@ class Calls:
         again.
         """
         missing, answered, failure = self.of(batch, keys), len(written), None
+        gone = set(keys) - missing.keys()  # a text or a prompt has changed since
         with results.open("rb") as file:
             for number, line in enumerate(file):
                 if number % TURN == 0:
@@ -119,6 +120,7 @@ class Calls:
                     key = bytes.fromhex(name)
                 except (CallFailed, ValueError):
                     continue  # its call counts as not answered
+                self.progress.unused += key in gone and isinstance(came, Reply)
                 one = missing.pop(key, None)
                 if one is None or key in written:
                     continue

@@ -215,7 +215,7 @@ class BatchJudge:
                 if failure.kind != calls.TOO_LONG or batch.requests == 1:
                     raise
                 self.limits = replace(self.limits, bytes=file.stat().st_size // 2)
-                self._refused(batch, CallFailed(calls.BUSY, failure.said))
+                await self._refused(batch, CallFailed(calls.BUSY, failure.said))
                 return
             note(batch, states.UPLOADED, uploaded=uploaded)
         found = await self._find(batch) if batch.state == states.SUBMITTING else None
@@ -227,7 +227,7 @@ class BatchJudge:
             except CallFailed as failure:
                 failures += 1
                 if failure.kind not in calls.TRANSIENT or failure.kind == calls.BUSY:
-                    self._refused(batch, failure)
+                    await self._refused(batch, failure)
                     return
                 found = await self._find(batch)  # it may have been begun all the same
                 if not found and failures >= self.run.rules.attempts:
@@ -256,10 +256,11 @@ class BatchJudge:
         found: T = await self.asking.retrying(request, *given)
         return found
 
-    def _refused(self, batch: Batch, failure: CallFailed) -> None:
+    async def _refused(self, batch: Batch, failure: CallFailed) -> None:
         """A batch of which nothing was asked: its calls are free again. Holds back, or stops the judge."""
         first = self.calls.of(batch, self.run.ledger.keys(batch)[:1])
         self._drop(batch)
+        await self._forget(batch)
         self.progress.retries[failure.kind] += 1
         if failure.kind == calls.PARAMETER and first:
             one = next(iter(first.values()))
@@ -304,7 +305,7 @@ class BatchJudge:
                 break
             status = await self._status(batch)
             if status.failure:
-                self._refused(batch, status.failure)
+                await self._refused(batch, status.failure)
             elif status.ended:
                 await self._merge(batch)
             changed |= status.ended or status.failure is not None
@@ -351,6 +352,7 @@ class BatchJudge:
         """The results of a batch. Those that the provider no longer has can be given up by cancelling."""
         try:
             await self._patiently(self.service.fetch, batch.id, results)
+            self.run.secrets.hide_in(results)
         except CallFailed as failure:
             if failure.kind != calls.UNKNOWN_MODEL:
                 raise
