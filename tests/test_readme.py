@@ -17,6 +17,7 @@ from metal.ratings import facts_from
 from metal.records import Criterion, Output, Scale, Source
 from tests.cli.forks import shared
 from tests.llm_server import LlmServer
+from tests.openai_batch_server import OpenAIBatchServer
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -51,6 +52,16 @@ def test_commands_with_a_judge(tmp_path: Path) -> None:
     assert "Nothing was sent." in said[0]
     assert server.requests == 800
     assert "openai:gpt-4o-mini/detailed" in said[2]
+
+
+def test_commands_with_batches(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "datasets" / "demo", tmp_path / "datasets" / "demo")
+    first, second = blocks("bash batch")[0].splitlines()
+    with OpenAIBatchServer(wait=3600.0) as server:
+        env = {"OPENAI_BASE_URL": server.openai_url, "OPENAI_API_KEY": "sk-0123456789"}
+        assert "399 calls are with the provider" in metal(first, tmp_path, **env)
+        server.service.ahead += 3600.0
+        assert "400 ratings" in metal(second, tmp_path, **env)
 
 
 def test_commands_on_ones_own_data(tmp_path: Path) -> None:

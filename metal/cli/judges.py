@@ -46,14 +46,15 @@ def list_() -> None:
     from metal.cli import show
     from metal.cli.asking_text import dollars
     from metal.judges.models import judges_files, named_models
-    from metal.judges.providers import OPENERS, installed
+    from metal.judges.providers import BATCH_OPENERS, OPENERS, installed
 
     rows = []
     for name, (form, variables) in PROVIDERS.items():
         missing = [variable for variable in variables if not any(map(os.environ.get, variable.split(" or ")))]
         state = f"set {', '.join(missing)}" if missing else "ready"
-        rows.append([form, state if installed(name) else f"pip install 'metal-eval[{OPENERS[name][2]}]'"])
-    show.table("Providers", ["name", "state"], rows)
+        state = state if installed(name) else f"pip install 'metal-eval[{OPENERS[name][2]}]'"
+        rows.append([form, "yes" if name in BATCH_OPENERS else "-", state])
+    show.table("Providers", ["name", "--batch", "state"], rows)
     files = judges_files()
     found = named_models(files)
     if not found:
