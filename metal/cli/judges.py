@@ -53,8 +53,8 @@ def list_() -> None:
         missing = [variable for variable in variables if not any(map(os.environ.get, variable.split(" or ")))]
         state = f"set {', '.join(missing)}" if missing else "ready"
         state = state if installed(name) else f"pip install 'metal-eval[{OPENERS[name][2]}]'"
-        rows.append([form, "yes" if name in BATCH_OPENERS else "-", state])
-    show.table("Providers", ["name", "--batch", "state"], rows)
+        rows.append([form, state])
+    show.table("Providers", ["name", "state"], rows, note=f"With --batch: {', '.join(BATCH_OPENERS)}.")
     files = judges_files()
     found = named_models(files)
     if not found:
