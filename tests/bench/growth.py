@@ -35,6 +35,7 @@ MODEL = "gpt-4o-mini"
 CRITERIA, OUTPUTS_A_SOURCE = 5, 10
 LATENCY, IN_FLIGHT, A_MINUTE = 1.0, 64, 6_000
 BATCH_WAITS, BATCH_RATE, BATCH_REQUESTS = 30.0, 200.0, 10_000
+CLUSTER_STARTS = 20.0  # seconds until a cluster of this machine makes its first call
 MEASURED, SIMULATED = (1_000, 30_000), (1_000_000,)
 SERVERS = {
     "local": ("llm_server.py", "--light", "--latency-ms", f"{1000 * LATENCY:g}"),
@@ -137,7 +138,8 @@ def simulated(engine: str, calls: int, own: Own) -> float:
         waves = -(-parts // 50)  # at the service at once, at most
         answering = waves * (BATCH_WAITS + min(calls, BATCH_REQUESTS) / BATCH_RATE)
         return own.start + max(answering, calls * own.a_call) + min(calls, BATCH_REQUESTS) * own.a_call
-    return own.start + max(calls * LATENCY / IN_FLIGHT, 60.0 * calls / A_MINUTE, calls * own.a_call) + LATENCY
+    start = own.start + (CLUSTER_STARTS if engine == "ray" else 0.0)
+    return start + max(calls * LATENCY / IN_FLIGHT, 60.0 * calls / A_MINUTE, calls * own.a_call) + LATENCY
 
 
 def main() -> None:
