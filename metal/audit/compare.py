@@ -15,7 +15,6 @@ from metal.errors import UnknownName, UsageError
 from metal.records import Estimate
 from metal.signature import join
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
-from metal.stats.patterns import Patterns
 
 PEOPLE = "people"
 
@@ -104,8 +103,7 @@ def _means(scores: np.ndarray[Any, Any], bootstrap: SourceBootstrap) -> Iterator
         for _ in range(generators):
             yield Estimate.undefined("no source shared by all generators")
         return
-    each = Patterns(np.arange(sources)[:, None], np.arange(sources))
-    drawn = bootstrap.pattern_counts(each, np.arange(sources)) @ scores / sources
+    drawn = bootstrap.draw_counts(np.ones(sources, dtype=np.int64)) @ scores / sources
     for column in range(generators):
         interval = percentile_interval(drawn[:, column]) if sources > 1 else None
         low, high = interval or (None, None)

@@ -50,10 +50,14 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
     languages, criteria, raters, outputs = (table[name].cat.categories for name in names)
     language, criterion, rater, output = (table[name].cat.codes.to_numpy().astype(np.int64) for name in names)
     human = (table["kind"] == "human").to_numpy()
-    asked = (language * len(criteria) + criterion) * len(outputs) + output
-    by_people = np.zeros(len(languages) * len(criteria) * len(outputs), dtype=bool)
+    asked = criterion * len(outputs) + output
+    by_people = np.zeros(len(criteria) * len(outputs), dtype=bool)
     by_people[asked[human]] = True
-    people = by_people.reshape(len(languages), len(criteria), len(outputs)).sum(axis=2)
+    language_of = np.zeros(len(outputs), dtype=np.int64)
+    language_of[output] = language
+    what, which = np.divmod(np.flatnonzero(by_people), len(outputs))
+    cells = len(languages) * len(criteria)
+    people = np.bincount(language_of[which] * len(criteria) + what, minlength=cells).reshape(len(languages), -1)
     shape = len(languages), len(criteria), len(raters)
     cell = ((language * len(criteria) + criterion) * len(raters) + rater)[~human]
     rated = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from metal.audit.compare import CompareSettings, compare
+from metal.audit.compare import CompareSettings, _means, compare
 from metal.dataset import Dataset
 from metal.errors import MetalError
+from metal.stats.bootstrap import SourceBootstrap
 
 MakeDataset = Callable[..., Dataset]
 
@@ -49,3 +51,16 @@ def test_refusals(make_dataset: MakeDataset) -> None:
         compare(dataset, CompareSettings(generators=("g0",)))
     with pytest.raises(MetalError, match="rater 'x'"):
         compare(dataset, CompareSettings(raters=("x",)))
+
+
+def test_of_many_sources_no_table_of_sources_by_sources_is_made() -> None:
+    scores = np.random.default_rng(0).normal(size=(1500, 2))
+    tracemalloc.start()
+    found = list(_means(scores, SourceBootstrap(100)))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1500 * 1500 * 4
+    for estimate, column in zip(found, scores.T, strict=True):
+        assert estimate.value == pytest.approx(column.mean())
+        assert estimate.low is not None
+        assert estimate.low < column.mean()

@@ -50,20 +50,25 @@ def test_agreement_by_chance_on_few_outputs_is_no_finding(make_dataset: MakeData
 
 
 def test_swapped_languages_never_meet(make_dataset: MakeDataset) -> None:
-    dataset = make_dataset({"hi": {"A1": scores(40), "A2": scores(40), "judge": scores(40)}})
-    half = [name for number, name in enumerate(dataset.outputs) if number < 20]
+    raters = {"A1": scores(40), "A2": scores(40), "judge": scores(40)}
+    dataset = make_dataset({"hi": raters, "en": raters})
+    half = [output.output for output in dataset.outputs.values() if output.language == "hi"][:20]
     table = dataset.ratings
     human = (table["kind"] == "human").to_numpy()
     first = table["output"].isin(half).to_numpy()
+    english = (table["language"] == "en").to_numpy()
     swapped = assemble(
         dataset.card,
         dataset.criteria.values(),
         dataset.sources.values(),
         dataset.outputs.values(),
         dataset.raters.values(),
-        table[(human & first) | (~human & ~first)].reset_index(drop=True),
+        table[(human & first) | (~human & ~first) | english].reset_index(drop=True),
     )
-    assert "never-meet" in codes(swapped)
+    found = [finding.message for finding in lint(swapped) if finding.code == "never-meet"]
+    assert len(found) == 1
+    assert found[0].startswith("hi ")
+    assert "judge and the people never rate the same output (20 and 20 outputs)" in found[0]
 
 
 def test_missing_answers_and_labels_of_machines_only(make_dataset: MakeDataset) -> None:

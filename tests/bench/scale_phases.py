@@ -29,7 +29,8 @@ AUDIT = (
     ("metal.audit.judging:alternative_annotator_test", 1),
     ("metal.audit.audit:difference_rows", 0),
     ("metal.audit.audit:distribution_rows", 0),
-    ("metal.stats.bootstrap:SourceBootstrap.pattern_counts", 1),
+    ("metal.stats.bootstrap:SourceBootstrap.draw_counts", 1),
+    ("metal.stats.bootstrap:SourceBootstrap.totals", 1),
     ("metal.audit.audit:disagreements", 0),
     ("metal.audit.audit:lint", 0),
     ("metal.audit.audit:lengths", 0),
@@ -41,6 +42,13 @@ BILLBOARD = (
     *AUDIT[:5],
     ("metal.cli.board_folder:open_board", 0),
     ("metal.billboard.board:billboard", 0),
+    ("metal.billboard.board:ranking", 1),
+    ("metal.billboard.ranking:agreement", 2),
+    ("metal.billboard.ranking:soft_pairwise_accuracy", 2),
+    ("metal.billboard.ranking:correlates_better", 2),
+    ("metal.billboard.board:generator_rows", 1),
+    ("metal.billboard.board:crowd", 1),
+    ("metal.stats.bootstrap:SourceBootstrap.totals", 1),
     ("metal.cli.board_run:write_board", 0),
 )
 
