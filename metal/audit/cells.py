@@ -102,6 +102,11 @@ class Cell:
         return np.where(self.complete, settled, NOBODY)
 
     @cached_property
+    def rated(self) -> Codes:
+        """The sources (one an item) that judges are resampled over: those of items with an aggregate class."""
+        return np.asarray(self.matrix.sources[self.truth >= 0])
+
+    @cached_property
     def case(self) -> Codes:
         """(items,) agreement case of complete items, -1 for others."""
         return np.where(self.complete, agreement_case(self.by_people, self.levels), -1)

@@ -78,7 +78,7 @@ def difference_rows(cell: Cell, bootstrap: SourceBootstrap) -> Iterator[dict[str
 def _pair(cell: Cell, first: str, second: str, by_judge: Mapping[str, Codes], bootstrap: SourceBootstrap) -> _Pair:
     answered = (cell.truth >= 0) & (by_judge[first] >= 0) & (by_judge[second] >= 0)
     codes = np.column_stack([one[answered] for one in (cell.truth, by_judge[first], by_judge[second])])
-    return _Pair(first, second, cell.levels, Resampled(codes, cell.matrix.sources[answered], bootstrap))
+    return _Pair(first, second, cell.levels, Resampled(codes, cell.matrix.sources[answered], bootstrap, cell.rated))
 
 
 def _sums(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sums]:
@@ -87,7 +87,7 @@ def _sums(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sums]:
     alike: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
         if pair.drawn.by_source and pair.drawn.n_sources > 1:
-            alike.setdefault(pair.drawn.n_sources, []).append(place)
+            alike.setdefault(pair.drawn.sources_drawn, []).append(place)
     for places in alike.values():
         levels = pairs[places[0]].levels
         features = [

@@ -41,13 +41,16 @@ class Sums:
 
 
 class Resampled:
-    """The rating patterns of some items, with their bootstrap resamples drawn once and on demand."""
+    """The rating patterns of some items, with their bootstrap resamples drawn once and on demand.
 
-    def __init__(self, codes: Codes, sources: Codes, bootstrap: SourceBootstrap) -> None:
+    among: see SourceBootstrap.draws.
+    """
+
+    def __init__(self, codes: Codes, sources: Codes, bootstrap: SourceBootstrap, among: Codes | None = None) -> None:
         self.patterns: Patterns = find_patterns(codes)
         self.n = len(codes)
         self.n_sources = len(distinct(sources)[0])
-        self._sources = sources
+        self._sources, self._among = sources, among
         self._bootstrap = bootstrap
 
     @property
@@ -63,12 +66,18 @@ class Resampled:
     @cached_property
     def resamples(self) -> Numbers | SourceDraws:
         """(resamples, patterns) how often each occurs in each resample, or what adds up like such a table."""
-        return self._bootstrap.draws(self.patterns, self._sources)
+        return self._bootstrap.draws(self.patterns, self._sources, self._among)
 
     @property
     def by_source(self) -> bool:
         """Whether the resamples are of the sources: the same for whatever was said of outputs of as many sources."""
         return bool(self.n) and isinstance(self.resamples, SourceDraws) and self.resamples.of_weights
+
+    @property
+    def sources_drawn(self) -> int:
+        """How many sources a resample is drawn from, where resamples are by_source."""
+        assert isinstance(self.resamples, SourceDraws)
+        return self.resamples.sources
 
     def contributions(self, features: Codes) -> Codes:
         """(sources, F) what each source adds to the sums of features, (patterns, F); where resamples are by_source."""

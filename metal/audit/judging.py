@@ -79,7 +79,7 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
     answers = np.maximum(cell.by_judge(judge)[items], UNANSWERED)
     truth, sources = cell.truth[items], cell.matrix.sources[items]
     dropped = cell.dropped(judge)
-    drawn = Resampled(np.column_stack([truth, answers]), sources, bootstrap)
+    drawn = Resampled(np.column_stack([truth, answers]), sources, bootstrap, cell.rated)
     of_truth, of_answer = (drawn.rows[:, 0], drawn.rows[:, 1]) if len(items) else (truth, answers)
     levels = cell.levels
     strict_answer = np.where(of_answer < 0, levels, of_answer)  # unanswered is a class that is never right
@@ -151,7 +151,7 @@ def _to_people(
             )
             return drawn.estimate(np.asarray, "no human ceiling", of=both)
     codes = np.column_stack([truth, answers, cell.by_people[items]])
-    whole = Resampled(codes, cell.matrix.sources[items], bootstrap)
+    whole = Resampled(codes, cell.matrix.sources[items], bootstrap, cell.rated)
     of_truth, of_answer, rows = whole.rows[:, 0], whole.rows[:, 1], whole.rows[:, 2:]
     raters = ceiling.raters_with(whole.observed, rows, MIN_RATED)
 
@@ -174,7 +174,7 @@ def _ceiling(cell: Cell, items: Codes, bootstrap: SourceBootstrap) -> _Ceiling:
     """The people's ceiling on these items, made once."""
     key = (items.tobytes(), bootstrap)
     if key not in cell.shared:
-        drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap)
+        drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap, cell.rated)
         raters = ceiling.raters_with(drawn.observed, drawn.rows, MIN_RATED)
         f1 = drawn.sums(lambda weights: ceiling.leave_one_out(weights, drawn.rows, cell.levels, raters))
         cell.shared[key] = _Ceiling(drawn, f1)

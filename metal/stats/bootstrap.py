@@ -1,10 +1,11 @@
 """Bootstrap over sources: the outputs of one source are not independent, so whole sources are drawn.
 
 A figure needs of a resample only how often each rating pattern occurs in it, and of that only some sums (confusion
-matrices, class counts): `draws @ features`. Where every source has one output, the counts of few patterns are drawn
-from their multinomial, whatever the number of sources. Else sources are drawn, and what each contributes to the sums is
-added up first, so that a resample costs (sources x sums): ratings and patterns have no part in it. Of very many sources
-that are alike in all their patterns, the multinomial over the kinds of source is drawn.
+matrices, class counts): `draws @ features`. Sources are drawn, once for all figures over the same ones, and what each
+contributes to the sums is added up first, so that a resample costs (sources x sums): ratings and patterns have no part
+in it. Of more sources than draws can be kept of, those that are alike in all their patterns are drawn as kinds, from a
+multinomial; so are the patterns themselves where every source has one output and no other figure shares its draws.
+That costs the same whatever the number of sources.
 """
 
 from __future__ import annotations
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
 # Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept while small.
 _CHUNK = 20_000_000
 _KEEP = 50_000_000
-_FEW_PATTERNS = 1_000  # drawing these takes less than adding up over sources
-_MANY_SOURCES = 5_000  # from here on it pays to look for sources that are alike
+_FEW_PATTERNS = 1_000  # of more, a multinomial takes longer than adding up over sources
 _EXACT = 1 << 24  # whole numbers below it are exact in single precision, whose products are twice as fast
 
 
@@ -40,6 +40,7 @@ class SourceDraws:
     bootstrap: SourceBootstrap
     patterns: Patterns
     source: Codes  # (items,) from 0
+    sources: int
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,18 +73,18 @@ class SourceDraws:
         from scipy.sparse import csr_matrix
 
         one = np.ones(len(self.source), dtype=np.int32)
-        shape = int(self.source.max()) + 1, len(self.patterns.rows)
+        shape = self.sources, len(self.patterns.rows)
         return csr_matrix((one, (self.source, self.patterns.which)), shape=shape)
 
     @cached_property
     def _kinds(self) -> tuple[Codes, Numbers] | None:
         """A source of each kind (alike in all patterns), and (resamples, kinds) how often the kind is drawn.
 
-        None where there are few sources, or most are of a kind of their own.
+        None where the draws of sources can be kept, or most sources are of a kind of their own.
         """
         table = self._by_source
         sources, width = table.shape
-        if sources < _MANY_SOURCES:
+        if self.bootstrap.keeps(sources):
             return None
         random = np.random.default_rng(0).integers(0, 1 << 62, width)
         _, first, kind, counts = np.unique(table @ random, return_index=True, return_inverse=True, return_counts=True)
@@ -104,15 +105,26 @@ class SourceBootstrap:
     seed: int = 0
     _kept: dict[int, Codes] = field(default_factory=dict, repr=False, compare=False)
 
-    def draws(self, patterns: Patterns, sources: Codes) -> Numbers | SourceDraws:
+    def keeps(self, sources: int) -> bool:
+        """Whether the draws of so many sources are few enough to be kept for other figures."""
+        return self.resamples * sources <= _KEEP
+
+    def draws(self, patterns: Patterns, sources: Codes, among: Codes | None = None) -> Numbers | SourceDraws:
         """How often each pattern occurs in each resample: (resamples, patterns), or what gives `@` like such a table.
 
-        sources: (items,) whole numbers, none below 0, naming the source of an item; as many sources as occur are drawn.
+        sources: (items,) whole numbers, none below 0, naming the source of an item. among: the names of all sources to
+        draw from, those without an item as well, so that figures over other items of these share the draws; without
+        it, as many sources are drawn as have an item.
         """
         names, source = distinct(sources)
-        if len(names) == len(patterns.which) and len(patterns.rows) <= max(_FEW_PATTERNS, len(names) // 4):
-            return self.draw_counts(patterns.counts)
-        return SourceDraws(self, patterns, source)
+        alone = len(names) == len(source) and len(patterns.rows) <= max(_FEW_PATTERNS, len(names) // 4)
+        if among is None:
+            return self.draw_counts(patterns.counts) if alone else SourceDraws(self, patterns, source, len(names))
+        every = np.asarray(among)[distinct(among)[0]]
+        if alone and not self.keeps(len(every)):
+            absent = len(every) - len(names)
+            return self.draw_counts(np.append(patterns.counts, absent))[:, :-1]
+        return SourceDraws(self, patterns, np.searchsorted(every, sources), len(every))
 
     def pattern_counts(self, patterns: Patterns, sources: Codes) -> Numbers:
         """(resamples, patterns) the same as a table, for few patterns."""
@@ -146,7 +158,7 @@ class SourceBootstrap:
             rng = np.random.default_rng([self.seed, sources, start])
             size = min(step, self.resamples - start)
             chunk = rng.multinomial(sources, np.full(sources, 1 / sources), size=size).astype(np.float32)
-            if self.resamples * sources <= _KEEP:
+            if self.keeps(sources):
                 keep.append(chunk)
             yield chunk
         if keep:

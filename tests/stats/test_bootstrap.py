@@ -89,6 +89,27 @@ def test_both_ways_of_drawing_agree() -> None:
     assert as_patterns.std() == pytest.approx(as_sources.std(), rel=0.06)
 
 
+@pytest.mark.parametrize("kept", [True, False], ids=["as sources", "as patterns"])
+def test_items_drawn_among_more_sources_than_they_are_of(monkeypatch: pytest.MonkeyPatch, kept: bool) -> None:
+    """Sources without an item add nothing; how many items a resample has varies, on average as many as there are."""
+    if not kept:
+        monkeypatch.setattr("metal.stats.bootstrap._KEEP", 0)
+    patterns, among = find_patterns(np.arange(90).reshape(-1, 1) % 3), np.repeat(np.arange(120) * 7, 2)
+    sources = np.arange(90) * 7 + 7
+    draws = SourceBootstrap(4000, 0).draws(patterns, sources, among)
+    counts = draws @ np.eye(3, dtype=int)
+    items = counts.sum(axis=1)
+    assert items.mean() == pytest.approx(90, rel=0.01)
+    assert items.std() == pytest.approx((120 * 0.75 * 0.25) ** 0.5, rel=0.05)  # binomial(120, 90 / 120)
+    assert counts.mean(axis=0) == pytest.approx([30, 30, 30], rel=0.02)
+    if kept:  # what is drawn is the same for other items of these sources
+        whole = SourceBootstrap(4000, 0).draws(find_patterns(np.zeros((240, 1), int)), among, among)
+        assert np.array_equal(whole @ np.ones((1, 1), dtype=int), np.full((4000, 1), 240))
+        first = SourceBootstrap(4000, 0).draws(find_patterns(np.zeros((1, 1), int)), among[:1], among)
+        weights = np.concatenate(list(SourceBootstrap(4000, 0).source_weights(120)))
+        assert np.array_equal((first @ np.ones((1, 1), dtype=int))[:, 0], weights[:, 0])
+
+
 def test_undefined_resamples() -> None:
     assert percentile_interval(np.array([np.nan] * 60 + [0.5] * 40)) is None
     assert percentile_interval(np.array([np.nan] * 20 + [0.5] * 80)) == (0.5, 0.5)
@@ -144,8 +165,11 @@ def kinds_of(draws: object) -> object:
     return draws._kinds
 
 
-def test_many_sources_of_few_kinds_are_drawn_as_kinds_with_the_same_distribution() -> None:
+def test_many_sources_of_few_kinds_are_drawn_as_kinds_with_the_same_distribution(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """6,000 sources of two outputs in four patterns are of ten kinds: their multinomial is the bootstrap's."""
+    monkeypatch.setattr("metal.stats.bootstrap._KEEP", 3000 * 6000 - 1)
     rng = np.random.default_rng(8)
     shared = np.repeat(rng.random(6000) < 0.5, 2)
     codes = np.column_stack([shared, np.where(rng.random(12_000) < 0.8, shared, ~shared)]).astype(int)
