@@ -16,7 +16,7 @@ import click
 
 from metal.cli import asking_text, show
 from metal.cli.asking_folder import check_place, discard
-from metal.cli.engines import BATCH, How, check_clients, open_engine, under_way
+from metal.cli.engines import BATCH, RAY, How, check_clients, open_engine, under_way
 from metal.errors import MetalError, UsageError
 from metal.judges.call import VERDICT, Questions
 from metal.judges.cluster.shards import merge_leftovers
@@ -252,6 +252,8 @@ def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, 
     again = f"metal {job.command} --resume {out}" + (
         f" --max-cost {wish.max_cost:g}" if wish.max_cost is not None else ""
     )
+    if wish.how.engine == RAY:
+        again += " --engine ray" + (f" --address {wish.how.address}" if wish.how.address else "")
     if run and run.over_budget and missing:  # batches may have come to less than was set aside for them
         show.say("Stopped before --max-cost was exceeded.")
     for one in stopped:

@@ -59,7 +59,7 @@ def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     assert done.code == 130, done.out + done.err
     assert "calls in flight" in done.err
     assert "Traceback" not in done.err
-    assert "--resume" in done.said
+    assert f"--resume {run} --engine ray --address {two_nodes()}" in done.said
     assert sorted(path.name for path in run.iterdir() if path.name != ".lock") == [
         "journal.jsonl", "raters.jsonl", "ratings.parquet", "run.toml",
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from metal.errors import UsageError
 from metal.judges.cluster.coordinator import LOSSES, Coordinator, Start
 from metal.judges.cluster.engine import RayRun
 from metal.judges.cluster.leases import Judge, Places, Purse
@@ -51,11 +53,11 @@ def llm_server() -> Iterator[LlmServer]:
 
 
 def on_cluster(
-    plan: Any, folder: Path, rules: Rules = QUICK, during: Callable[[RayRun], Any] | None = None
+    plan: Any, folder: Path, rules: Rules = QUICK, during: Callable[[RayRun], Any] | None = None, address: str = ""
 ) -> tuple[RayRun, list[Rating], list[dict[str, Any]]]:
     """One session on the cluster: the run, its ratings, the journal's records."""
     path = folder / "journal.jsonl"
-    address = two_nodes()
+    address = address or two_nodes()
 
     async def whole() -> RayRun:
         journal = Journal(path)
@@ -113,6 +115,17 @@ def test_a_refused_key_stops_everybody_and_is_written_nowhere(llm_server: LlmSer
     logs = [path for path in session_logs().rglob("*") if path.is_file()]
     assert logs
     assert not [path.name for path in logs if KEY.encode() in path.read_bytes()]
+
+
+def test_what_answers_but_is_no_cluster_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    never = threading.Event()
+    monkeypatch.setattr("metal.judges.cluster.nodes.connect", lambda address: never.wait())
+    monkeypatch.setattr("metal.judges.cluster.engine.PATIENCE", 0.0)
+    try:
+        with pytest.raises(UsageError, match="what answers there is no Ray cluster"):
+            on_cluster(a_plan(MODEL), tmp_path / "ray", address="127.0.0.1:9")
+    finally:
+        never.set()
 
 
 # ---------------------------------------------------------------- what there is one of

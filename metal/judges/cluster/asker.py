@@ -61,6 +61,7 @@ class Side:
         self.secrets = settings.secrets | Secrets.of([self.model])
         self.progress = Progress(self.model)
         self.report, self.told = Report(), asyncio.Event()
+        self.reporting = asyncio.Lock()  # one by one: Ray may carry out an actor's calls in another order
         self.leases = Leases(self.model, self.rules, coordinator, self.id)
         self.asking = Attempts(
             self.model,
@@ -135,15 +136,16 @@ class Side:
             await asyncio.sleep(EVERY)
 
     async def flush(self) -> None:
-        """Report what has happened since the last report."""
-        self.told.clear()
-        report, self.report = self.report, Report()
-        report.learned, self.leases.guess.untold = self.leases.guess.untold, []
-        report.stopped, report.in_flight = self.progress.stopped, self.pace.in_flight
-        report.sent, self.progress.sent = self.progress.sent, 0
-        report.retries = self.progress.retries.copy()
-        self.progress.retries.clear()
-        await self.coordinator.report.remote(self.id, self.model.name, report)
+        """Report what has happened since the last report; all that was told before is there when this returns."""
+        async with self.reporting:
+            self.told.clear()
+            report, self.report = self.report, Report()
+            report.learned, self.leases.guess.untold = self.leases.guess.untold, []
+            report.stopped, report.in_flight = self.progress.stopped, self.pace.in_flight
+            report.sent, self.progress.sent = self.progress.sent, 0
+            report.retries = self.progress.retries.copy()
+            self.progress.retries.clear()
+            await self.coordinator.report.remote(self.id, self.model.name, report)
 
     # ------------------------------------------------------------ from the coordinator
 

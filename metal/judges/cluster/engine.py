@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from metal.errors import MetalError
+from metal.errors import MetalError, UsageError
 from metal.judges.call import JudgeStopped, Questions
 from metal.judges.cluster import nodes, quiet, shards
 from metal.judges.cluster.coordinator import Standing, Start
@@ -24,6 +25,7 @@ from metal.judges.models import Model
 from metal.judges.secrets import Secrets
 
 EVERY = 0.2  # seconds between two looks at how the run stands
+PATIENCE = 60.0  # seconds in which a cluster at an address has to let us in
 GRACE = 2.0  # seconds in which pipelines of a stopped run may come to their own end
 SPREAD = 6  # shards a worker, at least, so that none is left with nothing while others have much
 
@@ -86,7 +88,8 @@ class RayRun:
 
     async def _on_cluster(self) -> None:
         self._await("a Ray cluster")
-        await asyncio.to_thread(nodes.connect, self.address)
+        if not await self._connected():
+            return
         try:
             self._await("the requests' files")
             written = await asyncio.to_thread(self._write)
@@ -95,6 +98,22 @@ class RayRun:
                 await self._judge(written)
         finally:
             await asyncio.to_thread(nodes.disconnect)
+
+    async def _connected(self) -> bool:
+        """Join or start the cluster; False: the run was stopped before. Ray itself may try for ever."""
+        connecting = Connecting(self.address)
+        until = time.monotonic() + PATIENCE
+        while connecting.is_alive():
+            if self.address and self.stopping.is_set():
+                return False
+            if self.address and time.monotonic() > until:
+                raise UsageError(
+                    f"--address {self.address}: what answers there is no Ray cluster, or does not let us in"
+                )
+            await asyncio.sleep(EVERY)
+        if connecting.failure:
+            raise connecting.failure
+        return True
 
     def _write(self) -> Shards:
         cores = nodes.cpus()
@@ -175,6 +194,23 @@ class RayRun:
     def _await(self, what: str) -> None:
         for one in self._progress:
             one.awaited = what
+
+
+class Connecting(threading.Thread):
+    """Joins or starts the cluster; a daemon, so that the program can end while Ray still tries. failure: why not."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(name="connecting", daemon=True)
+        self.address = address
+        self.failure: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Once."""
+        try:
+            nodes.connect(self.address)
+        except Exception as error:
+            self.failure = error
 
 
 class Pipeline(threading.Thread):
