@@ -240,9 +240,8 @@ def _is(table: Any, number: int) -> Any:
 
 
 def _set_environment(settings: Settings) -> None:
-    """Keys that this node has of its own are kept; addresses are the driver's, else other models would be asked."""
-    for name, value in settings.keys.items():
-        os.environ.setdefault(name, value)
+    """Keys and addresses are the driver's: a node's own would be sent to another's address, or billed elsewhere."""
+    os.environ.update(settings.keys)
     for name, address in settings.addresses.items():
         if address is None:
             os.environ.pop(name, None)

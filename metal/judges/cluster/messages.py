@@ -14,7 +14,7 @@ from metal.judges.secrets import Secrets
 
 @dataclass(frozen=True)
 class Settings:
-    """What a worker has to know of its judge. keys: values for environment variables that it lacks, never shown.
+    """What a worker has to know of its judge. keys: values of environment variables, never shown.
 
     addresses: environment variables as the driver has them; None: not set.
     """

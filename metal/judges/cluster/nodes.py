@@ -51,7 +51,7 @@ def connect(address: str) -> None:
         settings["object_store_memory"] = OBJECT_STORE
     try:
         ray.init(**settings)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         said = " ".join(str(error).split())[:200]
         raise UsageError(f"--address {address or 'local'}: no Ray cluster answers there ({said})") from None
     quiet.after_import()
