@@ -18,7 +18,6 @@ from metal.judges.runner import Run
 from metal.judges.secrets import Secrets
 
 LOCAL, BATCH, RAY = "local", "batch", "ray"
-ENGINES = (LOCAL, BATCH, RAY)
 
 
 @dataclass(frozen=True)

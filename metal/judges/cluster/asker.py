@@ -61,6 +61,7 @@ class Side:
         self.secrets = settings.secrets | Secrets.of([self.model])
         self.progress = Progress(self.model)
         self.report, self.told = Report(), asyncio.Event()
+        self.delivered = asyncio.Event()  # of the report that is being made
         self.reporting = asyncio.Lock()  # one by one: Ray may carry out an actor's calls in another order
         self.leases = Leases(self.model, self.rules, coordinator, self.id)
         self.asking = Attempts(
@@ -140,12 +141,19 @@ class Side:
         async with self.reporting:
             self.told.clear()
             report, self.report = self.report, Report()
+            delivered, self.delivered = self.delivered, asyncio.Event()
             report.learned, self.leases.guess.untold = self.leases.guess.untold, []
             report.stopped, report.in_flight = self.progress.stopped, self.pace.in_flight
             report.sent, self.progress.sent = self.progress.sent, 0
             report.retries = self.progress.retries.copy()
             self.progress.retries.clear()
             await self.coordinator.report.remote(self.id, self.model.name, report)
+            delivered.set()
+
+    async def kept(self) -> None:
+        """Wait until what was written so far is on the coordinator's disk."""
+        self.told.set()
+        await self.delivered.wait()
 
     # ------------------------------------------------------------ from the coordinator
 
@@ -194,6 +202,9 @@ class ShardOfCalls:
                 estimate = await self.afford(call)
                 if estimate is not None:
                     await self.settling.settle(call, bytes.fromhex(call.key), estimate)
+                    await (
+                        self.side.kept()
+                    )  # its place is free then: a lost worker loses what was in flight, and no more
             finally:
                 self.asking.pace.leave()
 
