@@ -58,6 +58,8 @@ bench: .venv/ready  ## speed, as ratios against named peers
 	$(BIN)/python -m tests.bench.judging --cache .bench
 	$(BIN)/python -m tests.bench.monitor
 	$(BIN)/python -m tests.bench.consensus
+	$(BIN)/python -m tests.bench.scale
+	$(BIN)/python -m tests.bench.growth --calls 1000
 
 clean:  ## remove the environment and caches
 	rm -rf .venv .services build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
