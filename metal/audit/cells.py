@@ -103,8 +103,11 @@ class Cell:
 
     @cached_property
     def rated(self) -> Codes:
-        """The sources (one an item) that judges are resampled over: those of items with an aggregate class."""
-        return np.asarray(self.matrix.sources[self.truth >= 0])
+        """The sources (one an item) that judges are resampled over: those of items that people rated.
+
+        As a rule as many in every cell of a language, so that cells share their draws too.
+        """
+        return np.asarray(self.matrix.sources[self.ratings_per_item > 0])
 
     @cached_property
     def case(self) -> Codes:
