@@ -74,6 +74,24 @@ class Behaviour:
 
 
 NORMAL = Behaviour()
+
+
+def rough(refusal: Refusal) -> tuple[Behaviour, ...]:
+    """Everything that befalls batches, the first nothing; refusal: as the service says it of too many."""
+    return (
+        NORMAL,
+        Behaviour(expires_after=0.5),
+        Behaviour(expires_after=0.3, silent=True),
+        Behaviour(failing=0.5),
+        Behaviour(failing=0.2, fault=Fault("429"), shuffled=True),
+        Behaviour(lost=True),
+        Behaviour(refusal=refusal),
+        Behaviour(stops_after=0.4),
+        Behaviour(refused_call=503),
+        Behaviour(shuffled=True, wait=0.3),
+    )
+
+
 Behaves = Callable[["Job"], Behaviour]
 
 

@@ -26,7 +26,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests import batch_jobs
-from tests.batch_jobs import BatchService, Behaviour, Job, Outcome, Refusal, drawn
+from tests.batch_jobs import BatchService, Job, Outcome, Refusal, drawn
 from tests.cloud_storage_server import Objects, place_of
 from tests.llm_server import ERRORS, Fault, HttpReply, LlmServer, SideRequest
 
@@ -49,18 +49,7 @@ QUEUE_FULL = Refusal(
     "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details."
 )
 NOT_PERMITTED = Refusal("PERMISSION_DENIED", "The service agent may not read the file.")
-ROUGH = (
-    Behaviour(),
-    Behaviour(expires_after=0.5),
-    Behaviour(expires_after=0.3, silent=True),
-    Behaviour(failing=0.5),
-    Behaviour(failing=0.2, fault=Fault("429"), shuffled=True),
-    Behaviour(lost=True),
-    Behaviour(refusal=QUEUE_FULL),
-    Behaviour(stops_after=0.4),
-    Behaviour(refused_call=503),
-    Behaviour(shuffled=True, wait=0.3),
-)
+ROUGH = batch_jobs.rough(QUEUE_FULL)
 
 
 class GoogleBatchServer(LlmServer):

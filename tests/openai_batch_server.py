@@ -32,18 +32,7 @@ from tests.llm_server import ERRORS, INVALID, Fault, HttpReply, LlmServer, SideR
 
 Json = dict[str, Any]
 OPENAI_ENDPOINT, AZURE_ENDPOINT = "/v1/chat/completions", "/chat/completions"
-ROUGH = (
-    Behaviour(),
-    Behaviour(expires_after=0.5),
-    Behaviour(expires_after=0.3, silent=True),
-    Behaviour(failing=0.5),
-    Behaviour(failing=0.2, fault=Fault("429"), shuffled=True),
-    Behaviour(lost=True),
-    Behaviour(refusal=batch_jobs.TOO_MANY_TOKENS),
-    Behaviour(stops_after=0.4),
-    Behaviour(refused_call=503),
-    Behaviour(shuffled=True, wait=0.3),
-)
+ROUGH = batch_jobs.rough(batch_jobs.TOO_MANY_TOKENS)
 
 
 @dataclass

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from metal.judges.models import Model
 
@@ -53,6 +53,25 @@ class Progress:
     arriving: int = 0
     unused: int = 0
     awaited: str = ""
+
+
+async def together(works: Iterable[Coroutine[Any, Any, None]], close: Callable[[], Iterable[Awaitable[None]]]) -> None:
+    """Do all of these at once; the first failure ends the others and is raised. close: what is closed in the end."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for work in works:
+                group.create_task(work)
+    except BaseExceptionGroup as errors:
+        raise _first(errors) from None
+    finally:
+        await asyncio.gather(*close(), return_exceptions=True)
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first failure in a group of them."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 class Engine(Protocol):

@@ -14,7 +14,7 @@ from functools import partial
 from metal.judges.attempts import Attempts
 from metal.judges.call import Client, Question, Questions
 from metal.judges.cost import Budget
-from metal.judges.engine import Progress, Rules
+from metal.judges.engine import Progress, Rules, together
 from metal.judges.journal import Journal
 from metal.judges.lines import Answered, rejected_line
 from metal.judges.models import Model
@@ -61,15 +61,8 @@ class Run:
 
     async def go(self) -> None:
         """Ask until there is nothing left to ask. Raises OSError when the journal cannot be written."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                for judge in self.judges:
-                    for _ in range(judge.model.concurrency):
-                        group.create_task(judge.work())
-        except BaseExceptionGroup as errors:
-            raise first_failure(errors) from None
-        finally:
-            await asyncio.gather(*(judge.asking.client.close() for judge in self.judges), return_exceptions=True)
+        works = (judge.work() for judge in self.judges for _ in range(judge.model.concurrency))
+        await together(works, lambda: (judge.asking.client.close() for judge in self.judges))
 
     def may_begin(self) -> bool:
         """Whether another call may be begun, as far as --limit and Ctrl-C go; counts it."""
@@ -196,10 +189,3 @@ class _Judge:
             self.progress.done += 1
         elif kind:
             self.progress.retries[kind] += 1
-
-
-def first_failure(error: BaseException) -> BaseException:
-    """The first failure in a group of them."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

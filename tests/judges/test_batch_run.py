@@ -20,7 +20,7 @@ from metal.judges.batch.settings import BatchSettings
 from metal.judges.collect import Collected
 from metal.judges.engine import Rules
 from metal.judges.journal import Journal
-from metal.judges.lines import look_through
+from metal.judges.lines import Answered
 from metal.judges.models import Model, Price
 from metal.judges.plan import Plan
 from metal.judges.providers import open_batch_client, open_client
@@ -28,24 +28,19 @@ from metal.judges.secrets import Secrets
 from metal.judges.tally import Tally, look_up
 from metal.records import Rating
 from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Refusal, drawn, in_turn
-from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, a_plan
+from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, a_plan, carried_out
 from tests.judges.test_runner import session as local_session
 from tests.llm_server import Fault, always, by_attempt, rejects_parameters, when_prompt_has
 from tests.openai_batch_server import ROUGH, OpenAIBatchServer
 
-pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
+pytestmark = [
+    *[pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")],
+    pytest.mark.usefixtures("openai_environment"),
+]
 
 QUICK = Rules(backoff=0.005)
 SOON = BatchSettings(poll=0.01, settle=0.05)
 HANGS = 30.0
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
-        monkeypatch.setenv(name, KEY)
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -101,26 +96,11 @@ def session(
     """One session over the folder, as `metal judge --batch` has it. during: awaited beside the run."""
     path = folder / "journal.jsonl"
 
-    async def whole() -> BatchRun:
-        answered = look_through(path, rules.reasks)
-        journal = Journal(path)
-        try:
-            ledger = Ledger(folder)
-            run = BatchRun(plan, journal, answered, rules, Secrets([KEY]), ledger, open_client, opener, **how)
-            async with asyncio.timeout(HANGS):
-                going = asyncio.create_task(run.go())
-                try:
-                    if during:
-                        await during(run)
-                    await going
-                finally:
-                    going.cancel()
-                    await asyncio.gather(going, return_exceptions=True)
-        finally:
-            await journal.close()
-        return run
+    def make(journal: Journal, answered: Answered) -> BatchRun:
+        ledger = Ledger(folder)
+        return BatchRun(plan, journal, answered, rules, Secrets([KEY]), ledger, open_client, opener, **how)
 
-    run = asyncio.run(whole())
+    run = carried_out(path, rules, make, during, HANGS)
     found = look_up(plan, path)
     ratings = list(Collected(plan, found).ratings())
     records = [json.loads(line) for line in path.read_bytes().splitlines()]

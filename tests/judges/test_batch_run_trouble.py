@@ -35,14 +35,10 @@ from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, a_plan
 from tests.llm_server import Fault, SideRequest
 from tests.openai_batch_server import OpenAIBatchServer
 
-pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
-        monkeypatch.delenv(name, raising=False)
+pytestmark = [
+    *[pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")],
+    pytest.mark.usefixtures("openai_environment"),
+]
 
 
 @pytest.fixture

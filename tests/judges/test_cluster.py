@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,22 +34,12 @@ from tests.judges.test_runner import KEY, QUICK, a_model, a_plan
 from tests.llm_server import Fault, LlmServer, always
 from tests.ray_cluster import IGNORED, session_logs, two_nodes
 
-pytestmark = [pytest.mark.filterwarnings(kind) for kind in IGNORED]
+pytestmark = [
+    pytest.mark.usefixtures("openai_environment"),
+    *(pytest.mark.filterwarnings(kind) for kind in IGNORED),
+]
 
 MODEL = Model("m", "openai", "m")
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def llm_server() -> Iterator[LlmServer]:
-    with LlmServer() as server:
-        yield server
 
 
 def on_cluster(

@@ -8,10 +8,10 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -20,9 +20,9 @@ from metal.judges import call as calls
 from metal.judges import journal as journals
 from metal.judges.call import Ask, CallFailed, Client, Reply
 from metal.judges.collect import Collected
-from metal.judges.engine import Rules
+from metal.judges.engine import Engine, Rules
 from metal.judges.journal import Journal
-from metal.judges.lines import look_through
+from metal.judges.lines import Answered, look_through
 from metal.judges.models import Model, Price
 from metal.judges.pace import Allowance, Pace
 from metal.judges.plan import Plan
@@ -32,6 +32,7 @@ from metal.judges.runner import Run
 from metal.judges.secrets import Secrets
 from metal.judges.tally import Tally, look_up
 from metal.records import Criterion, Output, Rating, Source
+from tests.cli.runs import KEY
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import (
     Fault,
@@ -44,25 +45,16 @@ from tests.llm_server import (
     when_prompt_has,
 )
 
-pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
+pytestmark = [
+    *[pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")],
+    pytest.mark.usefixtures("openai_environment"),
+]
 
-KEY = "sk-canary-key-0123456789"
+
 QUICK = Rules(backoff=0.01)
 HANGS = 10.0  # seconds after which a run counts as hanging
+AnyRun = TypeVar("AnyRun", bound=Engine)
 UNREADABLE = Fault("text", text="I would rather not say.")
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def llm_server() -> Iterator[LlmServer]:
-    with LlmServer() as server:
-        yield server
 
 
 def a_model(server: LlmServer, name: str = "gpt-4o", **settings: Any) -> Model:
@@ -106,22 +98,21 @@ class Outcome:
         return [one.stopped for one in self.run.progress]
 
 
-def session(
-    plan: Plan,
-    folder: Path,
-    rules: Rules = QUICK,
-    opener: Callable[[Model], Client] = open_client,
-    during: Callable[[Run], Any] | None = None,
-) -> Outcome:
-    """One session over the folder's journal, as `metal judge` has it. during: awaited beside the run."""
-    path = folder / "journal.jsonl"
+def carried_out(
+    path: Path,
+    rules: Rules,
+    make: Callable[[Journal, Answered], AnyRun],
+    during: Callable[[AnyRun], Any] | None = None,
+    seconds: float = HANGS,
+) -> AnyRun:
+    """A run over the journal, from its first call to its end. during: awaited beside it."""
 
-    async def whole() -> Run:
+    async def whole() -> AnyRun:
         answered = look_through(path, rules.reasks)
         journal = Journal(path)
         try:
-            run = Run(plan, journal, answered, rules, opener, Secrets([KEY]))
-            async with asyncio.timeout(HANGS):
+            run = make(journal, answered)
+            async with asyncio.timeout(seconds):
                 going = asyncio.create_task(run.go())
                 try:
                     if during:
@@ -134,8 +125,22 @@ def session(
             await journal.close()
         return run
 
+    return asyncio.run(whole())
+
+
+def session(
+    plan: Plan,
+    folder: Path,
+    rules: Rules = QUICK,
+    opener: Callable[[Model], Client] = open_client,
+    during: Callable[[Run], Any] | None = None,
+) -> Outcome:
+    """One session over the folder's journal, as `metal judge` has it. during: awaited beside the run."""
+    path = folder / "journal.jsonl"
     began = time.monotonic()
-    run = asyncio.run(whole())
+    run = carried_out(
+        path, rules, lambda journal, answered: Run(plan, journal, answered, rules, opener, Secrets([KEY])), during
+    )
     seconds = time.monotonic() - began
     found = look_up(plan, path)
     ratings = list(Collected(plan, found).ratings())

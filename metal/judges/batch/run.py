@@ -14,11 +14,10 @@ from metal.judges.batch.judge import BatchJudge
 from metal.judges.batch.ledger import Ledger
 from metal.judges.call import Client, Questions
 from metal.judges.cost import Budget
-from metal.judges.engine import Progress, Rules
+from metal.judges.engine import Progress, Rules, together
 from metal.judges.journal import Journal
 from metal.judges.lines import Answered
 from metal.judges.models import Model
-from metal.judges.runner import first_failure
 from metal.judges.secrets import Secrets
 
 
@@ -66,14 +65,7 @@ class BatchRun:
 
     async def go(self) -> None:
         """Until all is answered, nothing more can be done, or it was stopped. Raises OSError of the disk."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                for judge in self.judges:
-                    group.create_task(judge.work())
-        except BaseExceptionGroup as errors:
-            raise first_failure(errors) from None
-        finally:
-            await asyncio.gather(*(judge.close() for judge in self.judges), return_exceptions=True)
+        await together((judge.work() for judge in self.judges), lambda: (judge.close() for judge in self.judges))
 
     def may_begin(self, dollars: float) -> bool:
         """Whether another call may be begun, as far as --limit, --max-cost and Ctrl-C go; counts it."""

@@ -1,7 +1,8 @@
 """Providers: one file each. `open_client` gives the connection to a model; PROVIDERS says who makes it.
 
 To add a provider: a file here with a function `open_client(model) -> Client`, a line in OPENERS, its name in
-metal.judges.models.PROVIDERS, and its library in an extra of pyproject.toml.
+metal.judges.models.PROVIDERS, and its library in an extra of pyproject.toml. To add its batch service: a file with
+`open_batch_client(model) -> BatchClient` and a line in BATCH_OPENERS.
 """
 
 from __future__ import annotations

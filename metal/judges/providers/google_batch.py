@@ -33,7 +33,15 @@ from metal.judges.prompts import Message
 from metal.judges.providers.cloud_storage import Bucket, open_bucket
 from metal.judges.providers.failures import one_line, read_json
 from metal.judges.providers.google import NO_LOGIN, api_failure, configured, connect, project_and_location, read_body
-from metal.judges.providers.google_jobs import QUEUE_FULL, Threads, batch_name, file_gone, job_status, told_failure
+from metal.judges.providers.google_jobs import (
+    QUEUE_FULL,
+    Threads,
+    ask_to_cancel,
+    batch_name,
+    file_gone,
+    job_status,
+    told_failure,
+)
 
 Json = dict[str, Any]
 OF_THE_DISK = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT)
@@ -100,12 +108,7 @@ class GeminiBatches:
 
     async def cancel(self, batch: str) -> None:
         """Ask the service to stop; what is answered by then may still come."""
-        try:
-            await self._threads.run(self._cancel, batch)
-        except CallFailed as refused:  # one that has ended cannot be cancelled, nor one that is being
-            now = await self.status(batch)
-            if not now.ended and now.stage != "cancelling":
-                raise refused from None
+        await ask_to_cancel(self._threads.run(self._cancel, batch), lambda: self.status(batch))
 
     async def forget(self, uploaded: str) -> None:
         """Take the file away; one that is not there any more is as good."""

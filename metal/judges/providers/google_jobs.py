@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import ParamSpec, TypeVar
 
 from metal.judges import call as calls
@@ -80,6 +80,16 @@ def job_status(state: str, answered: int, failed: int, failure: CallFailed | Non
         refused = failure or CallFailed(calls.SERVER, "the batch failed, and does not say why")
     done = answered + failed if counted else None
     return Status(stage.lower().replace("_", " ") or "unknown", stage in ENDED, done, refused)
+
+
+async def ask_to_cancel(cancel: Awaitable[None], status: Callable[[], Awaitable[Status]]) -> None:
+    """Cancel a batch. One that has ended cannot be cancelled, nor one that is being; both are as good."""
+    try:
+        await cancel
+    except CallFailed as refused:
+        now = await status()
+        if not now.ended and now.stage != "cancelling":
+            raise refused from None
 
 
 def file_gone(refused: CallFailed, uploaded: str) -> CallFailed:

@@ -30,7 +30,15 @@ from metal.judges.providers.failures import one_line, read_json
 from metal.judges.providers.google import NO_LOGIN, credentials, project_and_location
 from metal.judges.providers.google_batch import encoded
 from metal.judges.providers.google_cloud import cloud_failures
-from metal.judges.providers.google_jobs import QUEUE_FULL, Threads, batch_name, file_gone, job_status, told_failure
+from metal.judges.providers.google_jobs import (
+    QUEUE_FULL,
+    Threads,
+    ask_to_cancel,
+    batch_name,
+    file_gone,
+    job_status,
+    told_failure,
+)
 from metal.judges.providers.vertex_endpoint import instance_of, region, resource_name, text_of
 
 KEY = "key"  # what the key is called in requests; results always call it so
@@ -130,12 +138,7 @@ class VertexBatches:
 
     async def cancel(self, batch: str) -> None:
         """Ask the service to stop; what is answered by then may still come."""
-        try:
-            await self._threads.run(self._cancel, batch)
-        except CallFailed as refused:  # one that has ended cannot be cancelled, nor one that is being
-            now = await self.status(batch)
-            if not now.ended and now.stage != "cancelling":
-                raise refused from None
+        await ask_to_cancel(self._threads.run(self._cancel, batch), lambda: self.status(batch))
 
     async def forget(self, uploaded: str) -> None:
         """Take the file of requests out of the bucket."""
