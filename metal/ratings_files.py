@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import pandas as pd
 import pyarrow as pa
@@ -159,12 +160,56 @@ def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
 
 
 def _read_jsonl(path: Path) -> pa.Table:
+    """By columns, a block at a time; a file with a line that cannot be read so, line by line, which tells which."""
+    with path.open("rb") as file:
+        blocks = []
+        for block in _blocks(file):
+            table = _jsonl_columns(block)
+            if table is None:
+                return _jsonl_rows(path)
+            blocks.append(table)
+    return pa.concat_tables(blocks) if blocks else _jsonl_rows(path)
+
+
+def _blocks(file: BinaryIO, size: int = 1 << 24) -> Iterator[bytes]:
+    """The file in pieces of whole lines, of about so many bytes."""
+    while block := file.read(size):
+        yield block + file.readline()
+
+
+def _jsonl_columns(block: bytes) -> pa.Table | None:
+    """The lines of a block as a table; None where a line is not one object of facts, each of the type it should have.
+
+    A key that is missing looks like null here, so a null score counts only where every line has the key.
+    """
+    from pyarrow import json as arrow_json
+
+    block = block.removeprefix(BOM_UTF8)
+    lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    if block[:1] != b"{" or block.count(b"\n{") + 1 != lines:  # pyarrow crashes on a block that begins with null
+        return None
+    plain = {name: pa.float64() if name == "score" else pa.string() for name in FACTS}
+    parse = arrow_json.ParseOptions(explicit_schema=pa.schema(plain), unexpected_field_behavior="error")
+    try:
+        table = arrow_json.read_json(pa.BufferReader(block), parse_options=parse)
+        table.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    named = all(table[name].null_count == 0 for name in ("output", "criterion", "rater"))
+    scored = table["score"].null_count == 0 or block.count(b'"score":') == lines
+    if not (named and scored and len(table) == lines):
+        return None
+    whole = [column if name == "score" else column.fill_null("") for name, column in zip(FACTS, table.columns)]
+    return pa.table(whole, names=list(FACTS)).cast(pa.schema(list(_TYPES.items())))
+
+
+def _jsonl_rows(path: Path) -> pa.Table:
     columns: dict[str, list[Any]] = {name: [] for name in FACTS}
     for row, record in read_jsonl(path):
         if row == 0 or not record.keys() <= columns.keys() or not record.keys() >= set(REQUIRED_FACTS):
             _check_columns(path, list(record))
         score = record["score"]
-        if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        if score is not None and not isinstance(score, float):
             score = _number(score, row_of(path, row))
         columns["score"].append(score)
         for name in ("output", "criterion", "rater"):
