@@ -199,8 +199,8 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
     scored = table["score"].null_count == 0 or block.count(b'"score":') == lines
     if not (named and scored and len(table) == lines):
         return None
-    whole = [column if name == "score" else column.fill_null("") for name, column in zip(FACTS, table.columns)]
-    return pa.table(whole, names=list(FACTS)).cast(pa.schema(list(_TYPES.items())))
+    filled = {name: table[name] if name == "score" else table[name].fill_null("") for name in FACTS}
+    return pa.table(filled).cast(pa.schema(list(_TYPES.items())))
 
 
 def _jsonl_rows(path: Path) -> pa.Table:

@@ -19,7 +19,7 @@ from metal.cli.asking_folder import check_place, discard
 from metal.cli.engines import BATCH, RAY, How, check_clients, open_engine, under_way
 from metal.errors import MetalError, UsageError
 from metal.judges.call import VERDICT, Questions
-from metal.judges.cluster.shards import merge_leftovers
+from metal.judges.cluster.shards import journals, merge_leftovers
 from metal.judges.cost import Estimate, check_priced, estimates
 from metal.judges.engine import Engine, Rules
 from metal.judges.journal import FILE as JOURNAL
@@ -123,7 +123,8 @@ def carry_out(job: Job, out: Path, wish: Wish) -> None:
 def _estimates(job: Job, answered: Answered, waiting: set[bytes], wish: Wish) -> list[Estimate]:
     known = answered.settled | waiting
     for run in wish.reuse:
-        known = known | {bytes.fromhex(key) for key, kind, _, _ in scan(run / JOURNAL) if kind == VERDICT}
+        for path in journals(run):
+            known = known | {bytes.fromhex(key) for key, kind, _, _ in scan(path) if kind == VERDICT}
     return estimates(job.plan, known, wish.limit, batch=wish.how.engine == BATCH)
 
 
@@ -132,7 +133,7 @@ def _known(job: Job, out: Path, wish: Wish) -> Answered:
     if wish.force:
         return Answered()
     job.check(out)
-    return look_through(out / JOURNAL, job.reask)
+    return look_through(job.reask, *journals(out))
 
 
 def _ask_first(job: Job, out: Path, wish: Wish) -> Answered:
@@ -188,9 +189,10 @@ async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Engine:
 
 def _reuse(job: Job, journal: Journal, answered: Answered, wish: Wish) -> None:
     """Take over other runs' verdicts, with the run they come from."""
-    journals = [run / JOURNAL for run in wish.reuse if (run / JOURNAL).resolve() != journal.path.resolve()]
+    others = [run for run in wish.reuse if run.resolve() != journal.path.parent.resolve()]
+    paths = [path for run in others for path in journals(run)]
     taken = 0
-    for key, line in lines_to_reuse(job.plan, journals, answered.settled) if journals else ():
+    for key, line in lines_to_reuse(job.plan, paths, answered.settled) if paths else ():
         journal.append(line.rstrip(b"\n")[:-1] + b',"reused":true}', lambda: None)
         answered.settled.add(key)
         taken += 1

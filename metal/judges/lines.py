@@ -52,14 +52,15 @@ class Answered:
         self.settled.add(known)
 
 
-def look_through(path: Path, reasks: int) -> Answered:
-    """What a journal answers already."""
+def look_through(reasks: int, *journals: Path) -> Answered:
+    """What a run's journals answer already."""
     found = Answered()
-    for key, kind, place, line in scan(path):
-        if kind == REJECTED:
-            found.note_rejected(read_line(path, line, place))
-        else:
-            found.note(key, kind, reasks)
+    for path in journals:
+        for key, kind, place, line in scan(path):
+            if kind == REJECTED:
+                found.note_rejected(read_line(path, line, place))
+            else:
+                found.note(key, kind, reasks)
     return found
 
 

@@ -18,7 +18,7 @@ def records(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in whole[: whole.rfind(b"\n") + 1].splitlines()]
 
 
-def until(what: Callable[[], object], seconds: float = 20.0) -> None:
+def until(what: Callable[[], object], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "it never came"

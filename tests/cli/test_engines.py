@@ -51,7 +51,7 @@ def verdicts(run: Path) -> set[str]:
 
 def killed(started: Started, run: Path, when: Callable[[int], bool], victim: Callable[[], int] | None = None) -> bool:
     """Kill a run, or a process of it, once it has so many verdicts; whether it was still at work."""
-    until(lambda: when(len(verdicts(run))) or started.over, 60)
+    until(lambda: when(len(verdicts(run))) or started.over, 240)
     if started.over:
         return False
     os.kill(victim() if victim else started.pid, signal.SIGKILL)

@@ -53,7 +53,7 @@ def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     ray = ("--engine", "ray", "--address", two_nodes(), "--concurrency", 8)
 
     interrupted = metal.start(*JUDGE, "--out", run, *ray)
-    until(lambda: len(on_disk(run)) > 60 or interrupted.over, 60)
+    until(lambda: len(on_disk(run)) > 60 or interrupted.over, 240)
     interrupted.send(signal.SIGINT)
     done = interrupted.wait()
     assert done.code == 130, done.out + done.err
@@ -71,6 +71,23 @@ def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     verdicts = [record["key"] for record in records(run) if record["kind"] == "verdict"]
     assert len(verdicts) == len(set(verdicts)) == CALLS
     assert llm_server.completed == len(records(run)), "what was in flight is kept"
+
+
+def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    """To an estimate and to --reuse, which leave the run as it is."""
+    run = tmp_path / "killed"
+    metal(*JUDGE, "--out", run, "--limit", 100)
+    settled = len(on_disk(run))
+    known = f"openai:gpt-4o {CALLS - settled} {settled}"
+    lines = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (run / FOLDER).mkdir()
+    (run / "journal.jsonl").write_bytes(b"".join(lines[:40]))
+    (run / FOLDER / "000001.jsonl").write_bytes(b"".join(lines[30:]))  # some had been merged when it was killed
+    asked = llm_server.requests
+    assert known in metal("judge", "--resume", run, "--dry-run").said
+    assert known in metal(*JUDGE, "--dry-run", "--reuse", run, "--out", "other").said
+    assert llm_server.requests == asked
+    assert f"{settled} answers taken from" in metal(*JUDGE, "--reuse", run, "--out", "other", "--limit", 1).said
 
 
 def test_what_does_not_go_together_is_said_before_anything_is_written(metal: Metal, tmp_path: Path) -> None:

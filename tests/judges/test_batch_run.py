@@ -245,6 +245,15 @@ def test_a_limit_of_calls(server: OpenAIBatchServer, tmp_path: Path) -> None:
     nothing_twice(server)
 
 
+def test_a_limit_counts_a_call_once_however_many_batches_it_takes(server: OpenAIBatchServer, tmp_path: Path) -> None:
+    refused = Behaviour(refusal=TOO_MANY_TOKENS)
+    server.service.behaviour = in_turn(Behaviour(failing=0.5), refused, Behaviour(expires_after=0.5))
+    found = session(a_plan(a_model(server), count=20), tmp_path, replace(QUICK, limit=8))
+    assert len(found.ratings) == 8
+    assert len(server.service.jobs) >= 4
+    assert server.stats()["prompts_answered_twice"] == 0
+
+
 def test_what_may_be_spent(server: OpenAIBatchServer, tmp_path: Path) -> None:
     """At batch prices, the batches still open counted: 100 in and 20 out a call at most is 0.00015 dollars."""
     price = Price(1.0, 2.5)

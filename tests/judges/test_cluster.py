@@ -52,9 +52,9 @@ def on_cluster(
     async def whole() -> RayRun:
         journal = Journal(path)
         try:
-            run = RayRun(plan, journal, look_through(path, rules.reasks), rules, Secrets([KEY]), folder, address)
+            run = RayRun(plan, journal, look_through(rules.reasks, path), rules, Secrets([KEY]), folder, address)
             going = asyncio.create_task(run.go())
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(240):
                 if during:
                     await asyncio.to_thread(during, run)
                 await going

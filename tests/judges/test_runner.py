@@ -108,7 +108,7 @@ def carried_out(
     """A run over the journal, from its first call to its end. during: awaited beside it."""
 
     async def whole() -> AnyRun:
-        answered = look_through(path, rules.reasks)
+        answered = look_through(rules.reasks, path)
         journal = Journal(path)
         try:
             run = make(journal, answered)

@@ -174,7 +174,7 @@ class BatchJudge:
         return batch
 
     def _may_take(self, item: Item) -> bool:
-        if not self.run.may_begin(item.dollars):
+        if not self.run.may_begin(item.key, item.dollars):
             return False
         self.run.claimed.add(item.key)
         return True
@@ -277,8 +277,9 @@ class BatchJudge:
         self._hold(failure.wait)
 
     def _drop(self, batch: Batch) -> None:
-        self.calls.free(self.run.ledger.keys(batch))
-        self.run.not_begun(batch.requests, batch.dollars)
+        keys = self.run.ledger.keys(batch)
+        self.calls.free(keys)
+        self.run.not_begun(keys, batch.dollars)
         self.run.ledger.note(batch, states.DROPPED)
         self.open.remove(batch)
 

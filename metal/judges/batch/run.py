@@ -7,7 +7,8 @@ within seconds and not after a day, and its reply tells how many tokens to expec
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 
 from metal.judges.batch.contract import BatchClient
 from metal.judges.batch.judge import BatchJudge
@@ -44,7 +45,7 @@ class BatchRun:
         self.plan, self.journal, self.answered, self.rules, self.secrets = plan, journal, answered, rules, secrets
         self.ledger, self.wait, self.cancelling = ledger, wait, cancelling
         self.budget = Budget(rules.max_cost, answered.spent)
-        self.begun = 0
+        self.begun: Counter[bytes] = Counter()  # how often each call was, as far as --limit needs to know
         self.over_budget = False
         self.stopping = asyncio.Event()
         self.claimed: set[bytes] = set()
@@ -67,17 +68,19 @@ class BatchRun:
         """Until all is answered, nothing more can be done, or it was stopped. Raises OSError of the disk."""
         await together((judge.work() for judge in self.judges), lambda: (judge.close() for judge in self.judges))
 
-    def may_begin(self, dollars: float) -> bool:
-        """Whether another call may be begun, as far as --limit, --max-cost and Ctrl-C go; counts it."""
-        if self.stopping.is_set() or (self.rules.limit is not None and self.begun >= self.rules.limit):
+    def may_begin(self, key: bytes, dollars: float) -> bool:
+        """Whether a call may be begun, as far as --limit, --max-cost and Ctrl-C go; counts it, but not once more."""
+        limit = self.rules.limit
+        if self.stopping.is_set() or (limit is not None and key not in self.begun and len(self.begun) >= limit):
             return False
         if not self.budget.take(dollars):
             self.over_budget = True
             return False
-        self.begun += 1
+        if limit is not None:
+            self.begun[key] += 1
         return True
 
-    def not_begun(self, calls: int, dollars: float) -> None:
+    def not_begun(self, keys: Iterable[bytes], dollars: float) -> None:
         """These calls were not asked after all."""
-        self.begun -= calls
+        self.begun = +(self.begun - Counter(keys))
         self.budget.release(dollars)

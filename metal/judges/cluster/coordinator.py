@@ -127,7 +127,7 @@ class Coordinator:
         if judge.closed or self.failure:
             return None
         path = shard_journal(self.folder, number)
-        answered = look_through(path, self.rules.reasks)
+        answered = look_through(self.rules.reasks, path)
         shard.worker = worker
         judge.places.join(worker)
         self._tell()

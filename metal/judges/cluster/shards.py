@@ -30,6 +30,11 @@ def shard_journal(folder: Path, number: int) -> Path:
     return folder / f"{number:06d}.jsonl"
 
 
+def journals(out: Path) -> list[Path]:
+    """Every journal of a run: its own, and those that a killed driver left; a line may be in two of them."""
+    return [out / JOURNAL, *_journals(out)]
+
+
 def merge_leftovers(out: Path) -> int:
     """Merge what a killed driver left into OUT/journal.jsonl; how many lines. Call with the run's lock held.
 
