@@ -71,7 +71,7 @@ class Resampled:
     @property
     def by_source(self) -> bool:
         """Whether the resamples are of the sources: the same for whatever was said of outputs of as many sources."""
-        return bool(self.n) and isinstance(self.resamples, SourceDraws) and self.resamples.of_weights
+        return bool(self.n) and isinstance(self.resamples, SourceDraws)
 
     @property
     def sources_drawn(self) -> int:

@@ -3,22 +3,27 @@
 A figure needs of a resample only how often each rating pattern occurs in it, and of that only some sums (confusion
 matrices, class counts): `draws @ features`. Sources are drawn, once for all figures over the same ones, and what each
 contributes to the sums is added up first, so that a resample costs (sources x sums): ratings and patterns have no part
-in it. Of more sources than draws can be kept of, those that are alike in all their patterns are drawn as kinds, from a
-multinomial; so are the patterns themselves where every source has one output and no other figure shares its draws.
-That costs the same whatever the number of sources.
+in it. Where every source has one output and no other figure shares its draws, patterns are drawn, from a multinomial.
+
+More sources than 4,096 are put at random into blocks of equal size, between 2,049 and 4,096 of them, and blocks are
+drawn (random groups: Wolter, Introduction to Variance Estimation, 2nd ed., 2007, ch. 2). Which source is in which block
+adds to the width of an interval an error of 1 / sqrt(2 x blocks), 1.1 to 1.6%; 2,000 resamples leave 1.6% anyhow. So
+what resampling costs does not grow with the data.
 """
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metal.stats.patterns import Codes, Numbers, Patterns, distinct, total
+from metal.stats.patterns import Codes, Numbers, Patterns, distinct
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -26,7 +31,10 @@ if TYPE_CHECKING:
 # Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept while small.
 _CHUNK = 20_000_000
 _KEEP = 50_000_000
+_MOST = 4096  # sources that are drawn one by one
 _FEW_PATTERNS = 1_000  # of more, a multinomial takes longer than adding up over sources
+_LARGE, _PIECE = 50_000_000, 250  # multiplications from which threads help; resamples a thread takes at a time
+_KINDS = np.dtype(np.float32), np.dtype(np.float64)
 _EXACT = 1 << 24  # whole numbers below it are exact in single precision, whose products are twice as fast
 
 
@@ -39,7 +47,7 @@ class SourceDraws:
 
     bootstrap: SourceBootstrap
     patterns: Patterns
-    source: Codes  # (items,) from 0
+    source: Codes  # (items,) from 0; blocks, where there are many sources
     sources: int
 
     @property
@@ -47,19 +55,9 @@ class SourceDraws:
         """(resamples, patterns), as of the table it stands for."""
         return self.bootstrap.resamples, len(self.patterns.rows)
 
-    @property
-    def of_weights(self) -> bool:
-        """Whether the sums are over source_weights, and so go with all others that are, over as many sources."""
-        return self._kinds is None
-
     def __matmul__(self, features: Any) -> Numbers:
         features = np.asarray(features)
-        by_source = self.contributions(features.reshape(len(features), -1))
-        if self._kinds is None:
-            drawn = self.bootstrap.totals(by_source)
-        else:
-            first, draws = self._kinds
-            drawn = total(draws, by_source[first])
+        drawn = self.bootstrap.totals(self.contributions(features.reshape(len(features), -1)))
         return drawn.reshape(len(drawn), *features.shape[1:])
 
     def contributions(self, features: Any) -> Any:
@@ -76,22 +74,6 @@ class SourceDraws:
         shape = self.sources, len(self.patterns.rows)
         return csr_matrix((one, (self.source, self.patterns.which)), shape=shape)
 
-    @cached_property
-    def _kinds(self) -> tuple[Codes, Numbers] | None:
-        """A source of each kind (alike in all patterns), and (resamples, kinds) how often the kind is drawn.
-
-        None where the draws of sources can be kept, or most sources are of a kind of their own.
-        """
-        table = self._by_source
-        sources, width = table.shape
-        if self.bootstrap.keeps(sources):
-            return None
-        random = np.random.default_rng(0).integers(0, 1 << 62, width)
-        _, first, kind, counts = np.unique(table @ random, return_index=True, return_inverse=True, return_counts=True)
-        if len(first) * 4 > sources or (table != table[first[kind]]).nnz:  # equal sums are no proof
-            return None
-        return first, self.bootstrap.draw_counts(counts)
-
 
 @dataclass(frozen=True)
 class SourceBootstrap:
@@ -103,11 +85,14 @@ class SourceBootstrap:
 
     resamples: int = 2000
     seed: int = 0
-    _kept: dict[int, Codes] = field(default_factory=dict, repr=False, compare=False)
+    _kept: dict[tuple[int, Any], Codes] = field(default_factory=dict, repr=False, compare=False)
 
-    def keeps(self, sources: int) -> bool:
-        """Whether the draws of so many sources are few enough to be kept for other figures."""
-        return self.resamples * sources <= _KEEP
+    def blocks(self, sources: int) -> Codes | None:
+        """(sources,) the block that each source is in, from 0; None for few, which are drawn one by one."""
+        if sources <= _MOST:
+            return None
+        size = -(-sources // _MOST)
+        return np.random.default_rng([self.seed, sources]).permutation(sources) // size
 
     def draws(self, patterns: Patterns, sources: Codes, among: Codes | None = None) -> Numbers | SourceDraws:
         """How often each pattern occurs in each resample: (resamples, patterns), or what gives `@` like such a table.
@@ -117,14 +102,16 @@ class SourceBootstrap:
         it, as many sources are drawn as have an item.
         """
         names, source = distinct(sources)
-        alone = len(names) == len(source) and len(patterns.rows) <= max(_FEW_PATTERNS, len(names) // 4)
-        if among is None:
-            return self.draw_counts(patterns.counts) if alone else SourceDraws(self, patterns, source, len(names))
-        every = np.asarray(among)[distinct(among)[0]]
-        if alone and not self.keeps(len(every)):
-            absent = len(every) - len(names)
-            return self.draw_counts(np.append(patterns.counts, absent))[:, :-1]
-        return SourceDraws(self, patterns, np.searchsorted(every, sources), len(every))
+        if among is None and len(names) == len(source) and len(patterns.rows) <= _FEW_PATTERNS:
+            return self.draw_counts(patterns.counts)
+        count = len(names)
+        if among is not None:
+            every = np.asarray(among)[distinct(among)[0]]
+            count, source = len(every), np.searchsorted(every, sources)
+        block = self.blocks(count)
+        if block is not None:
+            count, source = int(block.max()) + 1, block[source]
+        return SourceDraws(self, patterns, source, count)
 
     def pattern_counts(self, patterns: Patterns, sources: Codes) -> Numbers:
         """(resamples, patterns) the same as a table, for few patterns."""
@@ -133,11 +120,22 @@ class SourceBootstrap:
 
     def totals(self, sums: Any) -> Numbers:
         """(resamples, ...) what `sums`, (sources, ...), come to over the sources that were drawn."""
-        flat = np.asarray(sums).reshape(len(sums), -1)
+        flat = self._in_blocks(np.asarray(sums).reshape(len(sums), -1))
         whole = flat.dtype.kind in "iub" and len(flat) * float(np.abs(flat).max(initial=0)) < _EXACT
-        flat = flat.astype(np.float32 if whole else np.float64)
-        drawn = [flat.T @ np.asarray(chunk, dtype=flat.dtype).T for chunk in self.source_weights(len(sums))]
-        return np.concatenate(drawn, axis=1, dtype=np.float64).T.reshape(self.resamples, *np.shape(sums)[1:])
+        columns: Numbers = np.ascontiguousarray(flat.T, dtype=np.float32 if whole else np.float64)
+        chunks = self.source_weights(len(flat), columns.dtype)
+        drawn = np.concatenate([product(columns, chunk.T) for chunk in chunks], axis=1, dtype=np.float64)
+        return drawn.T.reshape(self.resamples, *np.shape(sums)[1:])
+
+    def _in_blocks(self, sums: Any) -> Any:
+        """(blocks, F) the sums of the sources in each; as they are, (sources, F), where there are few."""
+        from scipy.sparse import csr_matrix
+
+        block = self.blocks(len(sums))
+        if block is None:
+            return sums
+        table = csr_matrix((np.ones(len(block), dtype=np.int32), (block, np.arange(len(block)))))
+        return table @ (sums if sums.dtype.kind == "f" else sums.astype(np.int64))
 
     def draw_counts(self, counts: Codes) -> Numbers:
         """(resamples, kinds) how often each kind of source is drawn, of which there are so many."""
@@ -147,28 +145,44 @@ class SourceBootstrap:
         rng = np.random.default_rng([self.seed, total, zlib.crc32(counts.astype("<i8").tobytes())])
         return rng.multinomial(total, counts / total, size=self.resamples).astype(np.float64)
 
-    def source_weights(self, sources: int) -> Iterator[Codes]:
-        """Chunks of (some resamples, sources), `resamples` rows in all: how often each source is drawn."""
-        if sources in self._kept:
-            yield self._kept[sources]
-            return
+    def source_weights(self, sources: int, kind: Any = np.float32) -> Iterator[Codes]:
+        """Chunks of (some resamples, sources), `resamples` rows in all: how often each source, or block, is drawn."""
+        for kept in (np.dtype(kind), *_KINDS):
+            if (sources, kept) in self._kept:
+                yield self._keep(self._kept[sources, kept].astype(kind, copy=False))
+                return
         keep: list[Codes] = []
         step = max(1, _CHUNK // sources)
         for start in range(0, self.resamples, step):
             rng = np.random.default_rng([self.seed, sources, start])
             size = min(step, self.resamples - start)
-            chunk = rng.multinomial(sources, np.full(sources, 1 / sources), size=size).astype(np.float32)
-            if self.keeps(sources):
+            chunk = rng.multinomial(sources, np.full(sources, 1 / sources), size=size).astype(kind)
+            if self.resamples * sources <= _KEEP:
                 keep.append(chunk)
             yield chunk
         if keep:
             self._keep(np.concatenate(keep))
 
-    def _keep(self, weights: Codes) -> None:
+    def _keep(self, weights: Codes) -> Codes:
         """Keep them for the next figure, and of others as many as there is room for, the oldest first to go."""
-        self._kept[weights.shape[1]] = weights
+        self._kept[weights.shape[1], weights.dtype] = weights
         while sum(kept.size for kept in self._kept.values()) > _KEEP:
             del self._kept[next(iter(self._kept))]
+        return weights
+
+
+def product(left: Numbers, right: Numbers) -> Numbers:
+    """left @ right, a large one in pieces on as many threads as there are cores; the pieces are always the same."""
+    if left.shape[0] * right.size < _LARGE:
+        return np.asarray(left @ right)
+    found = np.empty((len(left), right.shape[1]), dtype=left.dtype)
+
+    def piece(start: int) -> None:
+        np.matmul(left, right[:, start : start + _PIECE], out=found[:, start : start + _PIECE])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(piece, range(0, right.shape[1], _PIECE)))
+    return found
 
 
 def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float, float] | None:
