@@ -103,7 +103,7 @@ def _means(scores: np.ndarray[Any, Any], bootstrap: SourceBootstrap) -> Iterator
         for _ in range(generators):
             yield Estimate.undefined("no source shared by all generators")
         return
-    drawn = bootstrap.draw_counts(np.ones(sources, dtype=np.int64)) @ scores / sources
+    drawn = bootstrap.totals(scores) / sources
     for column in range(generators):
         interval = percentile_interval(drawn[:, column]) if sources > 1 else None
         low, high = interval or (None, None)

@@ -94,7 +94,7 @@ def definitions(run: Run) -> list[Definition]:
         Definition(
             "Intervals",
             f"95%, percentile bootstrap with {settings.get('resamples', 2000):,} resamples of whole sources, because "
-            "outputs of one source are not independent.",
+            "outputs of one source are not independent; of more than 4,096 sources, random blocks are drawn.",
         ),
         Definition(
             "Families of tests",

@@ -51,7 +51,11 @@ def definitions(run: BoardRun) -> list[Definition]:
             "nearer than a threshold count as tied, and the threshold is the one that fits best.",
             "Deutsch et al. 2023",
         ),
-        Definition("Intervals", f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources."),
+        Definition(
+            "Intervals",
+            f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources; of more than 4,096, random "
+            "blocks are drawn.",
+        ),
         Definition(
             "Clusters",
             "Paired permutation tests of every two raters (or generators), "
