@@ -13,7 +13,6 @@ what resampling costs does not grow with the data.
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -172,7 +171,7 @@ class SourceBootstrap:
 
 
 def product(left: Numbers, right: Numbers) -> Numbers:
-    """left @ right, a large one in pieces on as many threads as there are cores; the pieces are always the same."""
+    """left @ right, a large one in pieces on several threads; the pieces are always the same."""
     if left.shape[0] * right.size < _LARGE:
         return np.asarray(left @ right)
     found = np.empty((len(left), right.shape[1]), dtype=left.dtype)
@@ -180,7 +179,7 @@ def product(left: Numbers, right: Numbers) -> Numbers:
     def piece(start: int) -> None:
         np.matmul(left, right[:, start : start + _PIECE], out=found[:, start : start + _PIECE])
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor() as pool:
         list(pool.map(piece, range(0, right.shape[1], _PIECE)))
     return found
 
