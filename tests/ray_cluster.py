@@ -48,11 +48,15 @@ def session_logs() -> Path:
 
 def workers() -> list[int]:
     """The processes of this cluster that judge."""
+    return below(os.getpid(), b"MapWorker")
+
+
+def below(above: int, named: bytes) -> list[int]:
+    """The processes that came of a process and are named so."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            named = b"MapWorker" in (folder / "cmdline").read_bytes()
-            if named and os.getpid() in _above(int(folder.name)):
+            if named in (folder / "cmdline").read_bytes() and above in _above(int(folder.name)):
                 found.append(int(folder.name))
         except (OSError, ValueError):
             continue  # it has ended

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from metal.judges.journal import scan
 from tests.cli.forks import Metal
 from tests.cli.runs import records, until
 from tests.llm_server import LlmServer, prompt_digest, random_faults
-from tests.ray_cluster import IGNORED, two_nodes
+from tests.ray_cluster import IGNORED, below, two_nodes
 
 pytestmark = [pytest.mark.filterwarnings(kind) for kind in IGNORED]
 
@@ -71,6 +72,26 @@ def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     verdicts = [record["key"] for record in records(run) if record["kind"] == "verdict"]
     assert len(verdicts) == len(set(verdicts)) == CALLS
     assert llm_server.completed == len(records(run)), "what was in flight is kept"
+
+
+@pytest.mark.cluster
+def test_a_cluster_of_its_own_whose_head_dies(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    """Without --address a cluster is started for the run. Its head gone, the run says so; resumed, it is complete."""
+    small, run = (*JUDGE, "-c", "task_quality"), tmp_path / "ray"
+    metal(*small, "--out", "local")
+    llm_server.latency_ms = 2000
+    started = metal.start(*small, "--out", run, "--engine", "ray", "--concurrency", 2)
+    until(lambda: on_disk(run) or started.over, 240)
+    for pid in below(started.pid, b"gcs_server"):
+        os.kill(pid, signal.SIGKILL)
+    done = started.wait(240)
+    assert done.code == 2, done.out + done.err
+    assert "the head of the Ray cluster" in done.err
+    assert "Traceback" not in done.err
+    assert 0 < len(on_disk(run)) < 80
+    llm_server.latency_ms = 0
+    assert "80 ratings" in metal("judge", "--resume", run, "--engine", "ray").said
+    assert (run / "ratings.parquet").read_bytes() == (tmp_path / "local" / "ratings.parquet").read_bytes()
 
 
 def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from metal.judges.secrets import Secrets
 
 EVERY = 0.2  # seconds between two looks at how the run stands
 PATIENCE = 60.0  # seconds in which a cluster at an address has to let us in
+HEADLESS = 15.0  # seconds in which the head of the cluster may be silent; after 60 Ray ends this process
 GRACE = 2.0  # seconds in which pipelines of a stopped run may come to their own end
 SPREAD = 6  # shards a worker, at least, so that none is left with nothing while others have much
 
@@ -88,7 +89,8 @@ class RayRun:
 
     async def _on_cluster(self) -> None:
         self._await("a Ray cluster")
-        if not await self._connected():
+        connecting = Connecting(self.address)
+        if not await self._connected(connecting):
             return
         try:
             self._await("the requests' files")
@@ -98,12 +100,12 @@ class RayRun:
                 await self._judge(written)
         finally:
             await asyncio.to_thread(nodes.disconnect)
+            connecting.left.set()
 
-    async def _connected(self) -> bool:
-        """Join or start the cluster; False: the run was stopped before. Ray itself may try for ever."""
-        connecting = Connecting(self.address)
+    async def _connected(self, connecting: Connecting) -> bool:
+        """Wait for the cluster; False: the run was stopped before. Ray itself may try for ever."""
         until = time.monotonic() + PATIENCE
-        while connecting.is_alive():
+        while not connecting.tried.is_set():
             if self.address and self.stopping.is_set():
                 return False
             if self.address and time.monotonic() > until:
@@ -143,18 +145,20 @@ class RayRun:
             if count:
                 workers = nodes.workers_for(model, count, cores)
                 pipelines.append(Pipeline(model, written, self._coordinator, readers, workers))
+        head = asyncio.create_task(_without_head(nodes.head()))
         try:
-            await self._watch(pipelines)
+            await self._watch(pipelines, head)
         except ray.exceptions.RayError as error:
             if isinstance(error, OSError):  # of the coordinator's disk
                 raise
             raise JudgeStopped(f"the Ray cluster failed: {_last_line(error)}; resume when it is there again") from None
         finally:
+            head.cancel()
             coordinator, self._coordinator = self._coordinator, None
             with suppress(ray.exceptions.RayActorError):
                 await coordinator.close.remote()
 
-    async def _watch(self, pipelines: list[Pipeline]) -> None:
+    async def _watch(self, pipelines: list[Pipeline], head: asyncio.Task[str]) -> None:
         """Follow the run until all judges are done, or none goes on and nothing is under way.
 
         Then what is left of the pipelines, shards of which nothing is asked, need not be waited for.
@@ -172,6 +176,8 @@ class RayRun:
             failed = next((one.failure for one in pipelines if one.failure), None)
             if failed:
                 raise failed
+            if head.done():
+                raise JudgeStopped(head.result())
             idle = idle + EVERY if standing.all_closed and not standing.at_work else 0.0
             if ended or idle > GRACE:
                 return
@@ -196,13 +202,30 @@ class RayRun:
             one.awaited = what
 
 
+async def _without_head(head: str) -> str:
+    """Waits until the head of the cluster, HOST:PORT, has not answered for a while; what to say then."""
+    heard = time.monotonic()
+    while True:
+        failure = await asyncio.to_thread(nodes.unanswered, head)
+        if not failure:
+            heard = time.monotonic()
+        elif time.monotonic() - heard > HEADLESS:
+            return f"the head of the Ray cluster ({head}) is gone: {failure}; resume when there is a cluster again"
+        await asyncio.sleep(HEADLESS / 10)
+
+
 class Connecting(threading.Thread):
-    """Joins or starts the cluster; a daemon, so that the program can end while Ray still tries. failure: why not."""
+    """Joins or starts the cluster; a daemon, so that the program can end while Ray still tries. failure: why not.
+
+    It stays until the cluster is left: the kernel kills the processes of a cluster that was started here with the
+    thread that started them.
+    """
 
     def __init__(self, address: str) -> None:
         super().__init__(name="connecting", daemon=True)
         self.address = address
         self.failure: Exception | None = None
+        self.tried, self.left = threading.Event(), threading.Event()
         self.start()
 
     def run(self) -> None:
@@ -211,6 +234,10 @@ class Connecting(threading.Thread):
             nodes.connect(self.address)
         except Exception as error:
             self.failure = error
+            return
+        finally:
+            self.tried.set()
+        self.left.wait()
 
 
 class Pipeline(threading.Thread):

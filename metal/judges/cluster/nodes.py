@@ -62,15 +62,30 @@ def connect(address: str) -> None:
 
 def _knock(address: str) -> None:
     """Raises UsageError when nobody listens at HOST:PORT."""
+    failure = unanswered(address)
+    if failure:
+        raise UsageError(
+            f"--address {address}: no Ray cluster answers there ({failure}); `ray start --head` says its address"
+        )
+
+
+def unanswered(address: str) -> str:
+    """Why nobody answers at HOST:PORT; empty when somebody does, and for what is no such address."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
-        return
+        return ""
     try:
-        socket.create_connection((host, int(port)), timeout=KNOCK).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK).close()
     except (OSError, OverflowError) as error:
-        raise UsageError(
-            f"--address {address}: no Ray cluster answers there ({error}); `ray start --head` says its address"
-        ) from None
+        return str(error) or type(error).__name__
+    return ""
+
+
+def head() -> str:
+    """HOST:PORT of the cluster's head, without which nothing begins and, a minute later, Ray ends every process."""
+    import ray
+
+    return str(ray.get_runtime_context().gcs_address)
 
 
 def disconnect() -> None:
