@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -61,6 +62,17 @@ def below(above: int, named: bytes) -> list[int]:
         except (OSError, ValueError):
             continue  # it has ended
     return found
+
+
+def listening(above: int) -> set[str]:
+    """The addresses, as /proc/net/tcp writes them, on which processes that came of a process wait for connections."""
+    sockets = set()
+    for pid in below(above, b""):
+        with suppress(OSError):
+            sockets |= {os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()}
+    tables = [Path(f"/proc/net/{name}").read_text().splitlines()[1:] for name in ("tcp", "tcp6")]
+    lines = [line.split() for table in tables for line in table]
+    return {line[1].partition(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in sockets}
 
 
 def _above(process: int) -> list[int]:

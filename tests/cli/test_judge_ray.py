@@ -19,7 +19,7 @@ from metal.judges.journal import scan
 from tests.cli.forks import Metal
 from tests.cli.runs import records, until
 from tests.llm_server import LlmServer, prompt_digest, random_faults
-from tests.ray_cluster import IGNORED, below, two_nodes
+from tests.ray_cluster import IGNORED, below, listening, two_nodes
 
 pytestmark = [pytest.mark.filterwarnings(kind) for kind in IGNORED]
 
@@ -82,6 +82,9 @@ def test_a_cluster_of_its_own_whose_head_dies(metal: Metal, llm_server: LlmServe
     llm_server.latency_ms = 2000
     started = metal.start(*small, "--out", run, "--engine", "ray", "--concurrency", 2)
     until(lambda: on_disk(run) or started.over, 240)
+    servers = listening(started.pid)
+    assert servers
+    assert servers <= {"0100007F", "0" * 16 + "FFFF00000100007F", "0" * 24 + "01000000"}, "not on this machine alone"
     for pid in below(started.pid, b"gcs_server"):
         os.kill(pid, signal.SIGKILL)
     done = started.wait(240)

@@ -7,6 +7,7 @@ node; nothing is shipped, and no key goes into a runtime environment, which Ray 
 from __future__ import annotations
 
 import importlib.util
+import os
 import socket
 from collections.abc import Iterator
 from math import ceil
@@ -22,6 +23,8 @@ from metal.judges.models import Model
 
 PLACES = 8  # calls in flight, from which on one more worker is worth its memory
 OBJECT_STORE = 256 << 20  # bytes, of a cluster started here: some shards of requests
+# Makes Ray serve on 127.0.0.1, as it does on macOS and Windows; read when it is imported. _node_ip_address does not.
+ONLY_HERE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0"
 KNOCK = 5.0  # seconds in which an address has to answer; Ray itself tries for minutes
 HARDLY_ANY = 0.01  # cores of a worker, which waits for replies; none on a node that was started without cores
 AT_ONCE = 2  # shards that a worker has begun: when one comes to its end, the other still has calls
@@ -39,6 +42,8 @@ def connect(address: str) -> None:
         raise UsageError(f"--address {address}: run metal on a node of the cluster, with --address auto")
     _knock(address)
     quiet.before_import()
+    if not address:
+        os.environ.setdefault(*ONLY_HERE)
     import ray
     import ray.data
 
@@ -47,8 +52,7 @@ def connect(address: str) -> None:
     if address:
         settings["address"] = address
     else:
-        settings |= {"address": "local", "include_dashboard": False, "_node_ip_address": "127.0.0.1"}
-        settings["object_store_memory"] = OBJECT_STORE
+        settings |= {"address": "local", "include_dashboard": False, "object_store_memory": OBJECT_STORE}
     try:
         ray.init(**settings)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
