@@ -116,6 +116,7 @@ def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: 
 
 def test_what_does_not_go_together_is_said_before_anything_is_written(metal: Metal, tmp_path: Path) -> None:
     assert "--engine ray" in metal.refused(*JUDGE, "--address", "auto")
+    assert "add --batch" in metal.refused(*JUDGE, "--engine", "ray", "--no-wait")
     assert not (tmp_path / "runs").exists()
 
 
