@@ -129,3 +129,4 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_address_where_nobody_is(metal: Metal, tmp_path: Path) -> None:
     done = metal(*JUDGE, "--engine", "ray", "--address", "127.0.0.1:1", "--out", "r", expect=2)
     assert "metal: --address 127.0.0.1:1: no Ray cluster answers there" in done.err
+    assert not (tmp_path / "r").exists()
