@@ -103,7 +103,7 @@ def _means(scores: np.ndarray[Any, Any], bootstrap: SourceBootstrap) -> Iterator
         for _ in range(generators):
             yield Estimate.undefined("no source shared by all generators")
         return
-    drawn = bootstrap.totals(scores) / sources
+    drawn = bootstrap.totals(scores) / bootstrap.totals(np.ones((sources, 1)))  # blocks differ in size
     for column in range(generators):
         interval = percentile_interval(drawn[:, column]) if sources > 1 else None
         low, high = interval or (None, None)

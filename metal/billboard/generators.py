@@ -58,7 +58,7 @@ def _resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
     """(resamples, generators) means over drawn sources."""
     there = ~np.isnan(table)
     sums = bootstrap.totals(np.where(there, table, 0.0).T)
-    return np.asarray(ratio(sums, table.shape[1] if there.all() else bootstrap.totals(there.T)))
+    return np.asarray(ratio(sums, bootstrap.totals(there[:1].T if there.all() else there.T)))  # blocks differ in size
 
 
 def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:

@@ -257,7 +257,7 @@ def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, 
     if wish.how.engine == RAY:
         again += " --engine ray" + (f" --address {wish.how.address}" if wish.how.address else "")
     if run and run.over_budget and missing:  # batches may have come to less than was set aside for them
-        show.say("Stopped before --max-cost was exceeded.")
+        show.say("Stopped before --max-cost was exceeded; it is of the whole run: to go on, raise it.")
     for one in stopped:
         print(f"metal: {one.model.name} stopped: {show.clean(one.stopped)}", file=sys.stderr)
     unused = sum(one.unused for one in run.progress) if run else 0

@@ -52,9 +52,10 @@ def under_way(out: Path, how: How) -> set[bytes]:
 async def check_clients(models: Iterable[Model], how: How) -> None:
     """Keys, addresses and libraries are there, before anything is written."""
     if how.engine == RAY:
-        from metal.judges.cluster.nodes import check_ray
+        from metal.judges.cluster.nodes import check_ray, knock
 
         check_ray()
+        knock(how.address)
     for model in models:
         if how.engine == BATCH:
             await open_batch_client(model).close()

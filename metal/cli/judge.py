@@ -160,6 +160,8 @@ def judge(
     chosen = engine or ("batch" if batch else engine_of(out) if resume else "local")
     if address and chosen != "ray":
         raise UsageError("--address is of a Ray cluster; add --engine ray")
+    if not wait and chosen != "batch":
+        raise UsageError("--no-wait is of batches; add --batch")
     carry_out(wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force, How(chosen, wait=wait, address=address)))
 
 

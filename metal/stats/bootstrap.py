@@ -5,10 +5,11 @@ matrices, class counts): `draws @ features`. Sources are drawn, once for all fig
 contributes to the sums is added up first, so that a resample costs (sources x sums): ratings and patterns have no part
 in it. Where every source has one output and no other figure shares its draws, patterns are drawn, from a multinomial.
 
-More sources than 4,096 are put at random into blocks of equal size, between 2,049 and 4,096 of them, and blocks are
-drawn (random groups: Wolter, Introduction to Variance Estimation, 2nd ed., 2007, ch. 2). Which source is in which block
-adds to the width of an interval an error of 1 / sqrt(2 x blocks), 1.1 to 1.6%; 2,000 resamples leave 1.6% anyhow. So
-what resampling costs does not grow with the data.
+More sources than 4,096 are put at random into blocks of equal size (the last may be smaller, so that a resample may
+have a few sources more or less), between 2,049 and 4,096 of them, and blocks are drawn (random groups: Wolter,
+Introduction to Variance Estimation, 2nd ed., 2007, ch. 2). Which source is in which block adds to the width of an
+interval an error of 1 / sqrt(2 x blocks), 1.1 to 1.6%; 2,000 resamples leave 1.6% anyhow. So what resampling costs does
+not grow with the data.
 """
 
 from __future__ import annotations

@@ -64,3 +64,9 @@ def test_of_many_sources_no_table_of_sources_by_sources_is_made() -> None:
         assert estimate.value == pytest.approx(column.mean())
         assert estimate.low is not None
         assert estimate.low < column.mean()
+
+
+def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:
+    """Of many sources blocks are drawn, the last of which is smaller: equal scores have an interval without width."""
+    (found,) = _means(np.full((20_401, 1), 50.0), SourceBootstrap(200, 0))  # blocks of 5, and one of 1
+    assert (found.low, found.high) == pytest.approx((50.0, 50.0), rel=1e-12)

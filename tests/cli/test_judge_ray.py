@@ -116,6 +116,7 @@ def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: 
 
 def test_what_does_not_go_together_is_said_before_anything_is_written(metal: Metal, tmp_path: Path) -> None:
     assert "--engine ray" in metal.refused(*JUDGE, "--address", "auto")
+    assert "add --batch" in metal.refused(*JUDGE, "--engine", "ray", "--no-wait")
     assert not (tmp_path / "runs").exists()
 
 
@@ -128,3 +129,4 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_address_where_nobody_is(metal: Metal, tmp_path: Path) -> None:
     done = metal(*JUDGE, "--engine", "ray", "--address", "127.0.0.1:1", "--out", "r", expect=2)
     assert "metal: --address 127.0.0.1:1: no Ray cluster answers there" in done.err
+    assert not (tmp_path / "r").exists()

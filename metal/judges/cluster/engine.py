@@ -145,13 +145,16 @@ class RayRun:
             if count:
                 workers = nodes.workers_for(model, count, cores)
                 pipelines.append(Pipeline(model, written, self._coordinator, readers, workers))
-        head = asyncio.create_task(_without_head(nodes.head()))
+        address = nodes.head()
+        head = asyncio.create_task(_without_head(address))
         try:
             await self._watch(pipelines, head)
         except ray.exceptions.RayError as error:
             if isinstance(error, OSError):  # of the coordinator's disk
                 raise
-            raise JudgeStopped(f"the Ray cluster failed: {_last_line(error)}; resume when it is there again") from None
+            failure = await asyncio.to_thread(nodes.unanswered, address)
+            said = _headless(address, failure) if failure else f"the Ray cluster failed: {_last_line(error)}"
+            raise JudgeStopped(f"{said}; resume when there is a cluster again") from None
         finally:
             head.cancel()
             coordinator, self._coordinator = self._coordinator, None
@@ -177,7 +180,7 @@ class RayRun:
             if failed:
                 raise failed
             if head.done():
-                raise JudgeStopped(head.result())
+                raise JudgeStopped(f"{head.result()}; resume when there is a cluster again")
             idle = idle + EVERY if standing.all_closed and not standing.at_work else 0.0
             if ended or idle > GRACE:
                 return
@@ -210,8 +213,12 @@ async def _without_head(head: str) -> str:
         if not failure:
             heard = time.monotonic()
         elif time.monotonic() - heard > HEADLESS:
-            return f"the head of the Ray cluster ({head}) is gone: {failure}; resume when there is a cluster again"
+            return _headless(head, failure)
         await asyncio.sleep(HEADLESS / 10)
+
+
+def _headless(head: str, failure: str) -> str:
+    return f"the head of the Ray cluster ({head}) is gone: {failure}"
 
 
 class Connecting(threading.Thread):

@@ -40,7 +40,7 @@ def connect(address: str) -> None:
     """Join the cluster at the address, or start one of this machine's cores. Raises UsageError when none answers."""
     if address.startswith("ray://"):
         raise UsageError(f"--address {address}: run metal on a node of the cluster, with --address auto")
-    _knock(address)
+    knock(address)
     quiet.before_import()
     if not address:
         os.environ.setdefault(*ONLY_HERE)
@@ -64,7 +64,7 @@ def connect(address: str) -> None:
     context.print_on_execution_start = False
 
 
-def _knock(address: str) -> None:
+def knock(address: str) -> None:
     """Raises UsageError when nobody listens at HOST:PORT."""
     failure = unanswered(address)
     if failure:
