@@ -82,5 +82,5 @@ class BatchRun:
 
     def not_begun(self, keys: Iterable[bytes], dollars: float) -> None:
         """These calls were not asked after all."""
-        self.begun = +(self.begun - Counter(keys))
+        self.begun -= Counter(keys)
         self.budget.release(dollars)
