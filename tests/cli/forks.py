@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -107,8 +107,10 @@ class Started:
         return self.files["code"].exists()
 
     def send(self, number: int) -> None:
-        if not self.over:
-            os.kill(self.pid, number)
+        """A signal; nothing when it has ended, be it in this moment."""
+        with suppress(ProcessLookupError):
+            if not self.over:
+                os.kill(self.pid, number)
 
     def wait(self, seconds: float = SLOWEST) -> Done:
         until = time.monotonic() + seconds

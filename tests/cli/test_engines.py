@@ -54,7 +54,10 @@ def killed(started: Started, run: Path, when: Callable[[int], bool], victim: Cal
     until(lambda: when(len(verdicts(run))) or started.over, 240)
     if started.over:
         return False
-    os.kill(victim() if victim else started.pid, signal.SIGKILL)
+    if victim:
+        os.kill(victim(), signal.SIGKILL)
+    else:
+        started.send(signal.SIGKILL)
     return True
 
 
