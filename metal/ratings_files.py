@@ -182,6 +182,7 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
 
     A key that is missing looks like null here, so a null score counts only where every line has the key.
     """
+    from pyarrow import compute
     from pyarrow import json as arrow_json
 
     block = block.removeprefix(BOM_UTF8)
@@ -197,7 +198,8 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
         return None
     named = all(table[name].null_count == 0 for name in ("output", "criterion", "rater"))
     scored = table["score"].null_count == 0 or block.count(b'"score":') == lines
-    if not (named and scored and len(table) == lines):
+    finite = not compute.any(compute.is_inf(table["score"])).as_py()  # Inf is no JSON
+    if not (named and scored and finite and len(table) == lines):
         return None
     filled = {name: table[name] if name == "score" else table[name].fill_null("") for name in FACTS}
     return pa.table(filled).cast(pa.schema(list(_TYPES.items())))

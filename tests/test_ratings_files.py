@@ -83,6 +83,7 @@ def test_by_columns(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (lines(LINE) + b"\n" + lines(LINE), ""),
     (lines(but(score="3")), ""),
     (lines(but(score=True)), "row 1: score True is not a number"),
+    (lines(LINE).replace(b"2.5", b"Inf"), "line 1: not JSON"),
     (lines(but(output=7)), ""),
     (lines(but(output="")), "row 1: output is empty"),
     (lines(LINE, but(output=...)), "no column 'output'"),
@@ -101,7 +102,24 @@ def test_line_by_line(content: bytes, said: str, tmp_path: Path, monkeypatch: py
     assert said in found if said else isinstance(found, pd.DataFrame)
 
 
-BITS = [b"null", b"{", b"}", b"\n", b"[", b"]", b",", b":", b'"', b"\\", b"\xff", b"\x00", b"true", b'"score":', b"NaN"]
+BITS = [
+    b"null",
+    b"{",
+    b"}",
+    b"\n",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b'"',
+    b"\\",
+    b"\xff",
+    b"\x00",
+    b"true",
+    b'"score":',
+    b"NaN",
+    b"-Inf",
+]
 CHANGES = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 5), st.sampled_from(BITS)), max_size=3)
 
 

@@ -75,7 +75,7 @@ class Resampled:
 
     @property
     def sources_drawn(self) -> int:
-        """How many sources a resample is drawn from, where resamples are by_source."""
+        """How many sources, or blocks of them, a resample is drawn from, where resamples are by_source."""
         assert isinstance(self.resamples, SourceDraws)
         return self.resamples.sources
 

@@ -48,11 +48,6 @@ def nothing_twice(server: OpenAIBatchServer, **but: Any) -> None:
     assert {name: stats[name] for name in names} == dict.fromkeys(names, 0) | but
 
 
-def steps(run: Path) -> int:
-    """How far a run is: bytes of its ledger and journal."""
-    return sum(path.stat().st_size for path in (run / "batches.jsonl", run / "journal.jsonl") if path.is_file())
-
-
 def test_the_same_bytes_at_half_the_price(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
     estimate = metal("judge", DEMO, *JUDGE, "--batch", "--dry-run").said
     assert "within 24 h" in estimate
