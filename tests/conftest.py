@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from metal.dataset import Card, Dataset, assemble
-from metal.ratings import facts_from
-from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 
 settings.register_profile("metal", deadline=None, max_examples=40)  # a busy machine is no failure
 settings.load_profile("metal")

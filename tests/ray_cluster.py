@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from metal.judges.cluster import quiet
+from metal.raters.judges.cluster import quiet
 
 ROOT = Path(__file__).resolve().parent.parent
 OBJECT_STORE = 80 << 20

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.dataset import load_dataset, save_dataset, update_dataset, with_ratings
+from metal.data.dataset import load_dataset, save_dataset, update_dataset, with_ratings
+from metal.data.ratings_files import write_facts
 from metal.errors import MetalError, UsageError
-from metal.ratings_files import write_facts
 
 TOML = """
 name = "small"
@@ -219,7 +219,7 @@ def test_a_failed_write_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("metal.ratings_files.write_facts", fail)
+    monkeypatch.setattr("metal.data.ratings_files.write_facts", fail)
     with pytest.raises(OSError, match="disk full"):
         save_dataset(dataset, tmp_path / "out")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["small"]
@@ -372,7 +372,7 @@ def test_an_update_that_fails_changes_nothing(folder: Path, monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("metal.ratings_files.write_facts", fail)
+    monkeypatch.setattr("metal.data.ratings_files.write_facts", fail)
     with pytest.raises(OSError, match="disk full"):
         update_dataset(dataset, folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -412,7 +412,7 @@ def test_runs_that_do_not_fit(folder: Path, raters: str, facts: str, said: str) 
 
 def test_a_million_ratings_are_columns_not_objects(tmp_path: Path) -> None:
     """Reading works on whole columns: names are categories, so that memory holds each name once."""
-    from metal.ratings_files import read_facts
+    from metal.data.ratings_files import read_facts
 
     items = 200_000
     frame = pd.DataFrame(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from metal.data.languages import check_language, find_language, is_language, language_name
 from metal.errors import DataError
-from metal.languages import check_language, find_language, is_language, language_name
 
 XLSUM = """
 amharic arabic azerbaijani bengali burmese chinese_simplified chinese_traditional english french

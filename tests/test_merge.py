@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from metal import formats
-from metal.dataset import Card, Dataset, assemble
+from metal.data import formats
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.merge import merge, read_map
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import MetalError
-from metal.merge import merge, read_map
-from metal.ratings import facts_from
-from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 
 SCALE = Scale("ordinal", (Level(0, "Bad"), Level(1, "Good")))
 

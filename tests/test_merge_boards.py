@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal import formats
-from metal.dataset import Card, Dataset, assemble
+from metal.data import formats
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.merge import MergeReport, merge
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
 from metal.errors import MetalError
-from metal.merge import MergeReport, merge
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Rater, Rating, Scale, Source
 
 ANY = Scale("interval")
 

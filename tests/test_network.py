@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from metal.network import PATIENCE, reachable
+from metal.data.network import PATIENCE, reachable
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 

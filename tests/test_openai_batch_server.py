@@ -10,11 +10,11 @@ from pathlib import Path
 import openai
 import pytest
 
-from metal.judges.batch.contract import BatchClient
-from metal.judges.call import Ask, CallFailed, Reply
-from metal.judges.models import find_model, with_settings
-from metal.judges.prompts import Message
-from metal.judges.providers.openai_batch import open_batch_client
+from metal.raters.judges.batch.contract import BatchClient
+from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.models import find_model, with_settings
+from metal.raters.judges.prompts import Message
+from metal.raters.judges.providers.openai_batch import open_batch_client
 from tests.batch_jobs import drawn
 from tests.openai_batch_server import ROUGH, OpenAIBatchServer
 

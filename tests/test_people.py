@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from metal.dataset import Card, Dataset, assemble
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.people import people_named
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
 from metal.errors import UnknownName, UsageError
-from metal.people import people_named
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Rater, Rating, Scale, Source
 
 
 def of(*raters: Rater) -> Dataset:

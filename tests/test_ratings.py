@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal import ratings
+from metal.data import ratings
+from metal.data.ratings import NOT_ASKED, UNANSWERED, code_matrix, join, names_in, tidy_facts
+from metal.data.records import Criterion, Level, Output, Rater, Scale
 from metal.errors import DataError
-from metal.ratings import NOT_ASKED, UNANSWERED, code_matrix, join, names_in, tidy_facts
-from metal.records import Criterion, Level, Output, Rater, Scale
 
 LEVELS = Scale("ordinal", (Level(0, "no"), Level(0.1, "little"), Level(3, "yes")))
 SCALES = (LEVELS, Scale("interval", (), 1, 5), Scale("interval"))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal import ratings_files
+from metal.data import ratings_files
+from metal.data.ratings_files import read_facts
 from metal.errors import DataError
-from metal.ratings_files import read_facts
 
 LINE = {"output": "o1", "criterion": "fluency", "rater": "A1", "score": 2.5, "reason": "", "comment": 'क "b"\n'}
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.dataset import Card, Dataset, assemble, load_dataset, save_dataset
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Scale, Source
+from metal.data.dataset import Card, Dataset, assemble, load_dataset, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Output, Scale, Source
 from tests.cli.forks import shared
 from tests.llm_server import LlmServer
 from tests.openai_batch_server import OpenAIBatchServer

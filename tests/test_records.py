@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from metal.data.records import Criterion, Estimate, Judge, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import DataError
-from metal.records import Criterion, Estimate, Judge, Level, Output, Rater, Rating, Scale, Source
 
 BAD, GOOD = Level(0, "Bad"), Level(1, "Good")
 

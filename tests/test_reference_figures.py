@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metal import formats
-from metal.audit.audit import audit
-from metal.audit.settings import AuditSettings
-from metal.dataset import Dataset
-from metal.ratings import code_matrix
+from metal.auditing.audit import audit
+from metal.auditing.settings import AuditSettings
+from metal.data import formats
+from metal.data.dataset import Dataset
+from metal.data.ratings import code_matrix
 from metal.stats import ceiling, panel
 from metal.stats.aggregate import ALL, NONE, SOME, aggregate, agreement_case
 from metal.stats.alternative_annotator import alternative_annotator_test

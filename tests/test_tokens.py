@@ -15,9 +15,9 @@ import pytest
 import tiktoken
 import tiktoken.registry
 
-from metal import tokens
+from metal.data import tokens
+from metal.data.tokens import CHUNK, PIECE, count_tokens, load_encoding
 from metal.errors import UnknownName, UsageError
-from metal.tokens import CHUNK, PIECE, count_tokens, load_encoding
 
 FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # as tiktoken calls cl100k_base's
 SPECIAL = "<|endoftext|><|fim_prefix|>"

@@ -116,7 +116,9 @@ def _defect(error: Exception) -> NoReturn:
 
 
 def _stop(message: str, code: int) -> NoReturn:
-    from metal.cli.show import clean  # what a message quotes comes from files, and could rewrite the screen
+    from metal.show.terminal.console import (
+        clean,  # what a message quotes comes from files, and could rewrite the screen
+    )
 
     one_line = " ".join(clean(message).split())
     if code == 130:  # one more Ctrl-C would only break into the interpreter's end

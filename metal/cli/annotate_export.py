@@ -12,9 +12,9 @@ from metal.cli import options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from metal.build.answers import Given
-    from metal.dataset import Dataset
-    from metal.records import Output
+    from metal.building.answers import Given
+    from metal.data.dataset import Dataset
+    from metal.data.records import Output
 
 FORMS = ("html", "csv", "xlsx", "label-studio", "mturk", "crowd-csv")
 PLATFORMS = ("label-studio", "mturk")  # that `metal annotate push` posts to
@@ -167,17 +167,18 @@ def _hand_out(
 ) -> None:
     import tomli_w
 
-    from metal.build import forms
-    from metal.build.tasks import deal, make_tasks
-    from metal.cli import annotation_text, show
-    from metal.cli.annotate_outputs import generators_named, outputs_to_rate, sampled
-    from metal.cli.annotation_folder import FOLDER, note_given, read_given, task_key
-    from metal.cli.annotation_template import put_to_people, warn_of_returning, with_references
-    from metal.cli.manifest import manifest
-    from metal.cli.test_folder import draw_questions, read_answers, read_questions, write_questions
-    from metal.dataset import load_dataset
-    from metal.folders import check_new, new_folder, one_writer
+    from metal.building import forms
+    from metal.building.choose_template import put_to_people, warn_of_returning, with_references
+    from metal.building.outputs_to_rate import generators_named, outputs_to_rate, sampled
+    from metal.building.store import FOLDER, note_given, read_given, task_key
+    from metal.building.tasks import deal, make_tasks
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import check_new, new_folder, one_writer
+    from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
     from metal.genie.test_questions import SIDES, side_of
+    from metal.runs.manifest import manifest
+    from metal.show.terminal import annotation_text
+    from metal.show.terminal import console as show
 
     click.get_current_context().with_resource(one_writer(dataset))
     put = put_to_people(load_dataset(dataset), dataset, template, criteria, prompts, add=add_criteria)

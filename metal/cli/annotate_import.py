@@ -41,10 +41,10 @@ def import_(dataset: Path, files: tuple[Path, ...], replace: bool, group: str, p
       metal annotate import datasets/mine returned/*.json
       metal annotate import datasets/mine answers.csv prolific_export.csv --group crowd
     """
-    from metal.build import forms
-    from metal.cli.annotation_import import import_answers
-    from metal.dataset import load_dataset
-    from metal.folders import one_writer
+    from metal.building import forms
+    from metal.building.take_in import import_answers
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import one_writer
 
     click.get_current_context().with_resource(one_writer(dataset))
     loaded = load_dataset(dataset)

@@ -32,13 +32,20 @@ def push_label_studio(dataset: Path, export: Path | None, url: str, name: str | 
       export LABEL_STUDIO_API_KEY=...
       metal annotate push label-studio datasets/mine --url http://127.0.0.1:8080
     """
-    from metal.cli import show
-    from metal.cli.annotation_folder import read_tasks
-    from metal.cli.annotation_text import counted
-    from metal.crowdsourcing.label_studio import LabelStudio
-    from metal.crowdsourcing.label_studio_campaign import FOLDER, begin, campaigns, post, read_export, read_sheets
+    from metal.building.crowdsourcing.label_studio import LabelStudio
+    from metal.building.crowdsourcing.label_studio_campaign import (
+        FOLDER,
+        begin,
+        campaigns,
+        post,
+        read_export,
+        read_sheets,
+    )
+    from metal.building.store import read_tasks
+    from metal.data.folders import one_writer, recover
     from metal.errors import UsageError
-    from metal.folders import one_writer, recover
+    from metal.show.terminal import console as show
+    from metal.show.terminal.annotation_text import counted
 
     click.get_current_context().with_resource(one_writer(dataset))
     recover(dataset.resolve())
@@ -80,14 +87,14 @@ def pull_label_studio(dataset: Path, name: str, url: str | None, replace: bool, 
     Example:
       metal annotate pull label-studio datasets/mine
     """
-    from metal.build.forms import label_studio
-    from metal.cli import show
-    from metal.cli.annotation_import import import_answers
-    from metal.cli.annotation_text import counted
-    from metal.crowdsourcing.label_studio import LabelStudio
-    from metal.crowdsourcing.label_studio_campaign import fetch, open_campaign
-    from metal.dataset import load_dataset
-    from metal.folders import one_writer
+    from metal.building.crowdsourcing.label_studio import LabelStudio
+    from metal.building.crowdsourcing.label_studio_campaign import fetch, open_campaign
+    from metal.building.forms import label_studio
+    from metal.building.take_in import import_answers
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import one_writer
+    from metal.show.terminal import console as show
+    from metal.show.terminal.annotation_text import counted
 
     click.get_current_context().with_resource(one_writer(dataset))
     loaded = load_dataset(dataset)
@@ -110,7 +117,7 @@ def _warn_of_plain(url: str) -> None:
     """Say when the token travels where others can read it."""
     from urllib.parse import urlsplit
 
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     parts = urlsplit(url)
     if parts.scheme == "http" and parts.hostname not in _LOCAL:

@@ -14,9 +14,9 @@ from metal.cli import options
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from metal.crowdsourcing.campaign import Asked
-    from metal.crowdsourcing.posting import Cost, Question
-    from metal.crowdsourcing.qualifications import Test
+    from metal.building.crowdsourcing.campaign import Asked
+    from metal.building.crowdsourcing.posting import Cost, Question
+    from metal.building.crowdsourcing.qualifications import Test
 
 DAY, MINUTE = 86_400, 60
 DESCRIPTION = "Read a text in LANGUAGE and say how good it is. Guidelines are on the page."
@@ -113,14 +113,14 @@ def push_mturk(dataset: Path, export: Path, **wanted: Any) -> None:
         --name en-1 -l en --country US,GB --test en.jsonl --cap 50 \\
         --start "Mon-Fri 10:00 America/Los_Angeles" --production
     """
-    from metal.cli.annotate_start import show_start, start_of, wait_until
-    from metal.cli.annotation_folder import read_tasks
-    from metal.crowdsourcing.campaign import read_export, rows_of
-    from metal.crowdsourcing.mturk import Turk
-    from metal.crowdsourcing.posting import questions
-    from metal.crowdsourcing.qualifications import read_test, requirements
+    from metal.building.crowdsourcing.campaign import read_export, rows_of
+    from metal.building.crowdsourcing.mturk import Turk
+    from metal.building.crowdsourcing.posting import questions
+    from metal.building.crowdsourcing.qualifications import read_test, requirements
+    from metal.building.start import show_start, start_of, wait_until
+    from metal.building.store import read_tasks
+    from metal.data.folders import recover
     from metal.errors import UsageError
-    from metal.folders import recover
 
     if wanted["print_start"] and not wanted["start"]:
         raise UsageError("--print-start says when --start is; give one, such as 'Mon-Fri 10:00 America/Los_Angeles'")
@@ -149,8 +149,8 @@ def push_mturk(dataset: Path, export: Path, **wanted: Any) -> None:
 
 
 def _asked(wanted: dict[str, Any], languages: tuple[str, ...], files: dict[str, bytes], test: Test | None) -> Asked:
-    from metal.crowdsourcing.campaign import Asked, digest_of
-    from metal.crowdsourcing.question import fields_of
+    from metal.building.crowdsourcing.campaign import Asked, digest_of
+    from metal.building.crowdsourcing.question import fields_of
 
     production = wanted["production"]
     minimum = dict(_minimum(text) for text in wanted["qualification"])
@@ -214,7 +214,7 @@ def read_endpoint(url: str | None, production: bool) -> str:
     """Where calls go. Raises UsageError for an address with a password in it, and for production by the back door."""
     from urllib.parse import urlsplit
 
-    from metal.crowdsourcing.mturk import ENDPOINTS
+    from metal.building.crowdsourcing.mturk import ENDPOINTS
     from metal.errors import UsageError
 
     if not url:
@@ -236,8 +236,8 @@ def _cost(dataset: Path, name: str, asked: Asked, posts: Iterable[Question]) -> 
     """Of what is still to be posted."""
     from decimal import Decimal
 
-    from metal.crowdsourcing.campaign import begun
-    from metal.crowdsourcing.posting import Cost
+    from metal.building.crowdsourcing.campaign import begun
+    from metal.building.crowdsourcing.posting import Cost
 
     campaign = begun(dataset, name, asked)  # raises now, not when the start has come
     there = {task for task, hit in campaign.hits().items() if hit.hit} if campaign else set()
@@ -245,7 +245,7 @@ def _cost(dataset: Path, name: str, asked: Asked, posts: Iterable[Question]) -> 
 
 
 def _confirm(cost: Cost, production: bool, yes: bool) -> None:
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     if not cost.hits:
         return
@@ -286,11 +286,11 @@ def _check_balance(balance: Decimal, cost: Cost) -> None:
 def _post(
     dataset: Path, name: str, asked: Asked, files: dict[str, bytes], posts: list[Question], test: Test | None, turk: Any
 ) -> None:
-    from metal.cli import show
-    from metal.cli.annotate_start import clock
-    from metal.crowdsourcing.campaign import FOLDER, NOISY, begin, campaigns
-    from metal.crowdsourcing.posting import needed_of, post
-    from metal.folders import one_writer
+    from metal.building.crowdsourcing.campaign import FOLDER, NOISY, begin, campaigns
+    from metal.building.crowdsourcing.posting import needed_of, post
+    from metal.building.start import clock
+    from metal.data.folders import one_writer
+    from metal.show.terminal import console as show
 
     with one_writer(dataset):  # an import would put another folder in the dataset's place
         noisy = {

@@ -15,9 +15,9 @@ from metal.cli.annotate_mturk import confirm_spending, endpoint_option, read_end
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from metal.crowdsourcing.campaign import Campaign
-    from metal.crowdsourcing.fetching import Received
-    from metal.crowdsourcing.mturk import Turk
+    from metal.building.crowdsourcing.campaign import Campaign
+    from metal.building.crowdsourcing.fetching import Received
+    from metal.building.crowdsourcing.mturk import Turk
 
 SHOWN = 10
 REHEARSAL = "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the dataset"
@@ -67,16 +67,16 @@ def pull_mturk(
       metal annotate pull mturk datasets/mine --approve --exclude A2X...
       metal annotate pull mturk datasets/mine --bonus A1B...=2.50
     """
-    from metal.cli import show
-    from metal.cli.annotate_start import clock
-    from metal.cli.annotation_import import import_answers
-    from metal.cli.annotation_text import counted
-    from metal.crowdsourcing import fetching
-    from metal.crowdsourcing.campaign import open_campaign
-    from metal.crowdsourcing.mturk import Turk
-    from metal.dataset import load_dataset
+    from metal.building.crowdsourcing import fetching
+    from metal.building.crowdsourcing.campaign import open_campaign
+    from metal.building.crowdsourcing.mturk import Turk
+    from metal.building.start import clock
+    from metal.building.take_in import import_answers
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import one_writer, recover
     from metal.errors import UsageError
-    from metal.folders import one_writer, recover
+    from metal.show.terminal import console as show
+    from metal.show.terminal.annotation_text import counted
 
     if expire and extend:
         raise UsageError("--expire ends the tasks and --extend goes on with them; give one of the two")
@@ -156,9 +156,9 @@ def _afterwards(
     yes: bool,
 ) -> None:
     """Approvals, then bonuses. Whatever is paid was asked for; bonuses in production are confirmed."""
-    from metal.cli import show
-    from metal.crowdsourcing import fetching
-    from metal.crowdsourcing.mturk import fee
+    from metal.building.crowdsourcing import fetching
+    from metal.building.crowdsourcing.mturk import fee
+    from metal.show.terminal import console as show
 
     if approve:
         show.say(f"Approved: {fetching.approve(turk, campaign, got.complete):,}")
@@ -173,9 +173,9 @@ def _afterwards(
 
 
 def _shut_out(turk: Turk, campaign: Campaign, exclude: tuple[str, ...]) -> int:
-    from metal.crowdsourcing import fetching
-    from metal.crowdsourcing.campaign import NOISY
-    from metal.crowdsourcing.posting import exclusion, shut_out
+    from metal.building.crowdsourcing import fetching
+    from metal.building.crowdsourcing.campaign import NOISY
+    from metal.building.crowdsourcing.posting import exclusion, shut_out
 
     count = fetching.enforce_cap(turk, campaign)
     if exclude:

@@ -27,11 +27,11 @@ def status(dataset: Path, as_json: bool) -> None:
     Example:
       metal annotate status datasets/mine
     """
-    from metal.cli import show
-    from metal.cli.annotate_start import clock
-    from metal.crowdsourcing import label_studio_campaign as label_studio
-    from metal.crowdsourcing.campaign import campaigns
+    from metal.building.crowdsourcing import label_studio_campaign as label_studio
+    from metal.building.crowdsourcing.campaign import campaigns
+    from metal.building.start import clock
     from metal.errors import UsageError
+    from metal.show.terminal import console as show
 
     if not (dataset / "dataset.toml").is_file():
         raise UsageError(f"{dataset} is no dataset: it has no dataset.toml")
@@ -54,7 +54,7 @@ def status(dataset: Path, as_json: bool) -> None:
 
 def show_standing(found: Sequence[Mapping[str, Any]]) -> None:
     """A table with a row a campaign."""
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     rows = [
         [

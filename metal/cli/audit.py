@@ -82,15 +82,16 @@ def audit(
       metal audit datasets/pariksha -c task_quality -l hi,ta --json | jq .verdicts
       metal audit datasets/demo runs/baselines --out runs/demo
     """
-    from metal.audit.audit import audit as run
-    from metal.audit.settings import AuditSettings
-    from metal.cli import audit_text, show
-    from metal.cli.exclusion import telling, warnings_of_tests, without_noisy
-    from metal.cli.judge_folder import doubts
-    from metal.cli.manifest import manifest
-    from metal.cli.run_folder import write_audit
-    from metal.cli.run_parts import records
-    from metal.folders import check_new
+    from metal.auditing.audit import audit as run
+    from metal.auditing.settings import AuditSettings
+    from metal.data.folders import check_new
+    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
+    from metal.running.judging import doubts
+    from metal.runs.audit_run import write_audit
+    from metal.runs.manifest import manifest
+    from metal.runs.parts import records
+    from metal.show.terminal import audit_text
+    from metal.show.terminal import console as show
 
     out = out or Path("runs") / dataset.resolve().name
     check_new(out, force=force)

@@ -93,16 +93,17 @@ def board(
       metal billboard datasets/news runs/news-judges runs/news-scores --by language
       metal billboard datasets/cnndm --reference group=expert -c coherence --common
     """
-    from metal.billboard.board import billboard as run
-    from metal.billboard.settings import BoardSettings
-    from metal.cli import billboard_text, show
-    from metal.cli.board_folder import keep_settings, open_board, store_ensembles, stored_ensembles
-    from metal.cli.board_run import write_board
-    from metal.cli.exclusion import telling, warnings_of_tests, without_noisy
+    from metal.boards.board import billboard as run
+    from metal.boards.settings import BoardSettings
+    from metal.boards.store import keep_settings, open_board, store_ensembles, stored_ensembles
     from metal.cli.import_ import pair
-    from metal.cli.manifest import manifest
-    from metal.cli.run_parts import records
-    from metal.folders import check_new
+    from metal.data.folders import check_new
+    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
+    from metal.runs.board_run import write_board
+    from metal.runs.manifest import manifest
+    from metal.runs.parts import records
+    from metal.show.terminal import billboard_text
+    from metal.show.terminal import console as show
 
     out = out or Path("runs") / f"{dataset.resolve().name}-board"
     check_new(out, force=force)
@@ -145,8 +146,8 @@ def history(dataset: Path, as_json: bool) -> None:
     """Show the versions of DATASET: what joined, what was withdrawn, when its data changed."""
     import json
 
-    from metal.cli import show
-    from metal.cli.board_folder import open_board
+    from metal.boards.store import open_board
+    from metal.show.terminal import console as show
 
     opened = open_board(dataset)
     if as_json:

@@ -41,10 +41,10 @@ def apply(signature: str, outputs: Path, board: Path | None, out: Path | None, f
       metal billboard apply ensemble.cnndm+refs.AB+version.1 runs/news-scores
       metal billboard apply ensemble.cnndm+refs.AB+version.1 new.jsonl --board datasets/cnndm
     """
-    from metal.billboard.apply import apply_ensemble, find_ensemble, members
-    from metal.cli import show
-    from metal.csv_cells import csv_text
-    from metal.folders import check_new_file, new_file
+    from metal.boards.apply import apply_ensemble, find_ensemble, members
+    from metal.data.csv_cells import csv_text
+    from metal.data.folders import check_new_file, new_file
+    from metal.show.terminal import console as show
 
     if out:
         check_new_file(out, force=force)
@@ -65,10 +65,10 @@ def apply(signature: str, outputs: Path, board: Path | None, out: Path | None, f
 
 def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     """The ensembles of a dataset or run folder, or of all that are near."""
-    from metal.billboard.apply import read_ensemble
-    from metal.cli.board_folder import stored_ensembles
+    from metal.boards.apply import read_ensemble
+    from metal.boards.store import stored_ensembles
+    from metal.data.json_files import read_json
     from metal.errors import UsageError
-    from metal.json_files import read_json
 
     folders = [board] if board else [*sorted(Path("datasets").glob("*")), *sorted(Path("runs").glob("*"))]
     found: list[Mapping[str, Any]] = []
@@ -88,10 +88,10 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
 
 def _of_folder(folder: Path, names: list[str]) -> pd.DataFrame:
     """The members' scores in a folder with ratings; of a board, also those of what joined."""
-    from metal.cli.board_folder import open_board, read_history
+    from metal.boards.store import open_board, read_history
+    from metal.data.ratings_files import find_ratings, read_facts
+    from metal.data.records import METRIC_SCORE
     from metal.errors import DataError
-    from metal.ratings_files import find_ratings, read_facts
-    from metal.records import METRIC_SCORE
 
     where = find_ratings(folder)
     facts = open_board(folder).dataset.ratings if read_history(folder) else read_facts(where)
@@ -105,11 +105,11 @@ def _of_folder(folder: Path, names: list[str]) -> pd.DataFrame:
 
 def _of_table(path: Path, record: Mapping[str, Any], board: Path | None) -> pd.DataFrame:
     """The members' scores in a table, or computed from its texts."""
-    from metal.billboard.apply import members
-    from metal.billboard.submission import SOURCE, TEXT
-    from metal.cli.submission import member_scores
+    from metal.boards.apply import members
+    from metal.boards.submission import SOURCE, TEXT
+    from metal.boards.submitting import member_scores
+    from metal.data.formats.table import read_frame
     from metal.errors import DataError, UsageError
-    from metal.formats.table import read_frame
 
     frame = read_frame(path, as_text=True)
     frame.columns = [str(name).strip() for name in frame.columns]
@@ -131,7 +131,7 @@ def _as_numbers(frame: pd.DataFrame, names: list[str], path: Path) -> pd.DataFra
     import pandas as pd
 
     from metal.errors import DataError
-    from metal.metrics.outside_scores import NO_NUMBER
+    from metal.raters.metrics.outside_scores import NO_NUMBER
 
     first = 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
     if (empty := frame["output"].isna() | (frame["output"].astype(str).str.strip() == "")).any():

@@ -11,8 +11,8 @@ import click
 from metal.cli import options
 
 if TYPE_CHECKING:
-    from metal.billboard.crowd import Crowd
-    from metal.report.view import Chart
+    from metal.boards.crowd import Crowd
+    from metal.show.view import Chart
 
 SHOWN = 2  # examples of an area in the terminal; all are in --json and --out
 EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
@@ -73,14 +73,14 @@ def crowd(
       metal billboard crowd boards/cnndm --reference group=expert
       metal billboard crowd boards/cnndm --reference group=expert --equal-panels --figures figures
     """
-    from metal.billboard.crowd import CrowdSettings
-    from metal.billboard.crowd import crowd as run
-    from metal.billboard.settings import BoardSettings
-    from metal.cli import show
-    from metal.cli.exclusion import said_without_noisy
-    from metal.cli.report_files import write_svg
-    from metal.folders import check_new
-    from metal.report.text import plural
+    from metal.boards.crowd import CrowdSettings
+    from metal.boards.crowd import crowd as run
+    from metal.boards.settings import BoardSettings
+    from metal.data.folders import check_new
+    from metal.genie.excluding import said_without_noisy
+    from metal.show.files import write_svg
+    from metal.show.terminal import console as show
+    from metal.show.text import plural
 
     if out:
         check_new(out, force=force, marks=("crowd_raters.csv",))
@@ -113,8 +113,8 @@ def crowd(
 
 def charts(found: Crowd, area: float) -> Iterator[Chart]:
     """A picture a cell, with a panel a rater."""
-    from metal.report.charts.disagreement import Ends, disagreement, panels
-    from metal.report.text import slug
+    from metal.show.charts.disagreement import Ends, disagreement, panels
+    from metal.show.text import slug
 
     dots = found.tables["crowd_dots"]
     raters = found.tables["crowd_raters"]
@@ -131,8 +131,8 @@ def charts(found: Crowd, area: float) -> Iterator[Chart]:
 
 
 def _write_tables(found: Crowd, folder: Path, force: bool) -> None:
-    from metal.csv_cells import csv_text
-    from metal.folders import new_folder
+    from metal.data.csv_cells import csv_text
+    from metal.data.folders import new_folder
 
     with new_folder(folder, force=force, marks=("crowd_raters.csv",)) as partial:
         for name, table in found.tables.items():
@@ -142,7 +142,7 @@ def _write_tables(found: Crowd, folder: Path, force: bool) -> None:
 def _print_json(found: Crowd) -> None:
     import json
 
-    from metal.cli.run_parts import records
+    from metal.runs.parts import records
 
     tables = {name: records(table.drop(columns="signature")) for name, table in found.tables.items()}
     whole = {"signature": found.signature, "people": list(found.people), "notes": list(found.notes)} | tables
@@ -153,7 +153,7 @@ def _print_json(found: Crowd) -> None:
 
 
 def _print(found: Crowd, examples: int) -> None:
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     told = found.tables["crowd_answers"][["language", "criterion", "sentence"]].itertuples(index=False)
     sentences = {(language, criterion): sentence for language, criterion, sentence in told}
@@ -180,7 +180,7 @@ def _print(found: Crowd, examples: int) -> None:
 
 
 def _row(row: dict[Any, Any]) -> list[str]:
-    from metal.audit.layouts import number
+    from metal.auditing.layouts import number
 
     ends = (
         ""
@@ -202,15 +202,15 @@ def _row(row: dict[Any, Any]) -> list[str]:
 
 def _bare(value: float) -> str:
     """`.25`, to save room."""
-    from metal.audit.layouts import number
+    from metal.auditing.layouts import number
 
     return number(value).replace("0.", ".", 1)
 
 
 def _print_overview(found: Crowd) -> None:
     """Criterion by language, where there are several languages."""
-    from metal.audit.layouts import UNDEFINED
-    from metal.cli import show
+    from metal.auditing.layouts import UNDEFINED
+    from metal.show.terminal import console as show
 
     wide = found.tables["crowd_answers"].pivot_table(
         index="criterion", columns="language", values="answer", aggfunc="first", sort=False
@@ -225,7 +225,7 @@ def _print_overview(found: Crowd) -> None:
 
 def _print_examples(found: Crowd) -> None:
     """Of the main criterion: the best judge's and the best crowd's, in the first language (or all together)."""
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     answers = found.tables["crowd_answers"]
     answer = answers[answers["criterion"] == found.main].iloc[0]

@@ -11,12 +11,12 @@ import click
 from metal.cli import options
 
 if TYPE_CHECKING:
-    from metal.billboard.references import ReferenceCurve
-    from metal.report.view import Chart
+    from metal.boards.references import ReferenceCurve
+    from metal.show.view import Chart
 
 
 def _metric_names(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    from metal.metrics import split_names
+    from metal.raters.metrics import split_names
 
     return tuple(dict.fromkeys(name for value in values for name in split_names(value)))
 
@@ -80,13 +80,13 @@ def references(
     """
     import time
 
-    from metal.billboard.references import ReferenceSettings, reference_curve
-    from metal.billboard.settings import BoardSettings
-    from metal.cli import show
-    from metal.cli.exclusion import said_without_noisy
-    from metal.cli.report_files import write_svg
-    from metal.metrics import find_metric
-    from metal.report.text import plural
+    from metal.boards.references import ReferenceSettings, reference_curve
+    from metal.boards.settings import BoardSettings
+    from metal.genie.excluding import said_without_noisy
+    from metal.raters.metrics import find_metric
+    from metal.show.files import write_svg
+    from metal.show.terminal import console as show
+    from metal.show.text import plural
 
     if out:
         _check_out(out, force)
@@ -114,8 +114,8 @@ def references(
 
 def charts(found: ReferenceCurve) -> Iterator[Chart]:
     """A picture a cell, with a curve a metric."""
-    from metal.report.charts.references import Curve, Step, references_chart
-    from metal.report.text import slug
+    from metal.show.charts.references import Curve, Step, references_chart
+    from metal.show.text import slug
 
     for (language, criterion), rows in found.table.groupby(["language", "criterion"], sort=False):
         curves = []
@@ -139,7 +139,7 @@ def _metrics(rows: Any) -> Iterator[tuple[str, float, list[dict[Any, Any]]]]:
 
 
 def _check_out(out: Path, force: bool) -> None:
-    from metal.folders import check_new, check_new_file
+    from metal.data.folders import check_new, check_new_file
 
     if out.suffix.lower() == ".csv":
         check_new_file(out, force=force)
@@ -149,9 +149,9 @@ def _check_out(out: Path, force: bool) -> None:
 
 def _write_table(found: ReferenceCurve, out: Path, force: bool) -> None:
     """FILE.csv, or a folder with references.csv and the pictures."""
-    from metal.cli.report_files import write_svg
-    from metal.csv_cells import csv_text
-    from metal.folders import new_file, new_folder
+    from metal.data.csv_cells import csv_text
+    from metal.data.folders import new_file, new_folder
+    from metal.show.files import write_svg
 
     text = csv_text(found.table)
     if out.suffix.lower() == ".csv":
@@ -167,7 +167,7 @@ def _write_table(found: ReferenceCurve, out: Path, force: bool) -> None:
 def _print_json(found: ReferenceCurve, seconds: float) -> None:
     import json
 
-    from metal.cli.run_parts import records
+    from metal.runs.parts import records
 
     rows = records(found.table.drop(columns="signature"))
     whole = {"signature": found.signature, "seconds": round(seconds, 1), "notes": list(found.notes), "references": rows}
@@ -178,8 +178,8 @@ def _print_json(found: ReferenceCurve, seconds: float) -> None:
 
 
 def _print(found: ReferenceCurve) -> None:
-    from metal.audit.layouts import number
-    from metal.cli import show
+    from metal.auditing.layouts import number
+    from metal.show.terminal import console as show
 
     for (language, criterion), rows in found.table.groupby(["language", "criterion"], sort=False):
         parts = list(_metrics(rows))
@@ -212,7 +212,7 @@ def _print(found: ReferenceCurve) -> None:
 
 
 def _cell(row: dict[Any, Any] | None) -> str:
-    from metal.audit.layouts import number
+    from metal.auditing.layouts import number
 
     if row is None:
         return "-"

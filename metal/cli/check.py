@@ -12,7 +12,7 @@ from metal.cli import options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.dataset import Dataset
+    from metal.data.dataset import Dataset
 
 
 @click.command(short_help="Show who rated what, and what is wrong.")
@@ -33,11 +33,11 @@ def check(dataset: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool)
     """
     import json
 
-    from metal.audit.lint import lint
-    from metal.audit.profile import profile
-    from metal.cli import show
-    from metal.cli.exclusion import warnings_of_tests
-    from metal.cli.run_parts import records
+    from metal.auditing.lint import lint
+    from metal.auditing.profile import profile
+    from metal.genie.excluding import warnings_of_tests
+    from metal.runs.parts import records
+    from metal.show.terminal import console as show
 
     loaded = options.load(dataset, ratings)
     if loaded.ratings.empty:
@@ -71,7 +71,7 @@ def _unrated(dataset: Dataset, folder: Path, as_json: bool) -> None:
     """A dataset that nobody has rated yet."""
     import json
 
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     if as_json:
         counts = {"sources": len(dataset.sources), "outputs": len(dataset.outputs), "ratings": 0}
@@ -98,7 +98,7 @@ def _named(raters: pd.DataFrame) -> pd.DataFrame:
 
 def show_table(title: str, table: pd.DataFrame, *, keep: int) -> None:
     """A table as it is, numbers with thousands separators."""
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     rows = [
         [f"{value:,}" if isinstance(value, int) else str(value) for value in row]
@@ -109,7 +109,7 @@ def show_table(title: str, table: pd.DataFrame, *, keep: int) -> None:
 
 def show_labels(dataset: Dataset, labels: pd.DataFrame) -> None:
     """How often each rater gave each label, a table a criterion."""
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     for criterion, mine in labels.groupby("criterion", sort=False):
         levels = list(mine["level"].unique())

@@ -45,11 +45,11 @@ def compare(
     """
     import json
 
-    from metal.audit.compare import CompareSettings
-    from metal.audit.compare import compare as run
-    from metal.cli import show
-    from metal.cli.exclusion import said_without_noisy
-    from metal.cli.run_parts import records
+    from metal.auditing.compare import CompareSettings
+    from metal.auditing.compare import compare as run
+    from metal.genie.excluding import said_without_noisy
+    from metal.runs.parts import records
+    from metal.show.terminal import console as show
 
     loaded = said_without_noisy(options.load(dataset, ratings), dataset, ratings, exclude_noisy)
     table = run(loaded, CompareSettings(generators, raters, criteria, languages, resamples, seed))
@@ -70,7 +70,7 @@ def compare(
 
 
 def _mean(row: dict[Any, Any]) -> str:
-    from metal.audit.layouts import UNDEFINED, number
+    from metal.auditing.layouts import UNDEFINED, number
 
     if row["mean"] != row["mean"]:
         return UNDEFINED

@@ -12,7 +12,7 @@ from metal.cli import options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.dataset import Dataset
+    from metal.data.dataset import Dataset
 
 
 @click.command(short_help="Show lengths, qualities and classes.")
@@ -44,14 +44,14 @@ def describe(
     """
     import json
 
-    from metal.build.describe import classes, lengths, reversals, table_1, table_2
-    from metal.cli import show
+    from metal.building.describe import classes, lengths, reversals, table_1, table_2
     from metal.cli.check import show_table
-    from metal.cli.exclusion import said_without_noisy
-    from metal.cli.run_parts import records
-    from metal.dataset import load_dataset
-    from metal.folders import check_new
-    from metal.tokens import ENCODING, count_text, load_encoding
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import check_new
+    from metal.data.tokens import ENCODING, count_text, load_encoding
+    from metal.genie.excluding import said_without_noisy
+    from metal.runs.parts import records
+    from metal.show.terminal import console as show
 
     out = out or Path("runs") / f"{dataset.resolve().name}-description"
     check_new(out, force=force)
@@ -86,7 +86,7 @@ def describe(
 
 
 def _show_classes(table: pd.DataFrame, listed: str) -> None:
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     for figure, title in (("count", f"Classes, {listed}"), ("share", "The same as rates of each")):
         mine = table[table["figure"] == figure].drop(columns="figure")
@@ -94,8 +94,8 @@ def _show_classes(table: pd.DataFrame, listed: str) -> None:
 
 
 def _say_tied(classes: pd.DataFrame) -> None:
-    from metal.build.describe import ALL, NO_CLASS
-    from metal.cli import show
+    from metal.building.describe import ALL, NO_CLASS
+    from metal.show.terminal import console as show
 
     tied = classes[(classes["level"] == NO_CLASS) & (classes["language"] == ALL) & (classes["quality"] == ALL)]
     if len(tied):
@@ -126,11 +126,11 @@ def _write(
 ) -> None:
     import tomli_w
 
-    from metal.cli.manifest import manifest
-    from metal.cli.run_parts import write_tables
-    from metal.folders import new_folder
-    from metal.report.dataset import quality_charts
-    from metal.report.svg import standalone
+    from metal.data.folders import new_folder
+    from metal.runs.manifest import manifest
+    from metal.runs.parts import write_tables
+    from metal.show.dataset import quality_charts
+    from metal.show.svg import standalone
 
     about = manifest("describe", dataset, [folder], settings)
     with new_folder(out, force=force) as partial:

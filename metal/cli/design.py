@@ -97,15 +97,16 @@ def design(
     """
     import json
 
-    from metal.cli import design_text, show
-    from metal.cli.design_run import measured_seconds, write_design
-    from metal.cli.exclusion import telling, without_noisy
-    from metal.cli.manifest import manifest
-    from metal.cli.run_parts import records
-    from metal.folders import check_new
+    from metal.data.folders import check_new
     from metal.genie.design.cost import Prices
     from metal.genie.design.settings import DesignSettings
     from metal.genie.design.study import design as run
+    from metal.genie.excluding import telling, without_noisy
+    from metal.runs.design_run import measured_seconds, write_design
+    from metal.runs.manifest import manifest
+    from metal.runs.parts import records
+    from metal.show.terminal import console as show
+    from metal.show.terminal import design_text
 
     out = out or Path("runs") / f"{dataset.resolve().name}-design"
     check_new(out, force=force)

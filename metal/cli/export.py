@@ -12,7 +12,7 @@ from metal.cli import options
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.dataset import Dataset
+    from metal.data.dataset import Dataset
 
 HUGGING_FACE = ("dataset_info.json",)  # what a folder of save_to_disk holds
 
@@ -37,9 +37,9 @@ def export(
     Example:
       metal export datasets/pariksha --to parquet --out pariksha.parquet
     """
-    from metal.cli import show
-    from metal.cli.exclusion import said_without_noisy
-    from metal.folders import check_new, check_new_file
+    from metal.data.folders import check_new, check_new_file
+    from metal.genie.excluding import said_without_noisy
+    from metal.show.terminal import console as show
 
     if target == "hf":
         check_new(out, force=force, marks=HUGGING_FACE)
@@ -74,8 +74,8 @@ def _table(dataset: Dataset, texts: bool) -> pd.DataFrame:
 
 
 def _write_file(table: pd.DataFrame, target: str, out: Path) -> None:
-    from metal.csv_cells import csv_text
-    from metal.folders import new_file
+    from metal.data.csv_cells import csv_text
+    from metal.data.folders import new_file
 
     out.parent.mkdir(parents=True, exist_ok=True)
     with new_file(out) as partial:
@@ -88,8 +88,8 @@ def _write_file(table: pd.DataFrame, target: str, out: Path) -> None:
 
 
 def _write_folder(table: pd.DataFrame, out: Path, force: bool) -> None:
+    from metal.data.folders import new_folder
     from metal.errors import MissingExtra
-    from metal.folders import new_folder
 
     try:
         from datasets import Dataset as HuggingFace

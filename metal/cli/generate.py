@@ -83,11 +83,11 @@ def generate(
     """
     from dataclasses import replace
 
-    from metal.cli.asking import Wish, carry_out
-    from metal.cli.asking_folder import read_request
-    from metal.cli.generate_job import Request, wire
+    from metal.data.folders import recover
     from metal.errors import UsageError
-    from metal.folders import recover
+    from metal.running.asking import Wish, carry_out
+    from metal.running.asking_folder import read_request
+    from metal.running.generating import Request, wire
 
     context = click.get_current_context()
     given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}

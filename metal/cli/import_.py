@@ -11,7 +11,7 @@ import click
 from metal.cli import options
 
 if TYPE_CHECKING:
-    from metal.dataset import Dataset
+    from metal.data.dataset import Dataset
 
 
 @click.command("import", short_help="Read ratings from other formats.")
@@ -75,11 +75,11 @@ def import_(
       metal import thumb thumb --into datasets/cnndm
       metal import alttest summeval --only llm --into datasets/cnndm --map-generators systems.json
     """
-    from metal import formats
-    from metal.dataset import load_dataset, save_dataset, update_dataset
+    from metal.data import formats
+    from metal.data.dataset import load_dataset, save_dataset, update_dataset
+    from metal.data.folders import check_new
+    from metal.data.merge import merge, read_map
     from metal.errors import UsageError
-    from metal.folders import check_new
-    from metal.merge import merge, read_map
 
     if list_formats:
         for entry in formats.FORMATS:
@@ -150,9 +150,9 @@ def _levels(text: str) -> tuple[tuple[float, str], ...]:
 
 def _report(dataset: Dataset, notes: list[str], folder: Path) -> None:
     """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
-    from metal.audit.lint import lint
-    from metal.cli import show
-    from metal.languages import language_name
+    from metal.auditing.lint import lint
+    from metal.data.languages import language_name
+    from metal.show.terminal import console as show
 
     kinds = Counter(rater.kind for rater in dataset.raters.values())
     show.say(f"{dataset.identity} in {folder}", bold=True)

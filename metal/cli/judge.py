@@ -114,11 +114,11 @@ def judge(
     import gc
 
     gc.disable()  # loading makes objects that stay; enabled again when the run begins
-    from metal.cli.asking import Wish, carry_out
-    from metal.cli.asking_folder import read_request
-    from metal.cli.engines import How, engine_of
-    from metal.cli.judge_folder import Request, dataset_of, warn_of_texts, wire
     from metal.errors import UsageError
+    from metal.running.asking import Wish, carry_out
+    from metal.running.asking_folder import read_request
+    from metal.running.engines import How, engine_of
+    from metal.running.judging import Request, dataset_of, warn_of_texts, wire
 
     if resume:
         if dataset or judge or out or force:
@@ -173,11 +173,11 @@ def cancel(run: Path) -> None:
     What they have answered by then is paid for, and is kept. The calls that are left can be made with
     `metal judge --resume RUN`.
     """
-    from metal.cli.asking import Wish, carry_out
-    from metal.cli.asking_folder import read_request
-    from metal.cli.engines import How, under_way
-    from metal.cli.judge_folder import Request, dataset_of, wire
-    from metal.cli.show import say
+    from metal.running.asking import Wish, carry_out
+    from metal.running.asking_folder import read_request
+    from metal.running.engines import How, under_way
+    from metal.running.judging import Request, dataset_of, wire
+    from metal.show.terminal.console import say
 
     request, settings = read_request(run, "judge", Request)
     how = How("batch", cancelling=True)

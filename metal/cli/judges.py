@@ -43,10 +43,10 @@ def list_() -> None:
     """Providers with the keys they need, and the judges of judges.toml."""
     import os
 
-    from metal.cli import show
-    from metal.cli.asking_text import dollars
-    from metal.judges.models import judges_files, named_models
-    from metal.judges.providers import BATCH_OPENERS, OPENERS, installed
+    from metal.raters.judges.models import judges_files, named_models
+    from metal.raters.judges.providers import BATCH_OPENERS, OPENERS, installed
+    from metal.show.terminal import console as show
+    from metal.show.terminal.asking_text import dollars
 
     rows = []
     for name, (form, variables) in PROVIDERS.items():
@@ -100,23 +100,23 @@ def test(name: str, base_url: str) -> None:
     import tempfile
     from pathlib import Path
 
-    from metal.bundled import bundled
-    from metal.cli import show
-    from metal.cli.asking_text import dollars
-    from metal.formats.criteria import metal_criterion
-    from metal.judges.collect import Collected
-    from metal.judges.engine import Rules
-    from metal.judges.journal import Journal
-    from metal.judges.lines import Answered
-    from metal.judges.models import find_model, judges_files, named_models
-    from metal.judges.plan import Plan, rater_name
-    from metal.judges.prompts import Prompt, load_template
-    from metal.judges.providers import open_client
-    from metal.judges.rubric import rubrics_for
-    from metal.judges.runner import Run
-    from metal.judges.secrets import Secrets
-    from metal.judges.tally import look_up
-    from metal.records import Output, Source
+    from metal.data.bundled import bundled
+    from metal.data.formats.criteria import metal_criterion
+    from metal.data.records import Output, Source
+    from metal.raters.judges.collect import Collected
+    from metal.raters.judges.engine import Rules
+    from metal.raters.judges.journal import Journal
+    from metal.raters.judges.lines import Answered
+    from metal.raters.judges.models import find_model, judges_files, named_models
+    from metal.raters.judges.plan import Plan, rater_name
+    from metal.raters.judges.prompts import Prompt, load_template
+    from metal.raters.judges.providers import open_client
+    from metal.raters.judges.rubric import rubrics_for
+    from metal.raters.judges.runner import Run
+    from metal.raters.judges.secrets import Secrets
+    from metal.raters.judges.tally import look_up
+    from metal.show.terminal import console as show
+    from metal.show.terminal.asking_text import dollars
 
     model = find_model(name, named_models(judges_files()), base_url=base_url)
     criterion, folders = metal_criterion("linguistic_acceptability"), [bundled("prompts")]
@@ -139,7 +139,7 @@ def test(name: str, base_url: str) -> None:
         found = look_up(plan, Path(folder) / "journal.jsonl")
         ratings = list(Collected(plan, found).ratings())
     if run.progress[0].stopped:
-        from metal.judges.call import JudgeStopped
+        from metal.raters.judges.call import JudgeStopped
 
         raise JudgeStopped(f"{name}: {run.progress[0].stopped}")
     tally, rating = found.tallies[rater_name(model, prompt)], ratings[0]

@@ -86,15 +86,16 @@ def leaderboard(
     """
     import json
 
-    from metal.cli import leaderboard_text, show
-    from metal.cli.exclusion import telling, warnings_of_tests, without_noisy
-    from metal.cli.leaderboard_run import write_leaderboard
-    from metal.cli.manifest import manifest
-    from metal.cli.run_parts import records
-    from metal.folders import check_new
+    from metal.data.folders import check_new
+    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
     from metal.genie.leaderboard.cautions import about_size
     from metal.genie.leaderboard.leaderboard import leaderboard as run
     from metal.genie.leaderboard.settings import LeaderboardSettings
+    from metal.runs.leaderboard_run import write_leaderboard
+    from metal.runs.manifest import manifest
+    from metal.runs.parts import records
+    from metal.show.terminal import console as show
+    from metal.show.terminal import leaderboard_text
 
     out = out or Path("runs") / f"{dataset.resolve().name}-leaderboard"
     check_new(out, force=force)

@@ -12,8 +12,8 @@ import click
 from metal.cli import options
 
 if TYPE_CHECKING:
-    from metal.metrics import Metric
-    from metal.metrics.conformance import Finding
+    from metal.raters.metrics import Metric
+    from metal.raters.metrics.conformance import Finding
 
 INDENT = 16
 MOST_TEXTS = 200  # outputs of a dataset that a metric is tried on
@@ -56,8 +56,8 @@ def list_(as_json: bool) -> None:
     import json
     import textwrap
 
-    from metal.cli import show
-    from metal.metrics import known_metrics
+    from metal.raters.metrics import known_metrics
+    from metal.show.terminal import console as show
 
     found = [_described(name, summary) for name, summary in known_metrics().items()]
     if as_json:
@@ -75,7 +75,7 @@ def list_(as_json: bool) -> None:
 def _described(name: str, summary: str) -> dict[str, Any]:
     """What is known of a metric. Those of other packages are not loaded for it."""
     from metal.errors import MetalError
-    from metal.metrics import METRICS, find_metric
+    from metal.raters.metrics import METRICS, find_metric
 
     described: dict[str, Any] = {"name": name, "summary": summary, "needs": [], "ready": True, "install": ""}
     if name not in METRICS:
@@ -109,8 +109,8 @@ def check(name: str, dataset: Path | None, as_json: bool) -> None:
     """
     import json
 
-    from metal.cli import show
-    from metal.metrics import find_metric
+    from metal.raters.metrics import find_metric
+    from metal.show.terminal import console as show
 
     found = find_metric(name)
     findings = _findings(found, dataset)
@@ -133,7 +133,7 @@ def _findings(metric: Metric, dataset: Path | None) -> Sequence[Finding]:
     import time
 
     from metal.errors import MetalError
-    from metal.metrics.conformance import Finding, conformance
+    from metal.raters.metrics.conformance import Finding, conformance
 
     own = _texts(metric, dataset) if dataset else []
     try:
@@ -147,9 +147,9 @@ def _findings(metric: Metric, dataset: Path | None) -> Sequence[Finding]:
 
 def _texts(metric: Metric, folder: Path) -> list[Any]:
     """Texts of a dataset, from all over it. Raises UsageError when there are none for this metric."""
-    from metal.dataset import load_dataset
-    from metal.metrics import Item
-    from metal.metrics.dataset_scores import outputs_to_score
+    from metal.data.dataset import load_dataset
+    from metal.raters.metrics import Item
+    from metal.raters.metrics.dataset_scores import outputs_to_score
 
     dataset = load_dataset(folder)
     outputs = outputs_to_score(dataset, [metric])
@@ -160,9 +160,9 @@ def _texts(metric: Metric, folder: Path) -> list[Any]:
 def _on_own_texts(metric: Metric, items: Sequence[Any]) -> Finding:
     from collections import Counter
 
-    from metal.metrics import scored
-    from metal.metrics.conformance import NEAR, Finding
-    from metal.metrics.own import RAISED
+    from metal.raters.metrics import scored
+    from metal.raters.metrics.conformance import NEAR, Finding
+    from metal.raters.metrics.own import RAISED
 
     answers = scored(metric, items)
     scores = [answer.score for answer in answers if answer.score is not None]

@@ -70,17 +70,18 @@ def watch(
       metal monitor datasets/cnndm --reference group=crowd --json | jq .behaviour
       metal monitor simulate
     """
-    from metal.cli import monitor_text, show
-    from metal.cli.annotation_folder import read_compared
-    from metal.cli.manifest import manifest
-    from metal.cli.monitor_run import signature, tables, warnings, write_monitor
-    from metal.cli.run_parts import records
-    from metal.cli.test_folder import read_tests
-    from metal.folders import check_new
+    from metal.building.store import read_compared
+    from metal.data.folders import check_new
+    from metal.data.people import people_named
     from metal.genie.exclusion import only_people
+    from metal.genie.monitor_run import signature, tables, warnings, write_monitor
     from metal.genie.monitoring import monitor as examined
     from metal.genie.noisy import find_model
-    from metal.people import people_named
+    from metal.genie.store import read_tests
+    from metal.runs.manifest import manifest
+    from metal.runs.parts import records
+    from metal.show.terminal import console as show
+    from metal.show.terminal import monitor_text
 
     find_model(model)
     out = out or Path("runs") / f"{dataset.resolve().name}-people"

@@ -63,9 +63,9 @@ def simulate(
       metal monitor simulate
       metal monitor simulate --questions 100 --model class-learned-2,rate-learned-2
     """
-    from metal.cli import show
     from metal.genie.noisy import MODELS
     from metal.genie.simulate import simulate as run
+    from metal.show.terminal import console as show
 
     names = model or tuple(MODELS)
     with show.progress("simulating") as advance:
@@ -86,8 +86,8 @@ def simulate(
 
 
 def _print(found: pd.DataFrame, what: str) -> None:
-    from metal.cli import show
     from metal.genie.simulate import BUCKETS, PRINTED
+    from metal.show.terminal import console as show
 
     shares, doubts = [], []
     for name, rows in found.groupby("model", sort=False):
@@ -120,8 +120,8 @@ def _points(error: float) -> str:
 def _print_json(found: pd.DataFrame) -> None:
     import json
 
-    from metal.cli.run_parts import records
     from metal.genie.simulate import PRINTED
+    from metal.runs.parts import records
 
     rows = records(found)
     for row in rows:

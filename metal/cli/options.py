@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from metal.dataset import Dataset
+    from metal.data.dataset import Dataset
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -132,21 +132,21 @@ more_ratings = click.argument("ratings", nargs=-1, type=click.Path(path_type=Pat
 
 def load(folder: Path, runs: tuple[Path, ...] = ()) -> Dataset:
     """The dataset with the ratings of the run folders added."""
-    from metal.dataset import load_dataset
+    from metal.data.dataset import load_dataset
 
     return with_runs(load_dataset(folder), runs)
 
 
 def load_board(folder: Path, runs: tuple[Path, ...] = ()) -> Dataset:
     """The same of a board, with what was submitted to it."""
-    from metal.cli.board_folder import open_board
+    from metal.boards.store import open_board
 
     return with_runs(open_board(folder).dataset, runs)
 
 
 def with_runs(dataset: Dataset, runs: tuple[Path, ...]) -> Dataset:
     """The dataset with the ratings of run folders added; of an audit's, those that it added."""
-    from metal.dataset import read_toml, with_ratings
+    from metal.data.dataset import read_toml, with_ratings
 
     for run in runs:
         about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}

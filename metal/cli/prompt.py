@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from metal.records import Criterion
+    from metal.data.records import Criterion
 
 
 @click.group(short_help="Show what judges are told.")
@@ -29,9 +29,9 @@ _prompts = click.option("--prompts", type=click.Path(path_type=Path), multiple=T
 @_prompts
 def list_(dataset: Path | None, prompts: tuple[Path, ...]) -> None:
     """Prompts and criteria there are, with the content hash of each pair."""
-    from metal.cli import show
-    from metal.cli.judge_folder import Request, load_prompts, prompt_folders
-    from metal.judges.prompts import template_names
+    from metal.raters.judges.prompts import template_names
+    from metal.running.judging import Request, load_prompts, prompt_folders
+    from metal.show.terminal import console as show
 
     folders = prompt_folders(map(str, prompts), dataset)
     criteria = _criteria(dataset)
@@ -63,10 +63,10 @@ def show_(
       metal prompt show --criterion task_quality --prompt detailed
       metal prompt show datasets/demo --criterion hallucinations --output sw-1/good
     """
-    from metal.cli import show
-    from metal.cli.asking_text import show_message
-    from metal.cli.judge_folder import Request, load_prompts, prompt_folders
     from metal.errors import UnknownName, UsageError
+    from metal.running.judging import Request, load_prompts, prompt_folders
+    from metal.show.terminal import console as show
+    from metal.show.terminal.asking_text import show_message
 
     known = {one.name: one for one in _criteria(dataset)}
     if criterion not in known:
@@ -79,7 +79,7 @@ def show_(
             raise UsageError("--output is an output of a dataset; give the dataset too")
         message = found.write(criterion, "en", "(the source's text)", "(the output's text)")
     else:
-        from metal.dataset import load_dataset
+        from metal.data.dataset import load_dataset
 
         loaded = load_dataset(dataset)
         if output and output not in loaded.outputs:
@@ -92,7 +92,7 @@ def show_(
 
 def _criteria(dataset: Path | None) -> list[Criterion]:
     """The dataset's criteria, or METAL's five."""
-    from metal.dataset import load_dataset
-    from metal.formats.criteria import METAL_CRITERIA, metal_criterion
+    from metal.data.dataset import load_dataset
+    from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
 
     return [*load_dataset(dataset).criteria.values()] if dataset else [*map(metal_criterion, METAL_CRITERIA)]

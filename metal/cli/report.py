@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from metal.report.view import Chart, TableView
+    from metal.show.view import Chart, TableView
 
 
 @click.command(short_help="Write a run's page, charts and LaTeX tables.")
@@ -32,8 +32,8 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
       metal report runs/pariksha --open
       metal report runs/pariksha --figures paper/figures --latex paper/tables
     """
-    from metal.cli import show
-    from metal.cli.report_files import write_charts, write_page, write_tables_latex
+    from metal.show.files import write_charts, write_page, write_tables_latex
+    from metal.show.terminal import console as show
 
     html, charts, tables = _parts(run)
     path = write_page(html, run)
@@ -55,11 +55,11 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
 
 # What each command's run folder is read with, and the module that draws its page: both are loaded when needed.
 PAGES = {
-    "audit": ("metal.cli.run_folder", "read_run", "metal.report.page"),
-    "billboard": ("metal.cli.board_run", "read_board_run", "metal.report.board.page"),
-    "design": ("metal.cli.design_run", "read_design_run", "metal.report.design.page"),
-    "leaderboard": ("metal.cli.leaderboard_run", "read_leaderboard_run", "metal.report.leaderboard.page"),
-    "monitor": ("metal.cli.monitor_run", "read_monitor_run", "metal.report.monitor.page"),
+    "audit": ("metal.runs.audit_run", "read_run", "metal.show.page"),
+    "billboard": ("metal.runs.board_run", "read_board_run", "metal.show.board.page"),
+    "design": ("metal.runs.design_run", "read_design_run", "metal.show.design.page"),
+    "leaderboard": ("metal.runs.leaderboard_run", "read_leaderboard_run", "metal.show.leaderboard.page"),
+    "monitor": ("metal.genie.monitor_run", "read_monitor_run", "metal.show.monitor.page"),
 }
 
 
@@ -67,7 +67,7 @@ def _parts(folder: Path) -> tuple[str, list[Chart], list[TableView]]:
     """Page, charts and tables of a run folder."""
     from importlib import import_module
 
-    from metal.cli.run_parts import command_of
+    from metal.runs.parts import command_of
 
     module, reader, drawing = PAGES.get(command_of(folder), PAGES["audit"])
     run = getattr(import_module(module), reader)(folder)

@@ -12,10 +12,10 @@ from metal.cli import options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from metal.build.sample import Histogram
-    from metal.dataset import Dataset
-    from metal.formats.passages import Passages
-    from metal.records import Source
+    from metal.building.sample import Histogram
+    from metal.data.dataset import Dataset
+    from metal.data.formats.passages import Passages
+    from metal.data.records import Source
 
 PICTURE = "passage_lengths.svg"
 
@@ -86,14 +86,14 @@ def sample(
       metal sample --source hf:abisee/cnn_dailymail --subset 3.0.0 -l en \\
         --column text=article --column summary=highlights --out datasets/cnn
     """
-    from metal.build.sample import Rules, draw
-    from metal.cli import show
+    from metal.building.sample import Rules, draw
     from metal.cli.import_ import pair
+    from metal.data.folders import check_new
+    from metal.data.formats.criteria import METAL_CRITERIA
+    from metal.data.formats.passages import find_passages
+    from metal.data.tokens import load_encoding
     from metal.errors import UsageError
-    from metal.folders import check_new
-    from metal.formats.criteria import METAL_CRITERIA
-    from metal.formats.passages import find_passages
-    from metal.tokens import load_encoding
+    from metal.show.terminal import console as show
 
     check_new(out, force=force)
     asked_criteria = _known_criteria(criteria or METAL_CRITERIA)
@@ -122,8 +122,8 @@ def sample(
 
 def _known_criteria(asked: tuple[str, ...]) -> list[str]:
     """Each once. Raises UnknownName for one that is none of METAL's."""
+    from metal.data.formats.criteria import METAL_CRITERIA
     from metal.errors import UnknownName
-    from metal.formats.criteria import METAL_CRITERIA
 
     for criterion in asked:
         if criterion not in METAL_CRITERIA:
@@ -138,9 +138,9 @@ def _dataset(
     settings: dict[str, Any],
     criteria: list[str],
 ) -> Dataset:
-    from metal.dataset import Card, assemble
-    from metal.formats.criteria import metal_criterion
-    from metal.ratings import facts_from
+    from metal.data.dataset import Card, assemble
+    from metal.data.formats.criteria import metal_criterion
+    from metal.data.ratings import facts_from
 
     histograms = {code: histogram.record() for code, (histogram, _) in found.items()}
     return assemble(
@@ -155,9 +155,9 @@ def _dataset(
 
 
 def _write(dataset: Dataset, out: Path, force: bool) -> None:
-    from metal.dataset import save_dataset
-    from metal.report.charts.lengths import length_histograms
-    from metal.report.svg import standalone
+    from metal.data.dataset import save_dataset
+    from metal.show.charts.lengths import length_histograms
+    from metal.show.svg import standalone
 
     sample = dataset.extra["sample"]
     drawn = {code: sum(one.language == code for one in dataset.sources.values()) for code in sample["histograms"]}
@@ -166,7 +166,7 @@ def _write(dataset: Dataset, out: Path, force: bool) -> None:
 
 
 def _show(dataset: Dataset, found: Mapping[str, tuple[Histogram, list[Source]]], out: Path) -> None:
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     rows = []
     for code, (histogram, sources) in found.items():

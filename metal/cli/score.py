@@ -15,11 +15,11 @@ from metal.cli import options
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from metal.cli.score_folder import Place
-    from metal.dataset import Dataset
-    from metal.metrics import Metric
-    from metal.metrics.dataset_scores import Scores
-    from metal.records import Output, Rater
+    from metal.data.dataset import Dataset
+    from metal.data.records import Output, Rater
+    from metal.raters.metrics import Metric
+    from metal.raters.metrics.dataset_scores import Scores
+    from metal.running.scoring import Place
 
 SHOWN = 3  # reasons listed for a metric
 
@@ -91,11 +91,11 @@ def score(
     """
     from contextlib import ExitStack
 
-    from metal.cli.score_folder import DatasetFolder, RunFolder
-    from metal.dataset import load_dataset
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import one_writer
     from metal.errors import UsageError
-    from metal.folders import one_writer
-    from metal.metrics.dataset_scores import with_metric_score
+    from metal.raters.metrics.dataset_scores import with_metric_score
+    from metal.running.scoring import DatasetFolder, RunFolder
 
     _check_options(metrics, table, name, direction, signature, out, into)
     with ExitStack() as held:
@@ -140,7 +140,7 @@ def _check_options(
 def _find(given: Iterable[str]) -> list[Metric]:
     """The metrics of names with commas between; a path may hold commas itself."""
     from metal.errors import UsageError
-    from metal.metrics import find_metric, split_names
+    from metal.raters.metrics import find_metric, split_names
 
     names = [name for text in given for name in ([text] if _is_path(text) else split_names(text))]
     if not names:
@@ -155,8 +155,8 @@ def _is_path(text: str) -> bool:
 
 
 def _compute(metrics: Sequence[Metric], name: str, dataset: Dataset, place: Place, force: bool) -> list[Line]:
-    from metal.cli import show
-    from metal.metrics.dataset_scores import metric_rater, not_in, outputs_to_score, score_outputs, together
+    from metal.raters.metrics.dataset_scores import metric_rater, not_in, outputs_to_score, score_outputs, together
+    from metal.show.terminal import console as show
 
     outputs = outputs_to_score(dataset, metrics)
     wanted = [metric_rater(metric, name) for metric in metrics]
@@ -186,9 +186,9 @@ def _from_table(
     """The scores of a file, and what it lacks in words."""
     from hashlib import blake2b
 
-    from metal.formats.table import read_frame
-    from metal.metrics.dataset_scores import rater
-    from metal.metrics.outside_scores import Table, first_names, outside_scores
+    from metal.data.formats.table import read_frame
+    from metal.raters.metrics.dataset_scores import rater
+    from metal.raters.metrics.outside_scores import Table, first_names, outside_scores
 
     began = time.perf_counter()
     table = Table(path, read_frame(path, as_text=True), 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2)
@@ -211,9 +211,9 @@ def _from_table(
 
 def _kept(rater: Rater, dataset: Dataset, place: Place, force: bool) -> Scores | None:
     """What this rater has said already, to be kept. Raises UsageError where it is another one, or texts changed."""
-    from metal.cli.score_folder import DatasetFolder
     from metal.errors import UsageError
-    from metal.metrics.dataset_scores import changed
+    from metal.raters.metrics.dataset_scores import changed
+    from metal.running.scoring import DatasetFolder
 
     into = isinstance(place, DatasetFolder)
     if not into and rater.rater in dataset.raters:
@@ -246,7 +246,7 @@ def _without_text(dataset: Dataset) -> str:
 def _show(lines: Sequence[Line], lacking: str, dataset: Dataset, place: Place, as_json: bool) -> None:
     import json
 
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     records = [_record(line) for line in lines]
     if as_json:

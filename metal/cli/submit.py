@@ -10,8 +10,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from metal.billboard.history import Entry
-    from metal.cli.board_folder import OpenBoard
+    from metal.boards.history import Entry
+    from metal.boards.store import OpenBoard
 
 board = click.argument("board", type=click.Path(path_type=Path))
 by = click.option("--by", default="", help="Who submits it. [default: anonymous]")
@@ -50,7 +50,7 @@ def generator(board: Path, outputs: Path, **given: Any) -> None:
     Example:
       metal submit generator datasets/cnndm outputs.jsonl --name my-model --by 'A. Researcher'
     """
-    from metal.cli.submission import submit_generator
+    from metal.boards.submitting import submit_generator
 
     _report(submit_generator(board, outputs, **given), board)
 
@@ -86,7 +86,7 @@ def metric(board: Path, metric: Path, **given: Any) -> None:
       metal submit metric datasets/cnndm metric.py --name mine --by 'A. Researcher'
       metal submit metric datasets/cnndm comet.csv --name comet --signature 'Unbabel/wmt22-comet-da'
     """
-    from metal.cli.submission import submit_metric
+    from metal.boards.submitting import submit_metric
 
     _report(submit_metric(board, metric, **given), board)
 
@@ -97,14 +97,14 @@ def metric(board: Path, metric: Path, **given: Any) -> None:
 @by
 def withdraw(board: Path, name: str, by: str) -> None:
     """Take the submission NAME off BOARD. It stays in the history, and in every version it was part of."""
-    from metal.cli.submission import withdraw as take_off
+    from metal.boards.submitting import withdraw as take_off
 
     _report(take_off(board, name, by), board)
 
 
 def _report(after: tuple[OpenBoard, list[str]], board: Path) -> None:
     """What came of a submission, and where it stands now."""
-    from metal.cli import show
+    from metal.show.terminal import console as show
 
     opened, lines = after
     entry = opened.entries[-1]
@@ -126,13 +126,13 @@ def _standing(opened: OpenBoard, entry: Entry) -> Iterator[str]:
     """The new board in a few lines: the newcomer's place, the ensemble, who is overrated."""
     from dataclasses import replace
 
-    from metal.billboard.board import billboard
-    from metal.billboard.cells import cells, main_criterion
-    from metal.cli import show
-    from metal.cli.billboard_text import standing_lines
-    from metal.cli.board_folder import is_told, kept_settings, store_ensembles, stored_ensembles
-    from metal.cli.exclusion import without_noisy
+    from metal.boards.board import billboard
+    from metal.boards.cells import cells, main_criterion
+    from metal.boards.store import is_told, kept_settings, store_ensembles, stored_ensembles
     from metal.errors import MetalError
+    from metal.genie.excluding import without_noisy
+    from metal.show.terminal import console as show
+    from metal.show.terminal.billboard_text import standing_lines
 
     if not is_told(opened.folder):
         yield "ranked against all its people, as no `metal billboard` with --reference has said against whom"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
 from metal.errors import UsageError
 
 

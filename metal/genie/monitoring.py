@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from metal.data.records import Criterion, Output, Rater
 from metal.errors import UsageError
 from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, Flags, examine
 from metal.genie.test_questions import SIDES, rightness, side_of, tells
-from metal.records import Criterion, Output, Rater
 from metal.stats.patterns import Numbers
 
 PEOPLE, EVERYBODY = "people", "all raters"

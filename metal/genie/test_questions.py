@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.records import Criterion, Output, Source
 from metal.errors import UsageError
-from metal.records import Criterion, Output, Source
 from metal.stats.patterns import Numbers
 
 POSITIVE, NEGATIVE = "positive", "negative"

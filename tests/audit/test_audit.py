@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.audit.audit import Audit, audit
-from metal.audit.settings import AuditSettings
-from metal.dataset import Dataset
+from metal.auditing.audit import Audit, audit
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset
 from metal.errors import MetalError
 from metal.stats.aggregate import CASES
 from tests.conftest import HALLUCINATIONS
@@ -230,7 +230,7 @@ def test_what_judges_share_is_what_each_would_have_made_alone(
     scores = world() | {"silent": [None, *[1, 2] * 59, 0]}
     dataset = make_dataset({"hi": scores}, outputs_per_source=outputs_per_source)
     together = audit(dataset, QUICK)
-    monkeypatch.setattr("metal.audit.figures.Resampled.by_source", property(lambda _: False))
+    monkeypatch.setattr("metal.auditing.figures.Resampled.by_source", property(lambda _: False))
     alone = audit(dataset, QUICK)
     for table in ("judges", "differences"):
         pd.testing.assert_frame_equal(together.tables[table], alone.tables[table], check_exact=True)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from metal.audit.compare import CompareSettings, _means, compare
-from metal.dataset import Dataset
+from metal.auditing.compare import CompareSettings, _means, compare
+from metal.data.dataset import Dataset
 from metal.errors import MetalError
 from metal.stats.bootstrap import SourceBootstrap
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metal.audit.audit import audit
-from metal.audit.cells import cells
-from metal.audit.settings import AuditSettings
-from metal.dataset import Dataset
+from metal.auditing.audit import audit
+from metal.auditing.cells import cells
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset
 from metal.errors import UsageError
 from metal.stats.aggregate import NOBODY
 from metal.stats.answers import answers_of_matrix

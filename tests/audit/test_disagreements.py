@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.audit.cells import cells
-from metal.audit.disagreements import SCHEMA, disagreements
-from metal.audit.settings import AuditSettings
-from metal.dataset import Dataset
+from metal.auditing.cells import cells
+from metal.auditing.disagreements import SCHEMA, disagreements
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset
 from tests.conftest import HALLUCINATIONS, MakeDataset
 
 # item:                0  1  2  3  4  5

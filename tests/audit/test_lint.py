@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metal import formats
-from metal.audit.lint import lint
-from metal.audit.profile import profile
-from metal.dataset import Card, Dataset, assemble
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Rater, Rating, Scale, Source
+from metal.auditing.lint import lint
+from metal.auditing.profile import profile
+from metal.data import formats
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
 
 MakeDataset = Callable[..., Dataset]
 RNG = np.random.default_rng(0)

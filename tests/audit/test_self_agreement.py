@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from metal.audit.audit import audit
-from metal.audit.lint import lint
-from metal.audit.settings import AuditSettings
-from metal.dataset import Dataset, assemble
-from metal.ratings import FACTS
+from metal.auditing.audit import audit
+from metal.auditing.lint import lint
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset, assemble
+from metal.data.ratings import FACTS
 from tests.conftest import MakeDataset
 
 FAST = AuditSettings(resamples=100)

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.dataset import load_dataset
-from metal.ratings import code_matrix
+from metal.data.dataset import load_dataset
+from metal.data.ratings import code_matrix
 from metal.stats.answers import answers_of_triples
 from metal.stats.dawid_skene import dawid_skene
 from metal.stats.mace import mace

@@ -24,10 +24,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from metal.dataset import Card, assemble, save_dataset
-from metal.judges.models import Price, listed_price
-from metal.ratings import facts_from
-from metal.records import Criterion, Level, Output, Rater, Scale, Source
+from metal.data.dataset import Card, assemble, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
+from metal.raters.judges.models import Price, listed_price
 from tests.bench.scale import Cost, measure
 
 ROOT = Path(__file__).parents[2]

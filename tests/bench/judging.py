@@ -28,10 +28,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metal.cli.judge_folder import JOURNAL, Request, wire
-from metal.dataset import save_dataset
-from metal.judges.call import Ask, Reply
-from metal.judges.journal import Journal
+from metal.data.dataset import save_dataset
+from metal.raters.judges.call import Ask, Reply
+from metal.raters.judges.journal import Journal
+from metal.running.judging import JOURNAL, Request, wire
 from tests.bench.judging_ours import JUDGE, dataset, plan_of, run_of
 from tests.llm_server import LlmServer
 

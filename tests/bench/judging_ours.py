@@ -2,7 +2,7 @@
 
     python -m tests.bench.judging_ours --base-url http://127.0.0.1:8000/v1
 
-Prompts are rendered, sent, read and journaled durably by metal.judges.runner.Run. The clock starts after imports and
+Prompts are rendered, sent, read and journaled durably by `runner.Run`. The clock starts after imports and
 32 calls of warm-up, and stops when the journal is synced and closed.
 """
 
@@ -20,21 +20,21 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from metal.bundled import bundled
-from metal.dataset import Card, Dataset, assemble
-from metal.judges.call import Client
-from metal.judges.engine import Rules
-from metal.judges.journal import Journal
-from metal.judges.lines import Answered
-from metal.judges.models import Model
-from metal.judges.plan import Plan
-from metal.judges.prompts import Prompt, load_template
-from metal.judges.providers import open_client
-from metal.judges.rubric import rubrics_for
-from metal.judges.runner import Run
-from metal.judges.secrets import Secrets, known_keys
-from metal.ratings import facts_from
-from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.data.bundled import bundled
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.raters.judges.call import Client
+from metal.raters.judges.engine import Rules
+from metal.raters.judges.journal import Journal
+from metal.raters.judges.lines import Answered
+from metal.raters.judges.models import Model
+from metal.raters.judges.plan import Plan
+from metal.raters.judges.prompts import Prompt, load_template
+from metal.raters.judges.providers import open_client
+from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.runner import Run
+from metal.raters.judges.secrets import Secrets, known_keys
 from tests.bench.peers.measuring import WARM_UP, peak_mb
 
 LATIN = "the summary keeps what matters in this article and tells it to readers of every city plainly"

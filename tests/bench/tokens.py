@@ -23,7 +23,7 @@ from itertools import islice
 
 import tiktoken
 
-from metal.tokens import count_tokens, load_encoding
+from metal.data.tokens import count_tokens, load_encoding
 
 TEXTS, KINDS, ROUNDS = 1_000_000, 4_000, 10
 AT_ONCE = 20_000  # texts tiktoken is given together

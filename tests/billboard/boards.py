@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from metal.dataset import Card, Dataset, assemble
-from metal.ratings import facts_from
-from metal.records import METRIC_SCORE, Criterion, Kind, Level, Output, Rater, Rating, Scale, Source
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import METRIC_SCORE, Criterion, Kind, Level, Output, Rater, Rating, Scale, Source
 
 QUALITY = Criterion("quality", Scale("ordinal", (Level(0, "bad"), Level(1, "fair"), Level(2, "good"))))
 SYSTEMS = ("a", "b")

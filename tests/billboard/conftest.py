@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal import formats
-from metal.billboard.board import Board, billboard
-from metal.billboard.cells import Cell, cells
-from metal.billboard.settings import BoardSettings
-from metal.dataset import Card, Dataset, assemble
-from metal.merge import merge
-from metal.ratings import tidy_facts
-from metal.records import METRIC_SCORE, Criterion, Output, Rater, Scale, Source
+from metal.boards.board import Board, billboard
+from metal.boards.cells import Cell, cells
+from metal.boards.settings import BoardSettings
+from metal.data import formats
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.merge import merge
+from metal.data.ratings import tidy_facts
+from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Scale, Source
 
 QUALITY = Criterion("quality", Scale("interval", (), 0, 100))
 QUICK = BoardSettings(resamples=100, permutations=100)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.billboard import agreement as module
-from metal.billboard.agreement import agreements, intervals
+from metal.boards import agreement as module
+from metal.boards.agreement import agreements, intervals
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.correlation import pearson, system_pearson

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.billboard.board import TABLES, billboard
-from metal.billboard.ensemble import board_ensemble
-from metal.billboard.settings import BoardSettings
-from metal.billboard.signature import ensemble_base, ensemble_signature, language_shown, signature
-from metal.records import Rater, Source
+from metal.boards.board import TABLES, billboard
+from metal.boards.ensemble import board_ensemble
+from metal.boards.settings import BoardSettings
+from metal.boards.signature import ensemble_base, ensemble_signature, language_shown, signature
+from metal.data.records import Rater, Source
 from tests.billboard.conftest import QUALITY, QUICK, made, one_cell, world
 
 FOUR = ("g0", "g1", "g2", "g3")

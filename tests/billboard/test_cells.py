@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metal.billboard.board import billboard
-from metal.billboard.cells import OVERALL, cells, main_criterion
-from metal.billboard.settings import BoardSettings
+from metal.boards.board import billboard
+from metal.boards.cells import OVERALL, cells, main_criterion
+from metal.boards.settings import BoardSettings
+from metal.data.records import METRIC_SCORE, Criterion, Level, Rater, Scale
 from metal.errors import UnknownName, UsageError
-from metal.records import METRIC_SCORE, Criterion, Level, Rater, Scale
 from tests.billboard.conftest import QUICK, made, one_cell
 
 FIVE = Criterion("five", Scale("ordinal", tuple(Level(n, str(n)) for n in range(1, 6))))

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
-from metal import formats
-from metal.billboard.cells import Scale
-from metal.billboard.crowd import ENOUGH, TABLES, Crowd, CrowdSettings, crowd, equal_panels
-from metal.billboard.crowd_answer import CEILING
-from metal.billboard.crowd_outputs import GRID, OVERRATED, UNDERRATED, area_of, gridded
-from metal.billboard.settings import BoardSettings
-from metal.dataset import Dataset
+from metal.boards.cells import Scale
+from metal.boards.crowd import ENOUGH, TABLES, Crowd, CrowdSettings, crowd, equal_panels
+from metal.boards.crowd_answer import CEILING
+from metal.boards.crowd_outputs import GRID, OVERRATED, UNDERRATED, area_of, gridded
+from metal.boards.settings import BoardSettings
+from metal.data import formats
+from metal.data.dataset import Dataset
+from metal.data.records import Criterion, Level
+from metal.data.records import Scale as People
 from metal.errors import UsageError
-from metal.records import Criterion, Level
-from metal.records import Scale as People
 from tests.billboard.boards import QUALITY, board
 
 EXPERT = BoardSettings(reference="group=expert", resamples=200, permutations=200)

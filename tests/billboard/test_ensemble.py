@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metal.billboard.board import billboard
-from metal.billboard.cells import Scale
-from metal.billboard.ensemble import board_ensemble, people_target
+from metal.boards.board import billboard
+from metal.boards.cells import Scale
+from metal.boards.ensemble import board_ensemble, people_target
+from metal.data.records import Rater
 from metal.errors import Undefined
-from metal.records import Rater
 from tests.billboard.conftest import QUICK, made, one_cell, row, world
 
 TWO = replace(QUICK, nonzero=2)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metal.billboard.board import billboard
-from metal.billboard.generators import _resampled_means, generator_rows
+from metal.boards.board import billboard
+from metal.boards.generators import _resampled_means, generator_rows
+from metal.data.records import Rater
 from metal.errors import UsageError
-from metal.records import Rater
 from metal.stats.bootstrap import SourceBootstrap
 from tests.billboard.conftest import QUICK, made, one_cell, world
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metal.billboard.history import Entry, Submission, board_at, entry_at, find_standing, standing
-from metal.dataset import Card, Dataset, assemble
+from metal.boards.history import Entry, Submission, board_at, entry_at, find_standing, standing
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
 from metal.errors import DataError, MetalError, UnknownName, UsageError
-from metal.ratings import facts_from
-from metal.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
 
 FLUENCY = Criterion("fluency", Scale("interval", (), 1, 5))
 DIGEST = "0123456789abcdef"

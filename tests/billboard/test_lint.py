@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metal.billboard.cells import cells
-from metal.billboard.lint import lint
-from metal.dataset import Dataset
-from metal.records import Rater
+from metal.boards.cells import cells
+from metal.boards.lint import lint
+from metal.data.dataset import Dataset
+from metal.data.records import Rater
 from tests.billboard.conftest import QUICK, made
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metal.billboard.board import Board, billboard
-from metal.billboard.settings import BoardSettings
-from metal.dataset import Dataset
+from metal.boards.board import Board, billboard
+from metal.boards.settings import BoardSettings
+from metal.data.dataset import Dataset
+from metal.data.records import METRIC_SCORE, Criterion, Level, Rater, Scale
 from metal.errors import UsageError
-from metal.records import METRIC_SCORE, Criterion, Level, Rater, Scale
 from tests.billboard.conftest import QUICK, made
 
 CRITERIA = (

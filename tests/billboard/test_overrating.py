@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.billboard.board import Board, billboard
-from metal.billboard.overrating import families, human_generators
-from metal.dataset import Dataset
+from metal.boards.board import Board, billboard
+from metal.boards.overrating import families, human_generators
+from metal.data.dataset import Dataset
+from metal.data.records import Rater
 from metal.errors import UnknownName
-from metal.records import Rater
 from tests.billboard.conftest import QUICK, made, row
 
 GENERATORS = ("gpt", "llama", "person")

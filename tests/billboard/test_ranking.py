@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.billboard.agreement import agreements
-from metal.billboard.board import billboard
-from metal.billboard.cells import BoardRater
-from metal.billboard.ranking import ceiling, ranking
-from metal.billboard.settings import BoardSettings
-from metal.dataset import Dataset, assemble
-from metal.ratings import tidy_facts
-from metal.records import Criterion, Rater, Scale
+from metal.boards.agreement import agreements
+from metal.boards.board import billboard
+from metal.boards.cells import BoardRater
+from metal.boards.ranking import ceiling, ranking
+from metal.boards.settings import BoardSettings
+from metal.data.dataset import Dataset, assemble
+from metal.data.ratings import tidy_facts
+from metal.data.records import Criterion, Rater, Scale
 from metal.stats.bootstrap import SourceBootstrap
 from tests.billboard.conftest import QUALITY, QUICK, made, one_cell, row, world
 

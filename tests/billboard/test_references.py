@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr
 
-from metal import formats
-from metal.billboard.references import COLUMNS, ReferenceCurve, ReferenceSettings, reference_curve
-from metal.billboard.settings import BoardSettings
-from metal.dataset import Dataset
+from metal.boards.references import COLUMNS, ReferenceCurve, ReferenceSettings, reference_curve
+from metal.boards.settings import BoardSettings
+from metal.data import formats
+from metal.data.dataset import Dataset
 from metal.errors import UnknownName, UsageError
-from metal.metrics import Item, Metric, find_metric, scored
-from metal.metrics.contract import Answer
+from metal.raters.metrics import Item, Metric, find_metric, scored
+from metal.raters.metrics.contract import Answer
 from tests.billboard.boards import board
 
 EXPERT = BoardSettings(reference="group=expert")

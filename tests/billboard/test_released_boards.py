@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metal.audit.lint import lint as audit_lint
-from metal.billboard.board import Board
-from metal.billboard.cells import cells
-from metal.billboard.ensemble import board_ensemble
-from metal.billboard.lint import lint
-from metal.billboard.overrating import overrating_rows
-from metal.billboard.ranking import ceiling
-from metal.dataset import Dataset
-from metal.merge import merge
+from metal.auditing.lint import lint as audit_lint
+from metal.boards.board import Board
+from metal.boards.cells import cells
+from metal.boards.ensemble import board_ensemble
+from metal.boards.lint import lint
+from metal.boards.overrating import overrating_rows
+from metal.boards.ranking import ceiling
+from metal.data.dataset import Dataset
+from metal.data.merge import merge
 from metal.stats.correlation import kendall, pearson
 from metal.stats.ensemble import ensemble_path, generator_moments, leave_one_out_correlation
 from tests.billboard.conftest import CNNDM, ZHEN, one_cell, oracle, row

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metal.billboard.settings import BoardSettings
+from metal.boards.settings import BoardSettings
 from metal.errors import UsageError
 
 

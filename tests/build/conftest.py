@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from metal.build.tasks import Sheet, deal, make_tasks
-from metal.bundled import bundled
-from metal.judges.rubric import Rubric, rubrics_for
-from metal.records import Criterion, Level, Output, Scale, Source
+from metal.building.tasks import Sheet, deal, make_tasks
+from metal.data.bundled import bundled
+from metal.data.records import Criterion, Level, Output, Scale, Source
+from metal.raters.judges.rubric import Rubric, rubrics_for
 from tests.browser import browser, visit
 
 __all__ = ["browser", "visit"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metal.build.tasks import Sheet, Task
-from metal.judges.rubric import LevelText, Rubric
-from metal.records import Criterion, Level, Scale
+from metal.building.tasks import Sheet, Task
+from metal.data.records import Criterion, Level, Scale
+from metal.raters.judges.rubric import LevelText, Rubric
 
 TASK_QUALITY = Criterion(
     "task_quality",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from metal.build.forms.html_form import write
-from metal.build.tasks import Answer, Sheet, make_tasks
-from metal.judges.rubric import LevelText, Rubric
-from metal.records import Criterion, Output, Scale, Source
+from metal.building.forms.html_form import write
+from metal.building.tasks import Answer, Sheet, make_tasks
+from metal.data.records import Criterion, Output, Scale, Source
+from metal.raters.judges.rubric import LevelText, Rubric
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 FLUENCY = Criterion("fluency", Scale("interval", (), 0, 100), label="Fluency", question="How fluent is it?")

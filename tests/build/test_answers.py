@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 
-from metal.build.answers import NO_ANSWER, Given, Returned, ambiguous, read_score, take_in
-from metal.build.tasks import Answer
+from metal.building.answers import NO_ANSWER, Given, Returned, ambiguous, read_score, take_in
+from metal.building.tasks import Answer
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Rating, Scale
 from metal.errors import DataError, UnknownName
-from metal.ratings import facts_from
-from metal.records import Criterion, Level, Rating, Scale
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 FLUENCY = Criterion("fluency", Scale("interval", (), 1, 5))

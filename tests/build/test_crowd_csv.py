@@ -7,10 +7,10 @@ import io
 
 import pytest
 
-from metal.build import forms
-from metal.build.forms.crowd_csv import RATERS
-from metal.build.tasks import Answer, Sheet
-from metal.csv_cells import FORMULA_STARTS
+from metal.building import forms
+from metal.building.forms.crowd_csv import RATERS
+from metal.building.tasks import Answer, Sheet
+from metal.data.csv_cells import FORMULA_STARTS
 from metal.errors import DataError, UnknownName
 from tests.build.conftest import SECRETS
 from tests.build.sheets import CRITERIA

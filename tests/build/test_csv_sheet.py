@@ -7,12 +7,12 @@ import io
 
 import pytest
 
-from metal.build.forms import csv_sheet
-from metal.build.forms.rows import ABOUT, CELL_LIMIT
-from metal.build.tasks import Sheet, deal
-from metal.csv_cells import FORMULA_STARTS
+from metal.building.forms import csv_sheet
+from metal.building.forms.rows import ABOUT, CELL_LIMIT
+from metal.building.tasks import Sheet, deal
+from metal.data.csv_cells import FORMULA_STARTS
+from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
-from metal.records import Level, Scale
 from tests.build.conftest import SECRETS, criterion, tasks_of
 
 

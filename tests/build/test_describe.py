@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metal.build.describe import ALL, NO_CLASS, classes, lengths, quality_of, reversals, table_1, table_2
-from metal.dataset import Card, Dataset, assemble
-from metal.formats.criteria import METAL_CRITERIA, metal_criterion
-from metal.ratings import facts_from
-from metal.records import Output, Rater, Rating, Source
+from metal.building.describe import ALL, NO_CLASS, classes, lengths, quality_of, reversals, table_1, table_2
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
+from metal.data.ratings import facts_from
+from metal.data.records import Output, Rater, Rating, Source
 from tests.conftest import MakeDataset
 
 LANGUAGES = ("ar", "bn", "en", "fr", "hi", "ja", "ru", "sw", "tr", "zh")

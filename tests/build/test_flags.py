@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from metal.build.flags import COPIES, REFUSES, flags
-from metal.build.languages import LanguageProfiles
-from metal.records import Source
+from metal.building.flags import COPIES, REFUSES, flags
+from metal.building.languages import LanguageProfiles
+from metal.data.records import Source
 
 NO_PROFILES = LanguageProfiles([])
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.build.generate import Generation, choose, flagged, references, written
-from metal.build.instructions import Instruction, load_instruction
-from metal.build.languages import LanguageProfiles
-from metal.bundled import bundled
-from metal.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VERDICT
-from metal.judges.models import Model, find_model
-from metal.judges.reader import EMPTY, UNPARSABLE
-from metal.judges.rubric import Rubric
-from metal.judges.tally import Found, Tally
-from metal.records import Output, Source
+from metal.building.generate import Generation, choose, flagged, references, written
+from metal.building.instructions import Instruction, load_instruction
+from metal.building.languages import LanguageProfiles
+from metal.data.bundled import bundled
+from metal.data.records import Output, Source
+from metal.raters.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VERDICT
+from metal.raters.judges.models import Model, find_model
+from metal.raters.judges.reader import EMPTY, UNPARSABLE
+from metal.raters.judges.rubric import Rubric
+from metal.raters.judges.tally import Found, Tally
 
 GPT, GEMINI = (find_model(name, {}) for name in ("openai:gpt-4o", "gemini:gemini-2.5-pro"))
 SOURCES = [Source(f"s{n}", "en", f"Passage {n}.", references=("R",) * (n % 2)) for n in range(3)]

@@ -6,9 +6,9 @@ import html
 import re
 from dataclasses import replace
 
-from metal.build.forms import guidelines
-from metal.judges.rubric import LevelText
-from metal.records import Level, Scale
+from metal.building.forms import guidelines
+from metal.data.records import Level, Scale
+from metal.raters.judges.rubric import LevelText
 from tests.build.conftest import criterion
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metal.build.forms.html_form import read
+from metal.building.forms.html_form import read
 from tests.build.sheets import CRITERIA, downloaded, form, scores, sheet, turn_to
 
 SAVED = "Saved on this device"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from metal.build.forms.html_form import _keys, _number, _sides, read, write
-from metal.build.tasks import Answer
+from metal.building.forms.html_form import _keys, _number, _sides, read, write
+from metal.building.tasks import Answer
 from metal.errors import DataError
 from tests.build.sheets import CRITERIA, sheet
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from metal.build.forms.html_form import read
-from metal.build.tasks import Sheet, make_tasks
-from metal.judges.rubric import LevelText, Rubric
-from metal.records import Criterion, Level, Output, Scale, Source
+from metal.building.forms.html_form import read
+from metal.building.tasks import Sheet, make_tasks
+from metal.data.records import Criterion, Level, Output, Scale, Source
+from metal.raters.judges.rubric import LevelText, Rubric
 from tests.build.sheets import CRITERIA, downloaded, form, sheet, turn_to
 
 Visiting = Callable[..., Any]

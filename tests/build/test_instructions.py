@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from metal.build.instructions import Instruction, Written, instruction_names, load_instruction, read_written
-from metal.bundled import bundled
+from metal.building.instructions import Instruction, Written, instruction_names, load_instruction, read_written
+from metal.data.bundled import bundled
+from metal.data.records import Source
 from metal.errors import MetalError
-from metal.judges.prompts import fence, fence_code
-from metal.judges.rubric import Rubric
-from metal.records import Source
+from metal.raters.judges.prompts import fence, fence_code
+from metal.raters.judges.rubric import Rubric
 
 OURS = bundled("prompts")
 GOOD = 'system = "You write."\nuser = "{{ language }}: {{ source }}"\ntemperature = 0\n'

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metal.build.forms.label_studio import hotkeys, interface, read, skipped, write
-from metal.build.tasks import Task
+from metal.building.forms.label_studio import hotkeys, interface, read, skipped, write
+from metal.building.tasks import Task
+from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError
-from metal.judges.rubric import Rubric
-from metal.records import Criterion, Level, Scale
+from metal.raters.judges.rubric import Rubric
 from tests.build.label_studio_sheets import CRITERIA, HOSTILE, SHEETS
 
 ODD = 'Ton & "Stil" | <x>'

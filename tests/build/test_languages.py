@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from metal.build.languages import LEAST, LanguageProfiles, letter_groups
-from metal.cli.generate_job import _english
-from metal.judges.rubric import Rubric
+from metal.building.languages import LEAST, LanguageProfiles, letter_groups
+from metal.raters.judges.rubric import Rubric
+from metal.running.generating import _english
 
 FILES = {"ar": "arabic", "zh": "chinese_simplified", "tr": "turkish", "yo": "yoruba"}
 ENGLISH = (

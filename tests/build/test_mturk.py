@@ -11,11 +11,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from metal.build.forms import mturk
-from metal.build.tasks import deal
-from metal.csv_cells import FORMULA_STARTS
+from metal.building.forms import mturk
+from metal.building.tasks import deal
+from metal.data.csv_cells import FORMULA_STARTS
+from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
-from metal.records import Level, Scale
 from tests.build.conftest import SECRETS, criterion, tasks_of
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.build.pairs import Pair, mirrored, turned
-from metal.build.tasks import Answer
+from metal.building.pairs import Pair, mirrored, turned
+from metal.building.tasks import Answer
+from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError
-from metal.records import Criterion, Level, Scale
 
 UNEVEN = Scale("ordinal", (Level(-2, "A"), Level(0, "same"), Level(1, "B"), Level(7, "B much")))
 BETTER = Criterion("better", UNEVEN)

@@ -12,12 +12,12 @@ import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.build import sample
-from metal.build.sample import Histogram, Rules, draw
+from metal.building import sample
+from metal.building.sample import Histogram, Rules, draw
+from metal.data.formats.passages import Passage
+from metal.data.records import Source
+from metal.data.tokens import load_encoding
 from metal.errors import DataError, UsageError
-from metal.formats.passages import Passage
-from metal.records import Source
-from metal.tokens import load_encoding
 
 ALL = Rules(per_language=10**9, min_tokens=1, allow_fewer=True)
 

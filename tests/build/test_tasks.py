@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.build.tasks import Sheet, Task, deal, make_tasks, task_id
+from metal.building.tasks import Sheet, Task, deal, make_tasks, task_id
+from metal.data.records import Output, Source
 from metal.errors import UsageError
-from metal.records import Output, Source
 
 
 def tasks(count: int, language: str = "hi") -> list[Task]:

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from metal.build import forms
-from metal.build.forms import guidelines
-from metal.build.tasks import Sheet, Task, deal, make_tasks
-from metal.build.template import METAL, TEXTS, Template, load_template, template_names
-from metal.bundled import bundled
+from metal.building import forms
+from metal.building.forms import guidelines
+from metal.building.tasks import Sheet, Task, deal, make_tasks
+from metal.building.template import METAL, TEXTS, Template, load_template, template_names
+from metal.data.bundled import bundled
+from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName
-from metal.records import Output, Source
 
 OURS = ["commonsense", "metal", "question-answering", "summarization", "translation"]
 FOLDERS = [bundled("prompts")]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from metal.build import forms
-from metal.build.forms import html_form
+from metal.building import forms
+from metal.building.forms import html_form
 from tests.build.sheets import downloaded
 from tests.build.test_template import GOLD, MADE, ours, sheets
 

@@ -8,11 +8,11 @@ import zipfile
 import openpyxl
 import pytest
 
-from metal.build.forms import xlsx_sheet
-from metal.build.forms.rows import ABOUT, CELL_LIMIT
-from metal.build.tasks import deal
+from metal.building.forms import xlsx_sheet
+from metal.building.forms.rows import ABOUT, CELL_LIMIT
+from metal.building.tasks import deal
+from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
-from metal.records import Level, Scale
 from tests.build.conftest import SECRETS, criterion, tasks_of
 
 

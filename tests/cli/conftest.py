@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metal.dataset import Card, assemble, save_dataset
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Rater, Rating, Scale, Source
+from metal.data.dataset import Card, assemble, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
 from tests.cli.forks import Metal, environment, shared
 from tests.cli.mturk_crowd import crowd, mturk_server, mturk_template  # noqa: F401 - fixtures
 from tests.cli.runs import KEY

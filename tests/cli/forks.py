@@ -31,15 +31,17 @@ import atexit, gc, importlib, json, os, pkgutil, sys, threading, warnings
 warnings.simplefilter("ignore")
 import metal.cli
 for module in pkgutil.walk_packages(metal.__path__, "metal."):
-    if not module.name.startswith(("metal.__main__", "metal.judges.")):  # judges bring the libraries of all providers
+    # judges bring the libraries of all providers
+    if not module.name.startswith(("metal.__main__", "metal.raters.judges.")):
         importlib.import_module(module.name)
-import metal.judges.baselines, metal.judges.runner, metal.judges.providers.openai_batch, openai, aiohttp
-import metal.judges.batch.run
+import metal.raters.judges.baselines, metal.raters.judges.runner, openai, aiohttp
+import metal.raters.judges.providers.openai_batch
+import metal.raters.judges.batch.run
 import babel.dates, babel.numbers, filelock, krippendorff, openpyxl, pandas, pyarrow.parquet, rich.progress, rich.table
 import sacrebleu.metrics, scipy.optimize, scipy.special, scipy.stats, tenacity, tiktoken
-from metal.bundled import bundled
-metal.cli.judge_folder.load_dataset(bundled("datasets/demo"))
-pages = metal.report.document.templates()
+from metal.data.bundled import bundled
+metal.running.judging.load_dataset(bundled("datasets/demo"))
+pages = metal.show.document.templates()
 for template in pages.list_templates(["html"]):
     pages.get_template(template)
 warnings.resetwarnings()

@@ -13,14 +13,14 @@ from typing import Any
 import click
 import pytest
 
+from metal.building.crowdsourcing import campaign as campaigns
+from metal.building.crowdsourcing import mturk
+from metal.building.store import read_tasks
 from metal.cli import metal as command
-from metal.cli.annotation_folder import read_tasks
-from metal.crowdsourcing import campaign as campaigns
-from metal.crowdsourcing import mturk
-from metal.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Output, Scale, Source
 from metal.errors import MetalError
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Scale, Source
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.mturk_server import MturkServer
 

@@ -13,15 +13,15 @@ import click
 import pandas as pd
 import pytest
 
-from metal.billboard.settings import BoardSettings
+from metal.boards.settings import BoardSettings
+from metal.boards.store import keep_settings
 from metal.cli import metal as command
-from metal.cli.board_folder import keep_settings
-from metal.dataset import Card, assemble, save_dataset
+from metal.data.dataset import Card, assemble, save_dataset
+from metal.data.ratings import facts_from, tidy_facts
+from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
 from metal.errors import MetalError
-from metal.metrics import find_metric
-from metal.metrics.dataset_scores import outputs_to_score, score_outputs
-from metal.ratings import facts_from, tidy_facts
-from metal.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
+from metal.raters.metrics import find_metric
+from metal.raters.metrics.dataset_scores import outputs_to_score, score_outputs
 
 WORDS = {
     "ar": [
@@ -165,7 +165,7 @@ class Commands:
 
     def scores(self, rater: str, generator: str = "", at: int | None = None) -> dict[str, float | str]:
         """What a rater gives the outputs on the board: a score, or the reason why there is none."""
-        from metal.cli.board_folder import open_board
+        from metal.boards.store import open_board
 
         rows = open_board(self.board, at).dataset.ratings.astype({"reason": str, "output": str})
         mine = rows[(rows["rater"] == rater) & ((rows["generator"] == generator) | (not generator))]

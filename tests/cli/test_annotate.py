@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.build.tasks import task_id
-from metal.cli.annotation_folder import read_tasks, task_key
-from metal.dataset import load_dataset
-from metal.ratings_files import write_facts
+from metal.building.store import read_tasks, task_key
+from metal.building.tasks import task_id
+from metal.data.dataset import load_dataset
+from metal.data.ratings_files import write_facts
 from tests.cli.filling import COMMENT, Opinion, filled
 from tests.cli.forks import Metal
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from metal.cli.annotation_folder import read_given, read_tasks
-from metal.dataset import load_dataset
+from metal.building.store import read_given, read_tasks
+from metal.data.dataset import load_dataset
 from tests.cli.conftest import SECRETS
 from tests.cli.forks import Metal
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metal.cli import metal as command
-from metal.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Output, Source
 from metal.errors import MetalError
-from metal.ratings import facts_from
-from metal.records import Output, Source
 from tests.conftest import TASK_QUALITY
 from tests.label_studio_server import LEGACY, PERSONAL, LabelStudioServer
 

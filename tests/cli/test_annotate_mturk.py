@@ -11,7 +11,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from metal.dataset import load_dataset
+from metal.data.dataset import load_dataset
 from tests.cli.mturk_crowd import HIDDEN, KEY_ID, SAID, SECRET, Crowd
 
 # ---------------------------------------------------------------- there and back

@@ -9,10 +9,10 @@ from decimal import Decimal
 import click
 import pytest
 
-from metal.cli import annotate_start
-from metal.crowdsourcing import campaign as campaigns
-from metal.crowdsourcing import mturk
-from metal.dataset import load_dataset
+from metal.building import start as annotate_start
+from metal.building.crowdsourcing import campaign as campaigns
+from metal.building.crowdsourcing import mturk
+from metal.data.dataset import load_dataset
 from tests.cli.mturk_crowd import SAID, Crowd
 
 

@@ -6,8 +6,8 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from metal.cli.annotation_folder import read_given, read_tasks
-from metal.dataset import Dataset, load_dataset, save_dataset
+from metal.building.store import read_given, read_tasks
+from metal.data.dataset import Dataset, load_dataset, save_dataset
 from metal.genie.leaderboard.subsample import sources_chosen
 from tests.cli.forks import Metal
 from tests.cli.test_commands import words

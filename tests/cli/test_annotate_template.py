@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from metal.build.template import load_template
-from metal.bundled import bundled
-from metal.dataset import Card, assemble, load_dataset, save_dataset
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Scale, Source
+from metal.building.template import load_template
+from metal.data.bundled import bundled
+from metal.data.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Output, Scale, Source
 from tests.cli.filling import filled
 from tests.cli.small_board import Commands
 from tests.conftest import TASK_QUALITY

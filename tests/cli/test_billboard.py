@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.cli import billboard_text
-from metal.dataset import Card, assemble, save_dataset
-from metal.ratings import facts_from
-from metal.records import METRIC_SCORE, Output, Rater, Rating, Source
+from metal.data.dataset import Card, assemble, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import METRIC_SCORE, Output, Rater, Rating, Source
+from metal.show.terminal import billboard_text
 from tests.cli.test_commands import metal, words
 from tests.conftest import TASK_QUALITY
 

@@ -14,8 +14,8 @@ import click
 import pandas as pd
 import pytest
 
+from metal.boards.store import kept_settings, open_board, stored_ensembles
 from metal.cli import metal as command
-from metal.cli.board_folder import kept_settings, open_board, stored_ensembles
 from metal.errors import MetalError
 from tests.cli.runs import snapshot
 from tests.cli.small_board import QUICK_OPTIONS, Commands, reference_of, texts_of

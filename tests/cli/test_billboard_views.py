@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from metal.cli.billboard_crowd import crowd
 from metal.cli.billboard_references import references
-from metal.dataset import save_dataset
+from metal.data.dataset import save_dataset
 from metal.errors import MetalError, UsageError
 from tests.billboard.boards import board
 

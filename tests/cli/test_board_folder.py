@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from metal.billboard.history import Entry, Submission
-from metal.cli import board_folder
-from metal.cli.board_folder import add_entry, kept_settings, open_board, read_history, stored_ensembles
-from metal.dataset import Dataset, assemble, load_dataset, update_dataset
+from metal.boards import store as board_folder
+from metal.boards.history import Entry, Submission
+from metal.boards.store import add_entry, kept_settings, open_board, read_history, stored_ensembles
+from metal.data.dataset import Dataset, assemble, load_dataset, update_dataset
+from metal.data.records import Output
 from metal.errors import DataError, MetalError, UsageError
-from metal.records import Output
 from tests.cli.forks import ROOT, Metal, environment
 from tests.cli.runs import snapshot
 from tests.cli.small_board import QUICK_OPTIONS, Commands, texts_of
@@ -234,7 +234,9 @@ def test_a_board_can_be_named_in_any_way_and_moved(small: Commands, monkeypatch:
 def as_a_user(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """`metal` without the rights of an administrator, whom permissions do not hold back."""
     code = (
-        "from metal.isolation.privileges import give_up_privileges; give_up_privileges(); " if os.geteuid() == 0 else ""
+        "from metal.raters.isolation.privileges import give_up_privileges; give_up_privileges(); "
+        if os.geteuid() == 0
+        else ""
     )
     code += "import sys; sys.argv[0] = 'metal'; from metal.cli import main; main()"
     return subprocess.run(

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.cli.annotation_folder import read_tasks
-from metal.dataset import load_dataset
+from metal.building.store import read_tasks
+from metal.data.dataset import load_dataset
 from tests.browser import Visit, browser
 from tests.build.sheets import downloaded
 from tests.cli.forks import Metal, environment

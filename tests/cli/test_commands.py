@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.bundled import bundled
-from metal.dataset import load_dataset
+from metal.data.bundled import bundled
+from metal.data.dataset import load_dataset
 from tests.cli.forks import shared
 
 DEMO = bundled("datasets/demo")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.cli import design_text
 from metal.cli import metal as command
-from metal.cli.design_run import measured_seconds
-from metal.dataset import save_dataset
+from metal.data.dataset import save_dataset
 from metal.errors import DataError
+from metal.runs.design_run import measured_seconds
+from metal.show.terminal import design_text
 from tests.cli.small_board import Commands
 from tests.genie.design.studies import BINARY, LIKERT, study
 

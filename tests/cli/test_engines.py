@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from metal.bundled import bundled
-from metal.judges.cluster.shards import FOLDER as SHARDS
-from metal.judges.journal import scan
+from metal.data.bundled import bundled
+from metal.raters.judges.cluster.shards import FOLDER as SHARDS
+from metal.raters.judges.journal import scan
 from tests.batch_jobs import drawn
 from tests.cli.forks import Metal, Started, environment, shared
 from tests.cli.runs import KEY, records, until

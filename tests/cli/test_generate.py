@@ -12,12 +12,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.build.instructions import SCHEMA
-from metal.dataset import Card, assemble, load_dataset, save_dataset
-from metal.formats.criteria import METAL_CRITERIA, metal_criterion
-from metal.judges.journal import lock_run
-from metal.ratings import facts_from
-from metal.records import Output, Rater, Rating, Source
+from metal.building.instructions import SCHEMA
+from metal.data.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
+from metal.data.ratings import facts_from
+from metal.data.records import Output, Rater, Rating, Source
+from metal.raters.judges.journal import lock_run
 from tests.cli.forks import Metal
 from tests.cli.runs import KEY, records, snapshot, until
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, rejects_parameters

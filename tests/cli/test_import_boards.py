@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.dataset import load_dataset
+from metal.data.dataset import load_dataset
 from tests.cli.test_commands import metal, words
 
 

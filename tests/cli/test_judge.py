@@ -18,9 +18,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.bundled import bundled
-from metal.dataset_lines import read_raters
-from metal.judges.journal import lock_run
+from metal.data.bundled import bundled
+from metal.data.dataset_lines import read_raters
+from metal.raters.judges.journal import lock_run
 from tests.cli.forks import Metal, Started, environment
 from tests.cli.runs import KEY, records, snapshot, until
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, rejects_parameters

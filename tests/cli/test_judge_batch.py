@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.bundled import bundled
-from metal.cli.asking_text import _said
-from metal.judges.batch.ledger import read_ledger
-from metal.judges.engine import Progress
-from metal.judges.models import Model
+from metal.data.bundled import bundled
+from metal.raters.judges.batch.ledger import read_ledger
+from metal.raters.judges.engine import Progress
+from metal.raters.judges.models import Model
+from metal.show.terminal.asking_text import _said
 from tests.batch_jobs import COMPLETED, EXPIRED, FAILED, TOO_MANY_TOKENS, Behaviour, drawn, in_turn
 from tests.cli.forks import Metal, environment, shared
 from tests.cli.runs import KEY, records, until

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from metal.bundled import bundled
+from metal.data.bundled import bundled
 from metal.errors import MissingExtra
-from metal.judges.cluster.nodes import check_ray
-from metal.judges.cluster.shards import FOLDER
-from metal.judges.journal import scan
+from metal.raters.judges.cluster.nodes import check_ray
+from metal.raters.judges.cluster.shards import FOLDER
+from metal.raters.judges.journal import scan
 from tests.cli.forks import Metal
 from tests.cli.runs import records, until
 from tests.llm_server import LlmServer, prompt_digest, random_faults

@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.cli.annotation_folder import read_tasks
-from metal.dataset import load_dataset, save_dataset
+from metal.building.store import read_tasks
+from metal.data.dataset import load_dataset, save_dataset
 from metal.genie.leaderboard.subsample import sources_chosen
 from tests.cli.forks import Metal, environment
 from tests.cli.test_commands import words

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.metrics import METRICS
+from metal.raters.metrics import METRICS
 from tests.cli.forks import Metal, environment
 
 OWN = '''

@@ -15,12 +15,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.cli.monitor_run import read_monitor_run
-from metal.cli.test_folder import read_answers, read_questions
-from metal.dataset import Dataset, load_dataset, save_dataset
+from metal.data.dataset import Dataset, load_dataset, save_dataset
+from metal.data.ratings_files import read_facts, write_facts
+from metal.data.records import Output
+from metal.genie.monitor_run import read_monitor_run
+from metal.genie.store import read_answers, read_questions
 from metal.genie.test_questions import NEGATIVE, side_of
-from metal.ratings_files import read_facts, write_facts
-from metal.records import Output
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import KEY, snapshot
 from tests.cli.small_board import Commands
@@ -269,7 +269,7 @@ def test_a_board_without_them(judged: Commands) -> None:
 
 
 def test_a_submission_is_ranked_without_them_where_the_board_is(sim: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    import metal.billboard.board as board
+    import metal.boards.board as board
 
     seen: list[Dataset] = []
     ranked = board.billboard

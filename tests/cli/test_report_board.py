@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.dataset import save_dataset
+from metal.data.dataset import save_dataset
 from tests.cli.forks import Metal, environment
 from tests.cli.test_commands import words
 from tests.report.board.boards import dataset, written

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from metal.dataset import load_dataset
-from metal.tokens import load_encoding
+from metal.data.dataset import load_dataset
+from metal.data.tokens import load_encoding
 from tests.cli.test_commands import metal, words
 
 LANGUAGES = {"ar": "arabic", "tr": "turkish", "yo": "yoruba", "zh": "chinese_simplified"}

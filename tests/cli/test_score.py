@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 from metal.cli import metal as command
-from metal.dataset import Card, load_dataset, save_dataset, update_dataset
-from metal.dataset import assemble as assembled
-from metal.dataset_lines import read_raters
+from metal.data.dataset import Card, load_dataset, save_dataset, update_dataset
+from metal.data.dataset import assemble as assembled
+from metal.data.dataset_lines import read_raters
+from metal.data.ratings import facts_from
+from metal.data.records import Output, Rater, Rating, Source
 from metal.errors import MetalError
-from metal.ratings import facts_from
-from metal.records import Output, Rater, Rating, Source
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import snapshot, until
 from tests.conftest import TASK_QUALITY

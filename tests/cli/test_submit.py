@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.cli.board_folder import kept_settings, open_board, read_history
-from metal.metrics import Item, find_metric, scored
+from metal.boards.store import kept_settings, open_board, read_history
+from metal.raters.metrics import Item, find_metric, scored
 from tests.cli.runs import snapshot
 from tests.cli.small_board import (
     ALL_SOURCES,

@@ -17,12 +17,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.cli.annotation_folder import read_compared, read_given, read_rounds, read_tasks
-from metal.cli.test_folder import read_answers, read_questions
-from metal.dataset import Dataset, assemble, load_dataset, save_dataset
+from metal.building.store import read_compared, read_given, read_rounds, read_tasks
+from metal.data.dataset import Dataset, assemble, load_dataset, save_dataset
+from metal.data.ratings_files import read_facts
+from metal.data.records import Output
+from metal.genie.store import read_answers, read_questions
 from metal.genie.test_questions import NEGATIVE, POSITIVE, side_of
-from metal.ratings_files import read_facts
-from metal.records import Output
 from tests.cli.filling import filled
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import snapshot, until

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from metal.crowdsourcing.label_studio import KEY, LabelStudio, Refused, checked_url
+from metal.building.crowdsourcing.label_studio import KEY, LabelStudio, Refused, checked_url
 from metal.errors import UsageError
 from tests.label_studio_server import LEGACY, PERSONAL, LabelStudioServer
 

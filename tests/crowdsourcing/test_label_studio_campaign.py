@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metal.build.forms.label_studio import write
-from metal.crowdsourcing.label_studio import LabelStudio
-from metal.crowdsourcing.label_studio_campaign import (
+from metal.building.crowdsourcing.label_studio import LabelStudio
+from metal.building.crowdsourcing.label_studio_campaign import (
     Campaign,
     begin,
     campaigns,
@@ -19,6 +18,7 @@ from metal.crowdsourcing.label_studio_campaign import (
     read_export,
     read_sheets,
 )
+from metal.building.forms.label_studio import write
 from metal.errors import DataError, UsageError
 from tests.build.label_studio_sheets import SHEETS
 from tests.label_studio_server import LEGACY, LabelStudioServer

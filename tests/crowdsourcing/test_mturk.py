@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from metal.crowdsourcing import journal, mturk
-from metal.crowdsourcing.mturk import Refused, Turk, fee
+from metal.building.crowdsourcing import journal, mturk
+from metal.building.crowdsourcing.mturk import Refused, Turk, fee
 from metal.errors import MissingExtra, UsageError
 from tests.mturk_server import MturkServer
 

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from metal.crowdsourcing.qualifications import Item, make_test, read_items, read_test, requirements
+from metal.building.crowdsourcing.qualifications import Item, make_test, read_items, read_test, requirements
 from metal.errors import DataError, UsageError
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.crowdsourcing.schedule import Schedule, next_start, parse_schedule
+from metal.building.crowdsourcing.schedule import Schedule, next_start, parse_schedule
 from metal.errors import UnknownName, UsageError
 
 PACIFIC = "America/Los_Angeles"

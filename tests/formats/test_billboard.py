@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from metal import formats
-from metal.dataset import Dataset
+from metal.data import formats
+from metal.data.dataset import Dataset
+from metal.data.formats.billboard import language_in
 from metal.errors import MetalError
-from metal.formats.billboard import language_in
 
 HEAD = "SYS,seg_id,set_id,metric,score\n"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from metal import formats
+from metal.data import formats
+from metal.data.formats.draft import Draft
 from metal.errors import MetalError
-from metal.formats.draft import Draft
 
 ROWS = """item,language,criterion,rater,kind,score
 i,en,quality,A1,human,1

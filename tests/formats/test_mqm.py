@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metal import formats
+from metal.data import formats
 from metal.errors import MetalError
 
 HEAD = "system mqm_avg_score seg_id\n"

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from metal.data.formats import hugging_face, xlsum
+from metal.data.formats.passages import Passage, find_passages
+from metal.data.languages import language_name
 from metal.errors import DataError, MetalError, UnknownName, UsageError
-from metal.formats import hugging_face, xlsum
-from metal.formats.passages import Passage, find_passages
-from metal.languages import language_name
 
 ROWS = [
     {"id": "1", "url": "", "title": "عنوان", "summary": "ملخص", "text": "النص الأول"},
@@ -462,7 +462,7 @@ def test_offline_the_library_is_not_even_imported(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from metal.errors import UsageError\n"
-        "from metal.formats.passages import find_passages\n"
+        "from metal.data.formats.passages import find_passages\n"
         "try:\n    list(find_passages('xlsum').split('ar'))\n"
         "except UsageError:\n    print('refused', 'datasets' in sys.modules)\n"
     )

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal import formats
-from metal.dataset import Dataset, save_dataset
+from metal.data import formats
+from metal.data.dataset import Dataset, save_dataset
 from metal.errors import MetalError
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.formats.table import read
 from metal.errors import MetalError
-from metal.formats.table import read
 
 TIDY = pd.DataFrame(
     {

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from metal.cli.annotation_folder import read_tasks
-from metal.dataset import Card, Dataset, assemble, save_dataset
-from metal.formats.criteria import METAL_CRITERIA, metal_criterion
-from metal.ratings import facts_from
-from metal.records import Criterion, Output, Rater, Source
+from metal.building.store import read_tasks
+from metal.data.dataset import Card, Dataset, assemble, save_dataset
+from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Output, Rater, Source
 
 WORDS = ("river", "council", "market", "stone", "light", "winter", "harbour", "garden", "school", "bridge", "train")
 GENERATORS = ("good", "bad")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from metal.dataset import Dataset, assemble
+from metal.data.dataset import Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import Rater, Rating
 from metal.errors import UsageError
 from metal.genie.exclusion import only_people, without
-from metal.ratings import facts_from
-from metal.records import Rater, Rating
 from tests.genie.people import METAL, with_golds
 
 RATERS = (

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Output, Rating, Scale, Source
 from metal.errors import UsageError
 from metal.genie.test_questions import (
     NEGATIVE,
@@ -24,8 +26,6 @@ from metal.genie.test_questions import (
     tells,
     with_questions,
 )
-from metal.ratings import facts_from
-from metal.records import Criterion, Level, Output, Rating, Scale, Source
 from tests.genie.people import METAL, by_name, outputs_of, source, with_golds
 
 HALF = Shares(0.5, 0.5)

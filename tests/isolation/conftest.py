@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from metal.isolation import Limits, isolated_metric
-from metal.isolation.files import landlock_version
-from metal.isolation.system_calls import MACHINES
-from metal.metrics import Item, Scored, scored
+from metal.raters.isolation import Limits, isolated_metric
+from metal.raters.isolation.files import landlock_version
+from metal.raters.isolation.system_calls import MACHINES
+from metal.raters.metrics import Item, Scored, scored
 
 Run = Callable[..., list[Scored]]
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from metal.errors import DataError, UsageError
-from metal.isolation import isolated_metric
-from metal.isolation.parent import Reply, _end
-from metal.metrics import Item, Metric, find_metric, scored
+from metal.raters.isolation import isolated_metric
+from metal.raters.isolation.parent import Reply, _end
+from metal.raters.metrics import Item, Metric, find_metric, scored
 from tests.isolation.conftest import Run
 
 Write = Callable[[str], Path]
@@ -317,9 +317,9 @@ def score(output):
 
 def test_what_it_does_to_metal_it_does_to_itself(run: Run) -> None:
     code = """
-import json, metal.metrics.contract, metal.isolation.metric
+import json, metal.raters.metrics.contract, metal.raters.isolation.metric
 json.dumps = lambda value: '{"protections": []}'
-metal.metrics.contract.Metric.better = None
+metal.raters.metrics.contract.Metric.better = None
 def score(output): return 1
 """
     with pytest.raises(DataError, match="no description of its function"):
@@ -329,7 +329,7 @@ def score(output): return 1
 
 def test_a_signature_is_the_files_whatever_it_says(program: Write) -> None:
     code = """
-import metal.metrics.own as own
+import metal.raters.metrics.own as own
 Metric = own.Metric
 own.Metric = lambda name, summary, score, signature, **more: Metric(name, summary, score, "chrf|blake2b:0", **more)
 def score(output): return 1
@@ -359,7 +359,7 @@ def test_a_description_is_a_strangers(
     digest = hashlib.blake2b(b"", digest_size=8).hexdigest()
     whole = {"needs": [], "direction": "higher", "signature": f"any|blake2b:{digest}", "summary": 3, **fields}
     said = json.dumps(whole).encode() + b"\n"
-    monkeypatch.setattr("metal.isolation.metric.ask", lambda *_: Reply(said, 0, ""))
+    monkeypatch.setattr("metal.raters.isolation.metric.ask", lambda *_: Reply(said, 0, ""))
     with pytest.raises(DataError, match=problem) as raised:
         isolated_metric(path)
     assert "\n" not in str(raised.value)
@@ -380,8 +380,8 @@ def test_a_whole_group_is_ended() -> None:
 STARTER = """
 import sys
 from pathlib import Path
-from metal.isolation import isolated_metric, Limits
-from metal.metrics import Item, scored
+from metal.raters.isolation import isolated_metric, Limits
+from metal.raters.metrics import Item, scored
 scored(isolated_metric(Path(sys.argv[1])), [Item(sys.argv[2])])
 """
 

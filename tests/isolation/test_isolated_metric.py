@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from metal.errors import DataError, UsageError
-from metal.isolation import Limits, isolated_metric, protections
-from metal.metrics import Item, find_metric, scored
+from metal.raters.isolation import Limits, isolated_metric, protections
+from metal.raters.metrics import Item, find_metric, scored
 from tests.isolation.conftest import Run
 
 METRIC = '''
@@ -84,7 +84,7 @@ def test_installed_packages_and_metal_can_be_used(run: Run) -> None:
 import numpy as np
 def score(output):
     import sacrebleu
-    from metal.metrics import find_metric, Item, score_all
+    from metal.raters.metrics import find_metric, Item, score_all
     return float(np.ones(3).sum()) + score_all(find_metric("chrf"), [Item(output, (output,))])[0]
 """
     assert run(code, ("some text",))[0].score == 103

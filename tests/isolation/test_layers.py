@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from metal.isolation import Limits, isolated_metric
-from metal.isolation.parent import child_path
-from metal.isolation.system_calls import MACHINES, REFUSED, filter_for
-from metal.metrics import Item, scored
+from metal.raters.isolation import Limits, isolated_metric
+from metal.raters.isolation.parent import child_path
+from metal.raters.isolation.system_calls import MACHINES, REFUSED, filter_for
+from metal.raters.metrics import Item, scored
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
@@ -25,9 +25,9 @@ def tried(layer: str, deed: str) -> str:
 import os, signal, socket, sys
 sys.path[:] = {child_path()!r}
 from pathlib import Path
-from metal.isolation.files import shut_in
-from metal.isolation.privileges import give_up_privileges, leave_network
-from metal.isolation.system_calls import refuse_system_calls
+from metal.raters.isolation.files import shut_in
+from metal.raters.isolation.privileges import give_up_privileges, leave_network
+from metal.raters.isolation.system_calls import refuse_system_calls
 if not ({layer}):
     print("no layer")
     sys.exit()
@@ -150,8 +150,8 @@ import os, sys
 sys.path[:] = {child_path()!r}
 sys.platform = "darwin"
 from pathlib import Path
-from metal.isolation.confine import confine
-from metal.isolation.limits import Limits
+from metal.raters.isolation.confine import confine
+from metal.raters.isolation.limits import Limits
 print(*confine(Limits(), Path.cwd(), [], os.getppid()), sep="\\n")
 open(os.devnull).close()
 """

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from metal.judges.batch.contract import BatchClient, Status
-from metal.judges.call import Ask, CallFailed, Reply, answer_schema
-from metal.judges.prompts import Message
+from metal.raters.judges.batch.contract import BatchClient, Status
+from metal.raters.judges.call import Ask, CallFailed, Reply, answer_schema
+from metal.raters.judges.prompts import Message
 from tests.conftest import TASK_QUALITY
 
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.records import Criterion, Level, Output, Scale, Source
 from metal.errors import MetalError
-from metal.judges.baselines import run_baselines
-from metal.judges.lexical import lexical_rating, measure, terms_of
-from metal.records import Criterion, Level, Output, Scale, Source
+from metal.raters.judges.baselines import run_baselines
+from metal.raters.judges.lexical import lexical_rating, measure, terms_of
 from tests.conftest import HALLUCINATIONS
 
 MakeDataset = Callable[..., Dataset]

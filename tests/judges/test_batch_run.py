@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
+from metal.data.records import Rating
 from metal.errors import DataError
-from metal.judges.batch.contract import BatchClient
-from metal.judges.batch.ledger import DROPPED, FETCHED, MADE, MERGED, SUBMITTING, Batch, Ledger, read_ledger
-from metal.judges.batch.run import BatchRun
-from metal.judges.batch.settings import BatchSettings
-from metal.judges.collect import Collected
-from metal.judges.engine import Rules
-from metal.judges.journal import Journal
-from metal.judges.lines import Answered
-from metal.judges.models import Model, Price
-from metal.judges.plan import Plan
-from metal.judges.providers import open_batch_client, open_client
-from metal.judges.secrets import Secrets
-from metal.judges.tally import Tally, look_up
-from metal.records import Rating
+from metal.raters.judges.batch.contract import BatchClient
+from metal.raters.judges.batch.ledger import DROPPED, FETCHED, MADE, MERGED, SUBMITTING, Batch, Ledger, read_ledger
+from metal.raters.judges.batch.run import BatchRun
+from metal.raters.judges.batch.settings import BatchSettings
+from metal.raters.judges.collect import Collected
+from metal.raters.judges.engine import Rules
+from metal.raters.judges.journal import Journal
+from metal.raters.judges.lines import Answered
+from metal.raters.judges.models import Model, Price
+from metal.raters.judges.plan import Plan
+from metal.raters.judges.providers import open_batch_client, open_client
+from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.tally import Tally, look_up
 from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Refusal, drawn, in_turn
 from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, a_plan, carried_out
 from tests.judges.test_runner import session as local_session

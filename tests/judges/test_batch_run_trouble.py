@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from metal.judges.batch.contract import BatchClient
-from metal.judges.batch.ledger import FETCHED, MERGED, SUBMITTED, Batch, Ledger, read_ledger
-from metal.judges.batch.packing import SAMPLE
-from metal.judges.call import TIMEOUT, CallFailed
-from metal.judges.engine import Rules
-from metal.judges.models import Model, Price
-from metal.judges.providers import open_batch_client
+from metal.raters.judges.batch.contract import BatchClient
+from metal.raters.judges.batch.ledger import FETCHED, MERGED, SUBMITTED, Batch, Ledger, read_ledger
+from metal.raters.judges.batch.packing import SAMPLE
+from metal.raters.judges.call import TIMEOUT, CallFailed
+from metal.raters.judges.engine import Rules
+from metal.raters.judges.models import Model, Price
+from metal.raters.judges.providers import open_batch_client
 from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Job, in_turn
 from tests.judges.test_batch_run import (
     QUICK,
@@ -120,7 +120,7 @@ def test_a_service_out_of_reach_is_waited_for(
     plan = a_plan(a_model(server), count=20)
     out_of_reach(server, 12)
     with monkeypatch.context() as changed:
-        changed.setattr("metal.judges.batch.judge.OUTAGE", 0.0)
+        changed.setattr("metal.raters.judges.batch.judge.OUTAGE", 0.0)
         assert "connection lost" in session(plan, tmp_path, replace(QUICK, attempts=2)).stopped[0]
     found = session(plan, tmp_path, replace(QUICK, attempts=2))
     assert found.stopped == [""]
@@ -170,7 +170,7 @@ def test_results_that_the_provider_no_longer_has_can_be_given_up(server: OpenAIB
     assert session(plan, tmp_path).reasons == {"verdict": 20}
 
 
-@pytest.mark.parametrize("step", ["os.fsync", "metal.judges.batch.ledger._sync"])
+@pytest.mark.parametrize("step", ["os.fsync", "metal.raters.judges.batch.ledger._sync"])
 def test_a_full_disk_names_the_file(
     server: OpenAIBatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

@@ -13,22 +13,22 @@ from typing import Any
 
 import pytest
 
+from metal.data.records import Rating
 from metal.errors import UsageError
-from metal.judges.cluster.coordinator import LOSSES, Coordinator, Start
-from metal.judges.cluster.engine import RayRun
-from metal.judges.cluster.leases import Judge, Places, Purse
-from metal.judges.cluster.messages import Line, Report, Settings, Wish
-from metal.judges.cluster.requests import read_requests, write_requests
-from metal.judges.cluster.shards import FOLDER, lock_shards, merge_leftovers, shard_journal
-from metal.judges.collect import Collected
-from metal.judges.cost import Budget, TokenGuess
-from metal.judges.engine import Progress, Rules
-from metal.judges.journal import Journal
-from metal.judges.lines import Answered, look_through
-from metal.judges.models import Model, Price
-from metal.judges.secrets import Secrets
-from metal.judges.tally import look_up
-from metal.records import Rating
+from metal.raters.judges.cluster.coordinator import LOSSES, Coordinator, Start
+from metal.raters.judges.cluster.engine import RayRun
+from metal.raters.judges.cluster.leases import Judge, Places, Purse
+from metal.raters.judges.cluster.messages import Line, Report, Settings, Wish
+from metal.raters.judges.cluster.requests import read_requests, write_requests
+from metal.raters.judges.cluster.shards import FOLDER, lock_shards, merge_leftovers, shard_journal
+from metal.raters.judges.collect import Collected
+from metal.raters.judges.cost import Budget, TokenGuess
+from metal.raters.judges.engine import Progress, Rules
+from metal.raters.judges.journal import Journal
+from metal.raters.judges.lines import Answered, look_through
+from metal.raters.judges.models import Model, Price
+from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.tally import look_up
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.judges.test_runner import KEY, QUICK, a_model, a_plan
 from tests.llm_server import Fault, LlmServer, always
@@ -109,8 +109,8 @@ def test_a_refused_key_stops_everybody_and_is_written_nowhere(llm_server: LlmSer
 
 def test_what_answers_but_is_no_cluster_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     never = threading.Event()
-    monkeypatch.setattr("metal.judges.cluster.nodes.connect", lambda address: never.wait())
-    monkeypatch.setattr("metal.judges.cluster.engine.PATIENCE", 0.0)
+    monkeypatch.setattr("metal.raters.judges.cluster.nodes.connect", lambda address: never.wait())
+    monkeypatch.setattr("metal.raters.judges.cluster.engine.PATIENCE", 0.0)
     try:
         with pytest.raises(UsageError, match="what answers there is no Ray cluster"):
             on_cluster(a_plan(MODEL), tmp_path / "ray", address="127.0.0.1:9")
@@ -234,7 +234,7 @@ def test_leftovers_are_merged_once(tmp_path: Path) -> None:
 
 
 def test_shards_have_one_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metal.judges.cluster.shards.PATIENCE", 0.01)
+    monkeypatch.setattr("metal.raters.judges.cluster.shards.PATIENCE", 0.01)
     lock = lock_shards(tmp_path)
     with pytest.raises(Exception, match="another run's coordinator"):
         lock_shards(tmp_path)
@@ -275,7 +275,7 @@ def test_a_shard_begun_again_is_told_what_is_answered(tmp_path: Path) -> None:
 
 def test_a_silent_workers_places_are_others_until_it_speaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def what(coordinator: Coordinator) -> None:
-        monkeypatch.setattr("metal.judges.cluster.coordinator.PATIENCE", 0.0)
+        monkeypatch.setattr("metal.raters.judges.cluster.coordinator.PATIENCE", 0.0)
         held = coordinator.judges["m"].places.held
         await coordinator.begin("a", "m", 1)
         coordinator.heard["a"] -= 100.0

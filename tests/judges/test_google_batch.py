@@ -12,16 +12,16 @@ import certifi
 import pytest
 
 from metal.errors import UsageError
-from metal.judges import call as calls
-from metal.judges.batch.contract import BatchClient, Status
-from metal.judges.batch.settings import BatchSettings
-from metal.judges.call import CallFailed, Reply
-from metal.judges.models import Model, find_model, with_settings
-from metal.judges.prompts import Message
-from metal.judges.providers.cloud_storage import result_files
-from metal.judges.providers.google import open_client
-from metal.judges.providers.google_batch import open_batch_client
-from metal.judges.providers.google_jobs import job_status, told_failure
+from metal.raters.judges import call as calls
+from metal.raters.judges.batch.contract import BatchClient, Status
+from metal.raters.judges.batch.settings import BatchSettings
+from metal.raters.judges.call import CallFailed, Reply
+from metal.raters.judges.models import Model, find_model, with_settings
+from metal.raters.judges.prompts import Message
+from metal.raters.judges.providers.cloud_storage import result_files
+from metal.raters.judges.providers.google import open_client
+from metal.raters.judges.providers.google_batch import open_batch_client
+from metal.raters.judges.providers.google_jobs import job_status, told_failure
 from tests.batch_jobs import Behaviour, in_turn
 from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, GoogleBatchServer
 from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip

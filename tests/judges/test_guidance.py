@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from metal.errors import MetalError, MissingExtra, UsageError
-from metal.judges import call as calls
-from metal.judges.call import Ask, CallFailed, Client, Reply, answer_schema
-from metal.judges.models import family, find_model, listed_price, with_settings
-from metal.judges.prompts import Message
-from metal.judges.providers import installed, open_client
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import Ask, CallFailed, Client, Reply, answer_schema
+from metal.raters.judges.models import family, find_model, listed_price, with_settings
+from metal.raters.judges.prompts import Message
+from metal.raters.judges.providers import installed, open_client
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 

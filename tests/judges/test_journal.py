@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from metal.errors import DataError, UsageError
-from metal.judges import journal
-from metal.judges.journal import Journal, head, heal, lock_run, read_line, scan
+from metal.raters.judges import journal
+from metal.raters.judges.journal import Journal, head, heal, lock_run, read_line, scan
 
 RECORDS = [("a1", "verdict", {"text": "one\u2028two"}), ("b2", "failed", {"why": "timeout"}), ("", "rejected", {})]
 
@@ -158,7 +158,7 @@ def test_one_process_a_run(tmp_path: Path) -> None:
     with lock_run(tmp_path):
         with pytest.raises(UsageError, match="another `metal judge` is working on this run"), lock_run(tmp_path):
             pass
-        code = "import sys, pathlib; from metal.judges.journal import lock_run\n"
+        code = "import sys, pathlib; from metal.raters.judges.journal import lock_run\n"
         code += "with lock_run(pathlib.Path(sys.argv[1])): pass"
         other = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60)
         assert "UsageError" in other.stderr

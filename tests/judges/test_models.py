@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from metal.errors import DataError, MetalError, UnknownName, UsageError
-from metal.judges.batch.settings import BatchSettings
-from metal.judges.models import (
+from metal.raters.judges.batch.settings import BatchSettings
+from metal.raters.judges.models import (
     PROVIDERS,
     Model,
     Price,
@@ -456,6 +456,6 @@ def test_settings_from_the_command_line() -> None:
 
 
 def test_every_provider_can_be_opened() -> None:
-    from metal.judges.providers import OPENERS
+    from metal.raters.judges.providers import OPENERS
 
     assert set(OPENERS) == set(PROVIDERS)

@@ -16,14 +16,14 @@ from typing import Any, TypeVar
 import pytest
 
 from metal.errors import UsageError
-from metal.judges import call as calls
-from metal.judges.batch.contract import BatchClient, Limits, Status
-from metal.judges.call import Ask, CallFailed, Reply, answer_schema
-from metal.judges.models import find_model, with_settings
-from metal.judges.prompts import Message
-from metal.judges.providers import open_client
-from metal.judges.providers.openai_batch import open_batch_client
-from metal.judges.providers.openai_results import read_http_failure, read_result
+from metal.raters.judges import call as calls
+from metal.raters.judges.batch.contract import BatchClient, Limits, Status
+from metal.raters.judges.call import Ask, CallFailed, Reply, answer_schema
+from metal.raters.judges.models import find_model, with_settings
+from metal.raters.judges.prompts import Message
+from metal.raters.judges.providers import open_client
+from metal.raters.judges.providers.openai_batch import open_batch_client
+from metal.raters.judges.providers.openai_results import read_http_failure, read_result
 from tests import batch_jobs
 from tests.batch_jobs import Behaviour, Refusal, in_turn
 from tests.conftest import TASK_QUALITY

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.bundled import bundled
+from metal.data.bundled import bundled
+from metal.data.records import Level, Output, Scale, Source
 from metal.errors import UnknownName, UsageError
-from metal.judges.cost import Budget, Estimate, TokenGuess, check_priced, estimates
-from metal.judges.models import Model, Price, find_model
-from metal.judges.plan import ANSWER_TOKENS, Plan, choose_outputs, rater_name, rough_tokens
-from metal.judges.prompts import Prompt, load_template
-from metal.judges.rubric import rubrics_for
-from metal.records import Level, Output, Scale, Source
+from metal.raters.judges.cost import Budget, Estimate, TokenGuess, check_priced, estimates
+from metal.raters.judges.models import Model, Price, find_model
+from metal.raters.judges.plan import ANSWER_TOKENS, Plan, choose_outputs, rater_name, rough_tokens
+from metal.raters.judges.prompts import Prompt, load_template
+from metal.raters.judges.rubric import rubrics_for
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 CRITERIA = {criterion.name: criterion for criterion in (TASK_QUALITY, HALLUCINATIONS)}

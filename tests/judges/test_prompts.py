@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.bundled import bundled
-from metal.dataset import read_toml
+from metal.data.bundled import bundled
+from metal.data.dataset import read_toml
+from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError, UnknownName, UsageError
-from metal.judges.prompts import Message, Prompt, fence, fence_code, load_template, template_names
-from metal.judges.rubric import Rubric, read_rubric, rubrics_for
-from metal.records import Criterion, Level, Scale
+from metal.raters.judges.prompts import Message, Prompt, fence, fence_code, load_template, template_names
+from metal.raters.judges.rubric import Rubric, read_rubric, rubrics_for
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 PROMPTS = bundled("prompts")
@@ -167,7 +167,7 @@ def test_a_code_that_stands_in_the_text_is_taken_again(monkeypatch: pytest.Monke
     """As if a text held the code that its own content brings about."""
     first = fence_code("a")
     following = fence_code_after(first)
-    monkeypatch.setattr("metal.judges.prompts.blake2b", Stubborn([first, following]))
+    monkeypatch.setattr("metal.raters.judges.prompts.blake2b", Stubborn([first, following]))
     for text in (f"a {first} b", f"a {first.upper()} b"):
         Stubborn.turn = 0
         assert fence_code(text) == following

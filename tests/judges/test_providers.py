@@ -12,12 +12,12 @@ from typing import Any, cast
 import pytest
 
 from metal.errors import UsageError
-from metal.judges import call as calls
-from metal.judges.call import Ask, CallFailed, Reply, answer_schema
-from metal.judges.models import find_model, with_settings
-from metal.judges.prompts import Message
-from metal.judges.providers import open_client
-from metal.judges.providers.failures import failure
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import Ask, CallFailed, Reply, answer_schema
+from metal.raters.judges.models import find_model, with_settings
+from metal.raters.judges.prompts import Message
+from metal.raters.judges.providers import open_client
+from metal.raters.judges.providers.failures import failure
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 

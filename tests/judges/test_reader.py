@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.judges.call import answer_schema
-from metal.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, Verdict, read_reply
-from metal.records import Level, Scale
+from metal.data.records import Level, Scale
+from metal.raters.judges.call import answer_schema
+from metal.raters.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, Verdict, read_reply
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 QUALITY, PRESENCE = TASK_QUALITY.scale, HALLUCINATIONS.scale

@@ -15,23 +15,23 @@ from typing import Any, TypeVar
 
 import pytest
 
-from metal.cli.judge_folder import Request, load_prompts, prompt_folders
-from metal.judges import call as calls
-from metal.judges import journal as journals
-from metal.judges.call import Ask, CallFailed, Client, Reply
-from metal.judges.collect import Collected
-from metal.judges.engine import Engine, Rules
-from metal.judges.journal import Journal
-from metal.judges.lines import Answered, look_through
-from metal.judges.models import Model, Price
-from metal.judges.pace import Allowance, Pace
-from metal.judges.plan import Plan
-from metal.judges.providers import open_client
-from metal.judges.providers.openai_like import read_body
-from metal.judges.runner import Run
-from metal.judges.secrets import Secrets
-from metal.judges.tally import Tally, look_up
-from metal.records import Criterion, Output, Rating, Source
+from metal.data.records import Criterion, Output, Rating, Source
+from metal.raters.judges import call as calls
+from metal.raters.judges import journal as journals
+from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.collect import Collected
+from metal.raters.judges.engine import Engine, Rules
+from metal.raters.judges.journal import Journal
+from metal.raters.judges.lines import Answered, look_through
+from metal.raters.judges.models import Model, Price
+from metal.raters.judges.pace import Allowance, Pace
+from metal.raters.judges.plan import Plan
+from metal.raters.judges.providers import open_client
+from metal.raters.judges.providers.openai_like import read_body
+from metal.raters.judges.runner import Run
+from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.tally import Tally, look_up
+from metal.running.judging import Request, load_prompts, prompt_folders
 from tests.cli.runs import KEY
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import (

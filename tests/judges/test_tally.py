@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from metal.errors import DataError
-from metal.judges import call as calls
-from metal.judges.call import VERDICT, CallFailed, Reply
-from metal.judges.lines import Tries, failure_line, rejected_line, reply_line
-from metal.judges.models import Model, Price
-from metal.judges.plan import Call, Plan
-from metal.judges.reader import UNPARSABLE
-from metal.judges.tally import Tally, look_up, why_none
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import VERDICT, CallFailed, Reply
+from metal.raters.judges.lines import Tries, failure_line, rejected_line, reply_line
+from metal.raters.judges.models import Model, Price
+from metal.raters.judges.plan import Call, Plan
+from metal.raters.judges.reader import UNPARSABLE
+from metal.raters.judges.tally import Tally, look_up, why_none
 from tests.judges.test_plan import output, plan
 
 MODEL = Model("openai:m", "openai", "m")

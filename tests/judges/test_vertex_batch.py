@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from metal.errors import MetalError, MissingExtra, UsageError
-from metal.judges import call as calls
-from metal.judges.batch.contract import BatchClient
-from metal.judges.batch.settings import BatchSettings
-from metal.judges.call import CallFailed, Reply
-from metal.judges.models import Model, find_model, with_settings
-from metal.judges.providers.vertex_batch import open_batch_client
-from metal.judges.providers.vertex_endpoint import open_client
+from metal.raters.judges import call as calls
+from metal.raters.judges.batch.contract import BatchClient
+from metal.raters.judges.batch.settings import BatchSettings
+from metal.raters.judges.call import CallFailed, Reply
+from metal.raters.judges.models import Model, find_model, with_settings
+from metal.raters.judges.providers.vertex_batch import open_batch_client
+from metal.raters.judges.providers.vertex_endpoint import open_client
 from tests.batch_jobs import Behaviour, in_turn
 from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, GoogleBatchServer, machine
 from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip

@@ -11,10 +11,10 @@ import pytest
 from rouge_score import rouge_scorer
 
 from metal.errors import UsageError
-from metal.metrics import METRICS, Item, Metric, find_metric
-from metal.metrics.conformance import Finding, conformance
-from metal.metrics.contract import Answer
-from metal.metrics.samples import SAMPLES
+from metal.raters.metrics import METRICS, Item, Metric, find_metric
+from metal.raters.metrics.conformance import Finding, conformance
+from metal.raters.metrics.contract import Answer
+from metal.raters.metrics.samples import SAMPLES
 
 CORE = [name for name, known in METRICS.items() if not known.extra and known.module != "comet"]
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from metal.dataset import Card, Dataset, assemble
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Scale, Source
 from metal.errors import UsageError
-from metal.metrics import Item, Metric, find_metric
-from metal.metrics.contract import Answer
-from metal.metrics.dataset_scores import (
+from metal.raters.metrics import Item, Metric, find_metric
+from metal.raters.metrics.contract import Answer
+from metal.raters.metrics.dataset_scores import (
     AT_ONCE,
     NOT_AGAIN,
     Scores,
@@ -25,8 +27,6 @@ from metal.metrics.dataset_scores import (
     together,
     with_metric_score,
 )
-from metal.ratings import facts_from
-from metal.records import METRIC_SCORE, Criterion, Output, Rater, Scale, Source
 from tests.conftest import TASK_QUALITY
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from metal.errors import MissingExtra, UsageError
-from metal.metrics import METRICS, Item, Metric, find_metric, score_all
-from metal.metrics.conformance import conformance
-from metal.metrics.samples import SAMPLES
+from metal.raters.metrics import METRICS, Item, Metric, find_metric, score_all
+from metal.raters.metrics.conformance import conformance
+from metal.raters.metrics.samples import SAMPLES
 from tests.metrics.tiny_models import tiny_bert, tiny_comet, tiny_sentence_model
 
 INSTALLED = all(importlib.util.find_spec(name) for name in ("torch", "transformers", "sentence_transformers"))

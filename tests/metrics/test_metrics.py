@@ -10,13 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metal.data.formats.xlsum import names_by_code
+from metal.data.records import Direction, Output, Source
 from metal.errors import DataError, UnknownName, UsageError
-from metal.formats.xlsum import names_by_code
-from metal.metrics import METRICS, Item, Metric, Scored, find_metric, known_metrics, score_all, scored, split_names
-from metal.metrics.contract import Answer, Need
-from metal.metrics.names import Asked, read_name
-from metal.metrics.samples import SAMPLES
-from metal.records import Direction, Output, Source
+from metal.raters.metrics import (
+    METRICS,
+    Item,
+    Metric,
+    Scored,
+    find_metric,
+    known_metrics,
+    score_all,
+    scored,
+    split_names,
+)
+from metal.raters.metrics.contract import Answer, Need
+from metal.raters.metrics.names import Asked, read_name
+from metal.raters.metrics.samples import SAMPLES
 
 CORE = [name for name, known in METRICS.items() if not known.extra and known.module != "comet"]
 
@@ -47,7 +57,7 @@ def test_every_name_prints_and_is_found_again(name: str) -> None:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_line_of_the_registry_has_its_family(name: str) -> None:
-    assert callable(import_module(f"metal.metrics.{METRICS[name].module}").open_metric)
+    assert callable(import_module(f"metal.raters.metrics.{METRICS[name].module}").open_metric)
     assert METRICS[name].summary
     assert known_metrics()[name] == METRICS[name].summary
 

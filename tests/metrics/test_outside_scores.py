@@ -9,12 +9,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.dataset import Card, Dataset, assemble
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import Output, Source
 from metal.errors import DataError, UsageError
-from metal.metrics.dataset_scores import Scores, rater
-from metal.metrics.outside_scores import Table, outside_scores
-from metal.ratings import facts_from
-from metal.records import Output, Source
+from metal.raters.metrics.dataset_scores import Scores, rater
+from metal.raters.metrics.outside_scores import Table, outside_scores
 from tests.conftest import TASK_QUALITY
 
 IDS = ("007", "b", "雨", "d", "e")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metal.errors import UnknownName, UsageError
-from metal.metrics import Item, find_metric, known_metrics, own, score_all, scored
+from metal.raters.metrics import Item, find_metric, known_metrics, own, score_all, scored
 
 METRIC = '''
 def overlap(output, reference):
@@ -99,7 +99,7 @@ def test_what_is_wrong_with_a_file(path: Path) -> None:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that Python takes for installed packages, with one that offers metrics."""
     (tmp_path / "far_away.py").write_text(
-        "from metal.metrics import Metric\n"
+        "from metal.raters.metrics import Metric\n"
         "def letters(output):\n    'Letters of the output.'\n    return len(output)\n"
         "whole = Metric('whole', 'All.', lambda items: [1.0] * len(items), 'w1', ())\n",
         encoding="utf-8",

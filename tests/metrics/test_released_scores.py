@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from metal.metrics import Item, find_metric, score_all
+from metal.raters.metrics import Item, find_metric, score_all
 
 GENERATOR, TEXTS = "BART", 25
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metal.errors import UnknownName, UsageError
-from metal.metrics import Item, find_metric, score_all
-from metal.metrics.samples import SAMPLES
-from metal.metrics.surface import bleu_tokens, ter_tokens
+from metal.raters.metrics import Item, find_metric, score_all
+from metal.raters.metrics.samples import SAMPLES
+from metal.raters.metrics.surface import bleu_tokens, ter_tokens
 
 NAMES = ("bleu", "chrf", "chrf++", "ter")
 JAPANESE = "ja-mecab" if importlib.util.find_spec("MeCab") and importlib.util.find_spec("ipadic") else "char"

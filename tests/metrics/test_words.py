@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.metrics.samples import SAMPLES
-from metal.metrics.words import counted_grams, grams, script_of, spread, tokens
+from metal.raters.metrics.samples import SAMPLES
+from metal.raters.metrics.words import counted_grams, grams, script_of, spread, tokens
 
 
 @pytest.mark.parametrize(

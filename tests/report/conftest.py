@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from metal.audit.audit import audit
-from metal.audit.settings import AuditSettings
-from metal.bundled import bundled
-from metal.cli.manifest import manifest
-from metal.cli.run_folder import read_run, write_audit
-from metal.dataset import Dataset, assemble, concat_facts, load_dataset
-from metal.judges.baselines import run_baselines
-from metal.report.run import Run
+from metal.auditing.audit import audit
+from metal.auditing.settings import AuditSettings
+from metal.data.bundled import bundled
+from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset
+from metal.raters.judges.baselines import run_baselines
+from metal.runs.audit_run import read_run, write_audit
+from metal.runs.manifest import manifest
+from metal.show.run import Run
 from tests.browser import browser, visit
 
 __all__ = ["browser", "visit"]

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metal.report.charts.disagreement import SIDE, Dot, Ends, Panel, disagreement
-from metal.report.charts.references import HEIGHT, Curve, Step, references_chart
-from metal.report.svg import standalone
-from metal.report.view import Chart
+from metal.show.charts.disagreement import SIDE, Dot, Ends, Panel, disagreement
+from metal.show.charts.references import HEIGHT, Curve, Step, references_chart
+from metal.show.svg import standalone
+from metal.show.view import Chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAN = math.nan

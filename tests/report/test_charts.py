@@ -7,14 +7,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metal.records import Criterion, Level, Scale
-from metal.report import svg
-from metal.report.charts.agreement import Agreement, Point, dots, radar
-from metal.report.charts.chance import Dot, f1_against_kappa
-from metal.report.charts.classes import Bar, class_bars
-from metal.report.charts.forest import Difference, forest
-from metal.report.charts.lengths import length_histograms
-from metal.report.view import Chart
+from metal.data.records import Criterion, Level, Scale
+from metal.show import svg
+from metal.show.charts.agreement import Agreement, Point, dots, radar
+from metal.show.charts.chance import Dot, f1_against_kappa
+from metal.show.charts.classes import Bar, class_bars
+from metal.show.charts.forest import Difference, forest
+from metal.show.charts.lengths import length_histograms
+from metal.show.view import Chart
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from metal.dataset import Card, Dataset, assemble, load_dataset, save_dataset
-from metal.ratings import facts_from
-from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.data.dataset import Card, Dataset, assemble, load_dataset, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 
 ATTACKS = (
     "<script>window.pwned = 1</script>",

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from metal.cli.report_files import write_tables_latex
-from metal.cli.run_folder import read_run
-from metal.report.latex import escape, to_latex
-from metal.report.page import tables
-from metal.report.view import Cell, TableView
+from metal.runs.audit_run import read_run
+from metal.show.files import write_tables_latex
+from metal.show.latex import escape, to_latex
+from metal.show.page import tables
+from metal.show.view import Cell, TableView
 
 
 def compiles(run: Path, folder: Path) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.cli.leaderboard_run import read_leaderboard_run, write_leaderboard
-from metal.cli.manifest import manifest
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
 from metal.genie.leaderboard.leaderboard import leaderboard
 from metal.genie.leaderboard.settings import LeaderboardSettings
-from metal.report.leaderboard.facts import facts
-from metal.report.leaderboard.page import charts, page, tables
-from metal.report.leaderboard.run import LeaderboardRun
+from metal.runs.leaderboard_run import read_leaderboard_run, write_leaderboard
+from metal.runs.manifest import manifest
+from metal.show.leaderboard.facts import facts
+from metal.show.leaderboard.page import charts, page, tables
+from metal.show.leaderboard.run import LeaderboardRun
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
 
 HOSTILE = (

@@ -10,9 +10,9 @@ import pytest
 
 from metal.cli.audit import audit
 from metal.cli.describe import describe
-from metal.cli.run_folder import read_run
-from metal.dataset import Dataset
-from metal.report.methods import definitions
+from metal.data.dataset import Dataset
+from metal.runs.audit_run import read_run
+from metal.show.methods import definitions
 from metal.stats.consensus import ALL_RULES
 
 

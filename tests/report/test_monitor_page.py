@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from metal.cli.monitor_run import read_monitor_run
-from metal.dataset import load_dataset
+from metal.data.dataset import load_dataset
+from metal.data.records import Source
+from metal.genie.monitor_run import read_monitor_run
 from metal.genie.test_questions import side_of
-from metal.records import Source
-from metal.report.monitor.page import charts, facts, page, sections, tables
+from metal.show.monitor.page import charts, facts, page, sections, tables
 from tests.genie import people
 from tests.genie.people import always_best, metal
 

@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 
-from metal.cli.report_files import write_charts
-from metal.cli.run_folder import read_run, write_report
-from metal.dataset import Dataset
-from metal.formats import read as read_draft
-from metal.records import Criterion, Level, Rater, Scale
-from metal.report import text
-from metal.report.differences import difference_tables, prompt_charts
-from metal.report.disagreements import pack
-from metal.report.distribution import prediction_table
-from metal.report.judges import agreement_charts, f1_table, figures_table
-from metal.report.methods import left_out_table
-from metal.report.overview import matrices
-from metal.report.page import charts, page, tables
-from metal.report.people import agreement_table, ceilings_table
-from metal.report.run import Run
-from metal.report.summary import summary
+from metal.data.dataset import Dataset
+from metal.data.formats import read as read_draft
+from metal.data.records import Criterion, Level, Rater, Scale
+from metal.runs.audit_run import read_run, write_report
+from metal.show import text
+from metal.show.differences import difference_tables, prompt_charts
+from metal.show.disagreements import pack
+from metal.show.distribution import prediction_table
+from metal.show.files import write_charts
+from metal.show.judges import agreement_charts, f1_table, figures_table
+from metal.show.methods import left_out_table
+from metal.show.overview import matrices
+from metal.show.page import charts, page, tables
+from metal.show.people import agreement_table, ceilings_table
+from metal.show.run import Run
+from metal.show.summary import summary
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
 from tests.report.conftest import written
 
@@ -254,8 +254,8 @@ def test_a_sample_is_even_seeded_and_says_so(make_dataset: MakeDataset, report_o
 def test_a_page_too_small_says_so(
     make_dataset: MakeDataset, report_on: ReportOn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metal.report.page.PAGE_BYTES", 0)
-    monkeypatch.setattr("metal.report.page.LEAST_ROOM", 4_000)
+    monkeypatch.setattr("metal.show.page.PAGE_BYTES", 0)
+    monkeypatch.setattr("metal.show.page.LEAST_ROOM", 4_000)
     run = report_on(make_dataset({"en": {"A1": cycle([0], 300), "A2": cycle([1], 300)}}, HALLUCINATIONS))
     assert " of 300</b> outputs on which" in page(run)
     assert "a random sample, seeded, taken evenly" in page(run)

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from metal.cli import metal as command
-from metal.dataset import Card, assemble, load_dataset, save_dataset
-from metal.ratings import facts_from
-from metal.records import Output, Source
+from metal.data.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.ratings import facts_from
+from metal.data.records import Output, Source
 from tests.conftest import TASK_QUALITY
 from tests.services.conftest import TOKEN, Server
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from metal.build.forms.label_studio import read, skipped, write
-from metal.build.forms.label_studio_export import FIELD
+from metal.building.forms.label_studio import read, skipped, write
+from metal.building.forms.label_studio_export import FIELD
 from tests.build.label_studio_sheets import CRITERIA, SHEETS
 from tests.services.conftest import Server
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from metal.records import Criterion
+from metal.data.records import Criterion
 from metal.stats.colleagues import Beside, Labels, difference_to_others, labels_of
 from metal.stats.patterns import Codes, Numbers
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.people import people_named
+from metal.data.records import KINDS, Criterion
 from metal.errors import UnknownName
 from metal.genie.colleagues.answers_beside import Cell, Ratings, together
 from metal.genie.colleagues.competence import NO_LEVELS, Competence, competences
-from metal.people import people_named
-from metal.records import KINDS, Criterion
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.clustered import ClusteredMean, clustered_mean
 from metal.stats.multiplicity import holm

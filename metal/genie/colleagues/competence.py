@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from metal.ratings import code_matrix
-from metal.records import Criterion
+from metal.data.ratings import code_matrix
+from metal.data.records import Criterion
 from metal.stats.answers import answers_of_matrix
 from metal.stats.dawid_skene import dawid_skene
 from metal.stats.mace import mace

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
 
 LEAST_OUTPUTS = 50  # with all criteria rated by all of the group
 TIMES = 4.0  # as often as the criteria would come out alike together by chance; where outputs differ in difficulty, 2

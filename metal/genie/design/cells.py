@@ -11,13 +11,13 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.people import people_named
+from metal.data.ratings import CodeMatrix, code_matrix
+from metal.data.records import METRIC_SCORE, Criterion
 from metal.errors import UnknownName, UsageError
 from metal.genie.design.panels import usual_panel
 from metal.genie.design.settings import MOST_RATERS, DesignSettings
-from metal.people import people_named
-from metal.ratings import CodeMatrix, code_matrix
-from metal.records import METRIC_SCORE, Criterion
 from metal.stats.alternative_annotator import EPSILON
 from metal.stats.patterns import Codes, Numbers
 

@@ -1,6 +1,6 @@
 """How to spend a budget of labels: GENIE's simulation of designs (section 4, Figures 2 and 3).
 
-labels: (items, raters) shares of the scale, NaN where a rater gave none (metal.records.Criterion.share).
+labels: (items, raters) shares of the scale, NaN where a rater gave none (metal.data.records.Criterion.share).
 """
 
 from __future__ import annotations

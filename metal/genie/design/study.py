@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.signature import join
 from metal.errors import Undefined
 from metal.genie.design.cells import DesignCell, design_cells
 from metal.genie.design.cost import Cost, Prices, cost
 from metal.genie.design.labelling import Aggregation, Labelling, binarised, by_panel, simulate
 from metal.genie.design.planning import F1, NAN, SCORE, TEST, Plan, plans
 from metal.genie.design.settings import DesignSettings
-from metal.signature import join
 
 ALL = "all"  # all people together, as a population; all languages, in the table of costs
 FEW_SOURCES = 30

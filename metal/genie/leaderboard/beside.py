@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
 from metal.genie.leaderboard.output_scores import DIGITS, Outputs, OutputScores
 from metal.genie.leaderboard.settings import OVERALL
 from metal.stats.patterns import Codes, Numbers

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
 from metal.genie.leaderboard.output_scores import Outputs, OutputScores
 from metal.stats.patterns import Codes
 

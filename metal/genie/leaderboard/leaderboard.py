@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.people import people_named
 from metal.errors import UnknownName, UsageError
 from metal.genie.leaderboard.beside import beside_rows, raters_beside
 from metal.genie.leaderboard.cautions import about_a_ranking, about_overall, about_people
@@ -21,7 +22,6 @@ from metal.genie.leaderboard.output_scores import Outputs, OutputScores, output_
 from metal.genie.leaderboard.panels import Groups
 from metal.genie.leaderboard.settings import ALL_LANGUAGES, OVERALL, LeaderboardSettings, signature
 from metal.genie.leaderboard.subsample import sources_chosen
-from metal.people import people_named
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Codes
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.records import Criterion
 from metal.genie.leaderboard.settings import OVERALL, Aggregation
-from metal.records import Criterion
 from metal.stats.patterns import Codes, Numbers, ratio
 
 # Means of the same numbers in another order differ beyond this many digits.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
 from metal.genie.leaderboard.output_scores import DIGITS, OutputScores
 from metal.stats.patterns import Codes, Numbers, ratio
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from metal import __version__
+from metal.data.signature import join
 from metal.errors import UsageError
-from metal.signature import join
 
 OVERALL = "overall"
 ALL_LANGUAGES = ""  # in tables: all languages together
@@ -19,7 +19,7 @@ Aggregation = Literal["mean", "majority"]
 class LeaderboardSettings:
     """Choices of a leaderboard. Empty tuples mean all.
 
-    reference: the people whose ratings count (metal.people). criteria: that count, also for overall. aggregate: how
+    reference: the people whose ratings count (people.py). criteria: that count, also for overall. aggregate: how
     several labels of one output become its score: their mean, or the label given most often (the mean of several such
     labels); scores without levels are averaged in any case. sample: score this many sources of each language
     (subsample.py), None for all. with_judges: put LLM judges beside people, as metrics are. resamples: of the

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import blake2b
 
+from metal.data.records import Source
 from metal.errors import UsageError
-from metal.records import Source
 
 
 def sources_chosen(sources: Iterable[Source], number: int, seed: int = 0) -> frozenset[str]:

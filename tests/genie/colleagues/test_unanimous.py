@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.dataset import Card, Dataset, assemble
-from metal.formats.thumb import read as read_thumb
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.formats.thumb import read as read_thumb
+from metal.data.ratings import tidy_facts
+from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
 from metal.genie.colleagues.unanimous import Unanimous, unanimous
-from metal.ratings import tidy_facts
-from metal.records import Criterion, Level, Output, Rater, Scale, Source
 
 SCALE = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from metal.dataset import Card, Dataset, assemble
-from metal.ratings import facts_from
-from metal.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 
 LIKERT = Scale("ordinal", tuple(Level(value, f"l{value}") for value in (1.0, 2.0, 3.0, 4.0, 5.0)))
 BINARY = Scale("nominal", (Level(0.0, "Absent"), Level(1.0, "Present")))

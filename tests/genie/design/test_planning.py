@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from metal.audit.audit import audit
-from metal.audit.settings import AuditSettings
+from metal.auditing.audit import audit
+from metal.auditing.settings import AuditSettings
 from metal.errors import Undefined
 from metal.genie.design.cells import design_cells
 from metal.genie.design.judged import _t_test_p, judged_pool

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metal import formats
+from metal.data import formats
 from metal.genie.design.planning import F1, TEST
 from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import ALL, Design, design

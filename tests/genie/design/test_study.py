@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
+from metal.data.records import Scale
 from metal.errors import MetalError, UnknownName, UsageError
 from metal.genie.design.cost import Prices
 from metal.genie.design.planning import F1, TEST
 from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import ALL, COLUMNS, Design, design
-from metal.records import Scale
 from tests.genie.design.studies import BINARY, LIKERT, study
 
 

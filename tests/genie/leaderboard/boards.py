@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from metal.dataset import Card, Dataset, assemble
-from metal.ratings import facts_from
-from metal.records import METRIC_SCORE, Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import METRIC_SCORE, Criterion, Level, Output, Rater, Rating, Scale, Source
 
 LIKERT = Scale("ordinal", tuple(Level(value, f"level {value}") for value in range(1, 6)))
 QUALITY = Criterion("quality", LIKERT, question="How good is it?")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.dataset import Dataset, assemble
+from metal.data.dataset import Dataset, assemble
 from metal.errors import UnknownName, UsageError
 from metal.genie.leaderboard.coverage import rating_command
 from metal.genie.leaderboard.generator_scores import generator_means

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
 from tests.genie.leaderboard.boards import Row, dataset, ranked
 from tests.genie.leaderboard.test_leaderboard import board, row, rows
 

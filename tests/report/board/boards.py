@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from metal.billboard.board import billboard
-from metal.billboard.history import Entry
-from metal.billboard.settings import BoardSettings
-from metal.cli.board_run import write_board
-from metal.cli.manifest import manifest
-from metal.dataset import Card, Dataset, assemble
-from metal.ratings import facts_from
-from metal.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
+from metal.boards.board import billboard
+from metal.boards.history import Entry
+from metal.boards.settings import BoardSettings
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
+from metal.runs.board_run import write_board
+from metal.runs.manifest import manifest
 
 HISTORY = (
     Entry(1, "2026-01-01T10:00:00+00:00", "data", "aaaaaaaaaaaa"),

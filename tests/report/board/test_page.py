@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.cli.board_run import read_board_run
-from metal.report.board.page import page
-from metal.report.board.run import BoardRun
+from metal.runs.board_run import read_board_run
+from metal.show.board.page import page
+from metal.show.board.run import BoardRun
 from tests.report.board.boards import dataset, written
 
 SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]

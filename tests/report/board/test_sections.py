@@ -11,22 +11,22 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from metal.billboard.ensemble import NAME
-from metal.cli.board_run import read_board_run
-from metal.report.board.crowd import crowd_sections
-from metal.report.board.ensemble import fitted, member_table
-from metal.report.board.facts import facts
-from metal.report.board.generators import generator_charts, generator_table
-from metal.report.board.history import history_table
-from metal.report.board.maps import criterion_map, generator_map, language_maps
-from metal.report.board.overrating import overrating_charts, overrating_tables
-from metal.report.board.page import charts, tables
-from metal.report.board.ranking import further_rankings, ranking_charts, ranking_table
-from metal.report.board.run import BoardRun
-from metal.report.charts.intervals import Row, interval_dots, ticks_for
-from metal.report.charts.ranks import Ranks, rank_lines
-from metal.report.sections import settings_in_words
-from metal.report.text import figure, interval
+from metal.boards.ensemble import NAME
+from metal.runs.board_run import read_board_run
+from metal.show.board.crowd import crowd_sections
+from metal.show.board.ensemble import fitted, member_table
+from metal.show.board.facts import facts
+from metal.show.board.generators import generator_charts, generator_table
+from metal.show.board.history import history_table
+from metal.show.board.maps import criterion_map, generator_map, language_maps
+from metal.show.board.overrating import overrating_charts, overrating_tables
+from metal.show.board.page import charts, tables
+from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
+from metal.show.board.run import BoardRun
+from metal.show.charts.intervals import Row, interval_dots, ticks_for
+from metal.show.charts.ranks import Ranks, rank_lines
+from metal.show.sections import settings_in_words
+from metal.show.text import figure, interval
 
 
 @pytest.fixture(scope="module")

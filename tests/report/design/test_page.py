@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from metal.cli.design_run import read_design_run, write_design
-from metal.cli.manifest import manifest
-from metal.dataset import Dataset
+from metal.data.dataset import Dataset
 from metal.genie.design.cost import Prices
 from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import design
-from metal.report.charts.design_curve import Curve, design_curve
-from metal.report.charts.labelling import Dot, Panel, population_panels
-from metal.report.design.page import charts, page, tables
-from metal.report.latex import to_latex
-from metal.report.svg import standalone
+from metal.runs.design_run import read_design_run, write_design
+from metal.runs.manifest import manifest
+from metal.show.charts.design_curve import Curve, design_curve
+from metal.show.charts.labelling import Dot, Panel, population_panels
+from metal.show.design.page import charts, page, tables
+from metal.show.latex import to_latex
+from metal.show.svg import standalone
 from tests.genie.design.studies import BINARY, LIKERT, study
 from tests.report.board.test_page import HOSTILE, unpacked
 

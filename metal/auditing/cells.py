@@ -1,0 +1,208 @@
+"""A cell of the audit: everything people and judges said on one criterion in one language."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from metal.auditing.settings import AuditSettings
+from metal.data.dataset import Dataset
+from metal.data.people import people_named
+from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
+from metal.data.records import Criterion
+from metal.errors import UnknownName, UsageError
+from metal.stats.aggregate import NOBODY, TIE, agreement_case
+from metal.stats.consensus import consensus
+from metal.stats.patterns import Codes, Numbers
+
+PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an item needs
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One language x criterion. Arrays have one row an output rated by anybody.
+
+    rows: where the cell's ratings stand in the dataset's table.
+    """
+
+    language: str
+    criterion: Criterion
+    matrix: CodeMatrix
+    rows: Codes
+    people: tuple[str, ...]
+    judges: tuple[str, ...]
+    groups: Mapping[str, str]  # the group of each person
+    settings: AuditSettings
+
+    @property
+    def levels(self) -> int:
+        """How many classes the scale has."""
+        return len(self.criterion.scale.levels)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the scale has a middle and distances."""
+        return self.criterion.scale.measure != "nominal"
+
+    @cached_property
+    def shared(self) -> dict[Any, Any]:
+        """What the figures of several judges have in common, by what it was made from."""
+        return {}
+
+    @cached_property
+    def values(self) -> Numbers:
+        """(levels,) what each class stands for."""
+        return np.asarray(self.criterion.scale.values, dtype=np.float64)
+
+    @cached_property
+    def by_people(self) -> Codes:
+        """(items, people) class codes."""
+        return np.asarray(np.maximum(self.matrix.of(self.people), UNANSWERED))
+
+    def by_judge(self, judge: str) -> Codes:
+        """(items,) class codes of one judge."""
+        return self.matrix.of([judge])[:, 0]
+
+    @cached_property
+    def ratings_per_item(self) -> Codes:
+        """(items,) how many people gave an answer."""
+        return np.asarray((self.by_people >= 0).sum(axis=1))
+
+    @cached_property
+    def usual_panel(self) -> int:
+        """The most common number of people an item has; the larger on a tie; 0 without people."""
+        rated = self.ratings_per_item[self.ratings_per_item > 0]
+        if not len(rated):
+            return 0
+        frequency = np.bincount(rated)
+        return int(np.flatnonzero(frequency == frequency.max())[-1])
+
+    @cached_property
+    def min_raters(self) -> int:
+        """The number of people an item needs to count in this cell."""
+        return self.settings.min_raters or max(2, min(PANEL, self.usual_panel))
+
+    @cached_property
+    def complete(self) -> Codes:
+        """(items,) whether enough people answered."""
+        return np.asarray(self.ratings_per_item >= self.min_raters)
+
+    @cached_property
+    def truth(self) -> Codes:
+        """(items,) the people's aggregate class; TIE or NOBODY where there is none, also for incomplete items.
+
+        A model (Dawid-Skene, MACE) is fitted once, to all that people said in the cell, incomplete items too: they tell
+        of the raters. Resamples keep the label an item has here.
+        """
+        settled = consensus(self.by_people, self.values, self.settings.aggregate, ordered=self.ordered)
+        return np.where(self.complete, settled, NOBODY)
+
+    @cached_property
+    def rated(self) -> Codes:
+        """The sources (one an item) that judges are resampled over: those of items that people rated.
+
+        As a rule as many in every cell of a language, so that cells share their draws too.
+        """
+        return np.asarray(self.matrix.sources[self.ratings_per_item > 0])
+
+    @cached_property
+    def case(self) -> Codes:
+        """(items,) agreement case of complete items, -1 for others."""
+        return np.where(self.complete, agreement_case(self.by_people, self.levels), -1)
+
+    def judged(self, judge: str) -> Codes:
+        """Indices of the items the judge was asked about and that have an aggregate class."""
+        return np.flatnonzero((self.truth >= 0) & (self.by_judge(judge) != NOT_ASKED))
+
+    def dropped(self, judge: str | None = None) -> dict[str, int]:
+        """Items people rated that do not count, by reason; for a judge also those it was not asked about."""
+        rated = self.ratings_per_item > 0
+        counts = {"incomplete": int((rated & ~self.complete).sum()), "tied": int((self.truth == TIE).sum())}
+        if judge is not None:
+            asked = self.by_judge(judge) != NOT_ASKED
+            counts["not asked"] = int(((self.truth >= 0) & ~asked).sum())
+        return {reason: count for reason, count in counts.items() if count}
+
+
+def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[Cell]:
+    """The cells of a dataset, criteria in their declared order, then languages in string order.
+
+    Criteria without levels (continuous scores) have no classes and no cell.
+    Raises UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is left.
+    """
+    _check_names(dataset, settings)
+    people, judges = people_of(dataset, settings), judges_of(dataset, settings)
+    groups = {name: dataset.raters[name].group for name in people}
+    table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
+    grouped = _rows_of_cells(dataset, {*people, *judges})
+    for name, criterion in dataset.criteria.items():
+        if not criterion.scale.levels or (settings.criteria and name not in settings.criteria):
+            continue
+        for language in settings.languages or dataset.languages:
+            rows = grouped.get((name, language))
+            if rows is not None:
+                matrix = code_matrix(table.iloc[rows], criterion)
+                yield Cell(
+                    language,
+                    criterion,
+                    matrix,
+                    rows,
+                    tuple(name for name in people if name in matrix.raters),
+                    tuple(name for name in judges if name in matrix.raters),
+                    groups,
+                    settings,
+                )
+
+
+def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str, str], Codes]:
+    """By criterion and language, where the ratings of these raters stand in the table, in its order."""
+    rater, criterion, language = (dataset.ratings[name].cat for name in ("rater", "criterion", "language"))
+    wanted = rater.categories.isin(list(raters))
+    rows = np.flatnonzero(wanted[rater.codes.to_numpy()]) if len(wanted) else np.zeros(0, dtype=np.int64)
+    count = max(len(language.categories), 1)
+    cell = (criterion.codes.to_numpy().astype(np.int32) * count + language.codes.to_numpy())[rows]
+    rows = rows[np.argsort(cell, kind="stable")].astype(np.int32)
+    ends = np.cumsum(np.bincount(cell, minlength=len(criterion.categories) * count))
+    return {
+        (str(criterion.categories[place // count]), str(language.categories[place % count])): mine
+        for place, mine in enumerate(np.split(rows, ends[:-1]))
+        if len(mine)
+    }
+
+
+def people_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
+    """The people to compare with, in string order."""
+    return people_named(dataset, settings.reference)
+
+
+def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
+    """The judges to audit: LLM judges first, then metrics, then baselines, each in string order.
+
+    What a judge said when it was asked again is no judge of its own, unless it is named.
+    """
+    order = {"llm": 0, "metric": 1, "baseline": 2}
+    found = [rater for rater in dataset.raters.values() if rater.kind in order]
+    if settings.judges:
+        found = [rater for rater in found if rater.rater in settings.judges]
+    else:
+        found = [rater for rater in found if rater.about.get("repeats") not in dataset.raters]
+    return tuple(r.rater for r in sorted(found, key=lambda rater: (order[rater.kind], rater.rater)))
+
+
+def _check_names(dataset: Dataset, settings: AuditSettings) -> None:
+    judges = [rater.rater for rater in dataset.raters.values() if rater.kind != "human"]
+    for name in settings.judges:
+        if name not in judges:
+            raise UnknownName("judge", name, sorted(judges))
+    for name in settings.criteria:
+        if name not in dataset.criteria:
+            raise UnknownName("criterion", name, dataset.criteria)
+        if not dataset.criteria[name].scale.levels:
+            raise UsageError(f"criterion {name} has no levels; an audit compares classes, not continuous scores")
+    for name in settings.languages:
+        if name not in dataset.languages:
+            raise UnknownName("language", name, dataset.languages)

@@ -1,0 +1,208 @@
+"""Data problems that do not stop a run, found and reported: real released data has every one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.dataset import Dataset
+from metal.data.ratings import names_in
+
+MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
+FEW_ITEMS = 30  # people below this are left out of the alternative annotator test
+SHOWN = 5  # names listed in a message
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem: a stable code for programs, a sentence for people."""
+
+    code: str
+    message: str
+
+
+def lint(dataset: Dataset) -> list[Finding]:
+    """All findings, most serious kind first."""
+    table = dataset.ratings.drop(columns="comment")
+    return [
+        *_never_meet(table),
+        *_identical_raters(table[~table["rater"].isin(_asked_again(dataset))]),
+        *_identical_generators(table),
+        *_one_label(table),
+        *_only_machines(dataset),
+        *_few_items(table),
+        *_unanswered(table),
+        *_unrated(dataset),
+        *_model_versions(dataset),
+        *_not_sent(dataset),
+    ]
+
+
+def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
+    """Judges and people who rate the same language and criterion, but no output in common."""
+    if table.empty:
+        return
+    names = ("language", "criterion", "rater", "output")
+    languages, criteria, raters, outputs = (table[name].cat.categories for name in names)
+    language, criterion, rater, output = (table[name].cat.codes.to_numpy().astype(np.int64) for name in names)
+    human = (table["kind"] == "human").to_numpy()
+    asked = criterion * len(outputs) + output
+    by_people = np.zeros(len(criteria) * len(outputs), dtype=bool)
+    by_people[asked[human]] = True
+    language_of = np.zeros(len(outputs), dtype=np.int64)
+    language_of[output] = language
+    what, which = np.divmod(np.flatnonzero(by_people), len(outputs))
+    cells = len(languages) * len(criteria)
+    people = np.bincount(language_of[which] * len(criteria) + what, minlength=cells).reshape(len(languages), -1)
+    shape = len(languages), len(criteria), len(raters)
+    cell = ((language * len(criteria) + criterion) * len(raters) + rater)[~human]
+    rated = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+    met = np.bincount(cell, by_people[asked[~human]], minlength=int(np.prod(shape))).reshape(shape)
+    alone = (rated > 0) & (met == 0) & (people > 0)[:, :, None]
+    for where, what, who in np.argwhere(alone):
+        yield Finding(
+            "never-meet",
+            f"{languages[where]} {criteria[what]}: {raters[who]} and the people never rate the same output "
+            f"({rated[where, what, who]} and {people[where, what]} outputs); are the files of two languages swapped?",
+        )
+
+
+def _identical_raters(table: pd.DataFrame) -> Iterator[Finding]:
+    """Two raters with the same score on every output, within a criterion and language."""
+    for (language, criterion), cell in _groups(table, ["language", "criterion"]):
+        for first, second, count in _identical(cell, "rater", "output"):
+            yield Finding(
+                "identical-raters",
+                f"{language} {criterion}: {first} and {second} give the same score on all {count} outputs both rated",
+            )
+
+
+def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
+    """A metric that scores two generators alike on every source: one file was copied over the other."""
+    continuous = table[table["kind"] == "metric"]
+    for (rater, criterion), cell in _groups(continuous, ["rater", "criterion"]):
+        for first, second, count in _identical(cell, "generator", "source"):
+            yield Finding(
+                "identical-generators",
+                f"{criterion}: {rater} gives {first} and {second} the same score on all {count} sources",
+            )
+
+
+def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, str, int]]:
+    """Pairs of names with equal scores on all items they share, where that can be no chance.
+
+    At least FEW_ITEMS items in common, of which MIN_RATINGS do not have the most frequent score.
+    """
+    answered = cell[cell["score"].notna()]
+    names, column = names_in(answered[name])
+    items, row = names_in(answered[item])
+    scores = np.full((len(names), len(items)), np.nan)
+    scores[column, row] = answered["score"].to_numpy()
+    for first, mine in enumerate(scores):
+        rest = scores[first + 1 :]
+        common = ~np.isnan(mine) & ~np.isnan(rest)
+        equal = (~common | (rest == mine)).all(axis=1) & (common.sum(axis=1) >= FEW_ITEMS)
+        for second in np.flatnonzero(equal):
+            shared = mine[common[second]]
+            _, counts = np.unique(shared, return_counts=True)
+            if len(shared) - counts.max() >= MIN_RATINGS:
+                yield names[first], names[first + 1 + second], len(shared)
+
+
+def _one_label(table: pd.DataFrame) -> Iterator[Finding]:
+    """Raters who give one answer to everything, where others do not."""
+    answered = table[table["score"].notna()]
+    if answered.empty:
+        return
+    grouped: Any = answered.groupby(["rater", "criterion", "language"], observed=True)["score"]
+    by_rater = grouped.agg(["min", "max", "size"])
+    by_cell = by_rater.groupby(["criterion", "language"], observed=True).agg({"min": "min", "max": "max"})
+    constant = by_rater[(by_rater["min"] == by_rater["max"]) & (by_rater["size"] >= MIN_RATINGS)]
+    for (rater, criterion, language), row in constant.iterrows():
+        others = by_cell.loc[(criterion, language)]
+        alone = "" if others["min"] < others["max"] else ", as does everybody"
+        yield Finding(
+            "one-label",
+            f"{language} {criterion}: {rater} gives {row['min']:g} to all {int(row['size'])} outputs{alone}",
+        )
+
+
+def _only_machines(dataset: Dataset) -> Iterator[Finding]:
+    """Labels that judges use and no person does."""
+    table = dataset.ratings[dataset.ratings["score"].notna()]
+    for (criterion,), rows in _groups(table, ["criterion"]):
+        levels = dataset.criteria[criterion].scale.levels
+        human = rows["kind"] == "human"
+        if not levels or not human.any() or human.all():
+            continue
+        machine = rows.loc[~human & (rows["kind"] != "metric"), "score"]
+        extra: Any = machine[~machine.isin(rows.loc[human, "score"].unique())].value_counts().sort_index()
+        labels = {level.value: level.label for level in levels}
+        for value, count in extra.items():
+            yield Finding(
+                "label-of-machines-only",
+                f"{criterion}: judges say {labels[float(value)]!r} {count} times, no person ever does",
+            )
+
+
+def _few_items(table: pd.DataFrame) -> Iterator[Finding]:
+    """People who rated so little that figures about them are noise."""
+    human = table[(table["kind"] == "human") & table["score"].notna()]
+    counts: Any = human.groupby(["language", "criterion", "rater"], observed=True).size()
+    for (language, rater), sizes in counts.groupby(level=["language", "rater"], observed=True):
+        if sizes.max() < FEW_ITEMS and counts.xs(language, level="language").max() >= FEW_ITEMS:
+            yield Finding("few-items", f"{language}: {rater} rated only {int(sizes.max())} outputs of a criterion")
+
+
+def _unanswered(table: pd.DataFrame) -> Iterator[Finding]:
+    """Missing answers by rater, with the reasons."""
+    missing = table[table["score"].isna()]
+    if missing.empty:
+        return
+    asked = table.groupby("rater", observed=True).size()
+    for (rater,), rows in _groups(missing, ["rater"]):
+        reasons = rows["reason"].astype(object).value_counts()
+        listed = ", ".join(f"{reason} {count}" for reason, count in reasons.head(SHOWN).items())
+        yield Finding("unanswered", f"{rater}: {len(rows)} of {asked[rater]} ratings have no score ({listed})")
+
+
+def _unrated(dataset: Dataset) -> Iterator[Finding]:
+    """Languages whose outputs nobody rated."""
+    rated = set(dataset.ratings["language"].unique())
+    for language in dataset.languages:
+        if language not in rated:
+            yield Finding("unrated-language", f"{language}: outputs, but no ratings")
+
+
+def _asked_again(dataset: Dataset) -> list[str]:
+    """Raters that are a judge asked once more: equal answers are what is hoped for."""
+    return [rater.rater for rater in dataset.raters.values() if "repeats" in rater.about]
+
+
+def _model_versions(dataset: Dataset) -> Iterator[Finding]:
+    """Judges whose provider changed the model while they were at work."""
+    for rater in dataset.raters.values():
+        versions = rater.about.get("versions")
+        if isinstance(versions, dict) and len(versions) > 1:
+            listed = ", ".join(f"{version} {count}" for version, count in list(versions.items())[:SHOWN])
+            yield Finding("model-versions", f"{rater.rater}: {len(versions)} model versions answered ({listed})")
+
+
+def _not_sent(dataset: Dataset) -> Iterator[Finding]:
+    """Judges that were asked without a parameter because their model rejects it."""
+    for rater in dataset.raters.values():
+        rejected = rater.about.get("rejected")
+        if isinstance(rejected, dict) and rejected:
+            what = "temperature 0" if "temperature" in rejected else ""
+            others = [what] * bool(what) + sorted(name for name in rejected if name != "temperature")
+            yield Finding("not-sent", f"{rater.rater}: asked without {', '.join(others)}, which its model rejects")
+
+
+def _groups(table: pd.DataFrame, by: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Groups that occur, in the order of their names; a key is a tuple."""
+    grouped: Any = table.groupby(by, observed=True, sort=True)
+    yield from grouped

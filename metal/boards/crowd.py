@@ -1,0 +1,353 @@
+"""Judge or crowd? People outside the reference, and LLM judges, against the reference people.
+
+Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal import __version__
+from metal.boards.agreement import agreement, estimate, intervals
+from metal.boards.cells import BoardRater, Cell, Scale, cells, main_criterion
+from metal.boards.crowd_answer import CEILING, adjust, answer_row, compared, largest_family, reference_name
+from metal.boards.crowd_outputs import OVERRATED, UNDERRATED, Example, area_of, dots, examples, sampled
+from metal.boards.ranking import ceiling
+from metal.boards.settings import BoardSettings
+from metal.data.dataset import Dataset
+from metal.data.people import people_named
+from metal.data.records import METRIC_SCORE, Estimate
+from metal.data.signature import join
+from metal.errors import UsageError
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.correlation import kendall
+from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.rater_comparison import correlates_better
+
+ENOUGH = 100  # permutations a comparison of the family, at least
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "crowd_raters": ("language", "criterion", "rater", "kind", "group", "people", "outputs", "pearson"),
+    "crowd_answers": ("language", "criterion", "answer", "sentence", "crowd", "judge", "p_holm"),
+    "crowd_comparisons": ("language", "criterion", "crowd", "judge", "better", "p", "p_holm"),
+    "crowd_examples": ("language", "criterion", "rater", "area", "output", "people", "score"),
+    "crowd_dots": ("language", "criterion", "rater", "score", "people", "outputs"),
+}
+
+
+@dataclass(frozen=True)
+class CrowdSettings:
+    """Choices besides those of the board.
+
+    area: share of the scale that is its bottom, and its top. examples: of each area, rater and cell. equal_panels:
+    whether as many people outside the reference count on an output as people of the reference rated it.
+    """
+
+    area: float = 1 / 3
+    examples: int = 5
+    equal_panels: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.area < 0.5:
+            raise UsageError(f"area {self.area:g}: a share of the scale above 0 and below 0.5, such as 0.33")
+        if self.examples < 0:
+            raise UsageError(f"{self.examples} examples: use 0 or more")
+
+
+Figures = Mapping[str, Mapping[str, Estimate]]  # by rater, then by name: pearson, system_pearson, kendall
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a board has found: its cells, of each the figures of its raters, and its bootstrap."""
+
+    cells: Sequence[Cell]
+    figures: Sequence[Figures]
+    bootstrap: SourceBootstrap
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What `crowd` found; tables by name, the columns of TABLES first. main: the criterion shown first."""
+
+    main: str
+    reference: str
+    people: tuple[str, ...]
+    tables: dict[str, pd.DataFrame]
+    scales: dict[str, Scale]
+    notes: tuple[str, ...]
+    signature: str
+
+
+def crowd(
+    dataset: Dataset,
+    settings: BoardSettings,
+    choices: CrowdSettings | None = None,
+    *,
+    known: Known | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Crowd:
+    """Every rater against the reference people, on every criterion and in every language of the board.
+
+    Raters are settings.raters, or else the people outside the reference (a group is one rater, whose score is the mean
+    of theirs) and the LLM judges. Scores are higher-is-better: negated where the criterion says lower.
+
+    crowd_raters: a row a rater, and one of kind `ceiling`: one reference person against the mean of the others.
+      outputs: scored by both; pearson, system_pearson, bias with _low and _high; kendall. bias: mean of rater less
+      people, in points of the people's scale. underrated, overrated, and _share: outputs in the areas of `area_of`.
+      undefined: reasons. people: how many people the rater is, None for others.
+    crowd_answers: a row a cell: answer (judge, metric, baseline, crowd, undecided, neither, unknown; `judge only` where
+      there is no other side), its sentence, the best of either side with their _pearson, p_holm of their difference,
+      ceiling.
+    crowd_comparisons: every rater that is people against every other; p two-sided by paired permutation (at least
+      ENOUGH times as many as comparisons), p_holm over all comparisons of a criterion (those of all languages together
+      are a family of their own).
+    crowd_examples: a seeded sample of the outputs in each area, with texts, both scores and comments.
+    crowd_dots: how many outputs have which two scores, on a grid of GRID steps where there are more.
+
+    known: what a board of the same people has found already, of at least these raters.
+    progress: called with cells done and in all. Raises UsageError where there is nobody to compare, and as `cells`.
+    """
+    choices = choices or CrowdSettings()
+    people = people_named(dataset, settings.reference)
+    shown, notes = (dataset, ()) if not choices.equal_panels else equal_panels(dataset, people, settings.seed)
+    found = [_chosen(cell, settings) for cell in (known.cells if known else cells(shown, settings))]
+    if not any(cell.raters for cell in found):
+        raise UsageError(
+            f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the reference people did; "
+            "give a judges' run after the dataset, or name metrics with --raters"
+        )
+    bootstrap = known.bootstrap if known else SourceBootstrap(settings.resamples, settings.seed)
+    # With fewer, Holm's smallest p of a large family would be above any level.
+    permutations = max(settings.permutations, ENOUGH * largest_family(found))
+    elsewhere = _raters_of_score(dataset)
+    chosen: list[Example] = []
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    for done, cell in enumerate(found):
+        if progress:
+            progress(done, len(found))
+        only = cell.only_rated()
+        on_scale = np.array([rater.name not in elsewhere for rater in cell.raters], dtype=bool)
+        figures = known.figures[done] if known else _figures(only, bootstrap)
+        rows["crowd_raters"] += rater_rows(only, on_scale, choices.area, figures, bootstrap)
+        rng = np.random.default_rng([settings.seed, len(only.human)])
+        person = np.array([rater.kind == "human" for rater in only.raters], dtype=bool)
+        better = correlates_better(
+            only.human, only.scores, rng, resamples=permutations, wanted=person[:, None] & ~person
+        )
+        rows["crowd_comparisons"] += compared(only, better)
+        for rater, scores, on in zip(only.raters, only.scores, on_scale, strict=True):
+            rows["crowd_dots"] += dots(only, rater, scores)
+            if on:
+                chosen += sampled(only, rater, scores, choices.area, choices.examples, settings.seed)
+    rows["crowd_examples"] = examples(dataset, chosen, people)
+    if progress:
+        progress(len(found), len(found))
+    _answers(rows, found, settings.reference)
+    signature = _signature(dataset, settings, choices)
+    return Crowd(
+        main_criterion([cell.criterion for cell in found]),
+        reference_name(settings.reference),
+        people,
+        {name: _table(name, records, signature) for name, records in rows.items()},
+        {cell.criterion: cell.scale for cell in found},
+        notes,
+        signature,
+    )
+
+
+def _chosen(cell: Cell, settings: BoardSettings) -> Cell:
+    """The cell with the raters that were named, or else with people and LLM judges."""
+    kept = [
+        place
+        for place, rater in enumerate(cell.raters)
+        if (rater.name in settings.raters if settings.raters else rater.kind in ("human", "llm"))
+    ]
+    return replace(cell, scores=cell.scores[kept], raters=tuple(cell.raters[place] for place in kept))
+
+
+def _answers(rows: dict[str, list[dict[str, Any]]], found: Sequence[Cell], reference: str) -> None:
+    adjust(rows["crowd_comparisons"])
+    for cell in found:
+        here = (cell.language, cell.criterion)
+        mine, pairs = (
+            [row for row in rows[name] if (row["language"], row["criterion"]) == here]
+            for name in ("crowd_raters", "crowd_comparisons")
+        )
+        rows["crowd_answers"].append(answer_row(mine, pairs, reference))
+
+
+# ---------------------------------------------------------------- figures
+
+
+def _figures(cell: Cell, bootstrap: SourceBootstrap) -> Figures:
+    """Of each rater of a cell whose items people rated."""
+    found: dict[str, Mapping[str, Estimate]] = {}
+    for rater, scores, one in zip(cell.raters, cell.scores, agreement(cell, bootstrap), strict=True):
+        both = int((~np.isnan(scores)).sum())
+        found[rater.name] = {
+            "pearson": one.instance,
+            "kendall": estimate(lambda scores=scores: kendall(scores, cell.human), both),  # type: ignore[misc]
+            "system_pearson": one.system,
+        }
+    return found
+
+
+def rater_rows(
+    cell: Cell, on_scale: Codes, area: float, figures: Figures, bootstrap: SourceBootstrap
+) -> list[dict[str, Any]]:
+    """The rows of a cell whose items people rated: each rater, then the ceiling. on_scale: (raters,)."""
+    rows = []
+    biases = iter(bias(cell, cell.scores[on_scale], bootstrap))
+    for place, rater in enumerate(cell.raters):
+        scores = cell.scores[place]
+        both = int((~np.isnan(scores)).sum())
+        found = {name: figures[rater.name][name] for name in ("pearson", "kendall", "system_pearson")}
+        if on_scale[place]:
+            found |= {"bias": next(biases)} | _areas(cell, scores, area, both)
+        else:
+            own = Estimate.undefined("its scores are not on the people's scale", both)
+            found |= dict.fromkeys(("bias", UNDERRATED, OVERRATED), own)
+        rows.append(_row(cell, rater, found, both))
+    alone = {
+        "pearson": ceiling(cell),
+        "kendall": estimate(lambda: kendall(cell.alone, np.round(cell.others, 10)), len(cell.alone)),
+    }
+    apart = Estimate.undefined("a person is compared with the others, not with all", len(cell.alone))
+    alone |= dict.fromkeys(("system_pearson", "bias", UNDERRATED, OVERRATED), apart)
+    return [*rows, _row(cell, BoardRater(CEILING, "ceiling", ""), alone, int(cell.rated.sum()))]
+
+
+def _row(cell: Cell, rater: BoardRater, found: Mapping[str, Estimate], outputs: int) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "language": cell.language,
+        "criterion": cell.criterion,
+        "rater": rater.name,
+        "kind": rater.kind,
+        "group": rater.group,
+        "people": len(rater.people) or None,
+        "outputs": outputs,
+    }
+    for name, figure in found.items():
+        row[name] = figure.value
+        if name in ("pearson", "system_pearson", "bias"):
+            row |= {f"{name}_low": figure.low, f"{name}_high": figure.high}
+        if name in (UNDERRATED, OVERRATED):
+            row[f"{name}_share"] = None if figure.value is None or not outputs else figure.value / outputs
+    reasons = {name: figure.reason for name, figure in found.items() if figure.reason}
+    return row | {"undefined": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
+
+
+def bias(cell: Cell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estimate]:
+    """Of each rater, scores (raters, items): mean of (rater less people) over the outputs that both scored, with its
+    interval by source.
+    """
+    if not len(scores):
+        return []
+    given = ~np.isnan(scores) & ~np.isnan(cell.human)
+    apart = np.where(given, scores - cell.human, 0.0)
+    names, which = np.unique(cell.source, return_inverse=True)
+    parts = [np.bincount(which, part, len(names)) for pair in zip(given, apart, strict=True) for part in pair]
+    sums = np.stack(parts, axis=1).reshape(len(names), len(scores), 2)
+    whole, drawn = sums.sum(axis=0), bootstrap.totals(sums)
+    low, high = intervals(ratio(drawn[..., 1], drawn[..., 0]))
+    found = []
+    for at, (count, total) in enumerate(whole):
+        if not count:
+            found.append(Estimate.undefined("no output that both scored"))
+            continue
+        told = len(names) > 1 and low[at] == low[at]
+        ends = (float(low[at]), float(high[at])) if told else (None, None)
+        found.append(
+            Estimate(float(total / count), ends[0], ends[1], int(count), method="percentile bootstrap over sources")
+        )
+    return found
+
+
+def _areas(cell: Cell, scores: Numbers, share: float, both: int) -> dict[str, Estimate]:
+    found = area_of(cell.human, scores, cell.scale, share)
+    if not found:
+        reason = "the people's scale has no ends; declare range = [LOW, HIGH] in dataset.toml"
+        return dict.fromkeys((UNDERRATED, OVERRATED), Estimate.undefined(reason, both))
+    return {name: Estimate(int(inside.sum()), n=both) for name, inside in found.items()}
+
+
+# ---------------------------------------------------------------- who counts
+
+
+def equal_panels(dataset: Dataset, people: Sequence[str], seed: int) -> tuple[Dataset, tuple[str, ...]]:
+    """The dataset in which no more people of a group rate an output than people of the reference, and notes.
+
+    For each output the people of a group are put in a random order, the same for all criteria; the first that answered
+    a criterion count on it.
+    """
+    table = dataset.ratings
+    groups: dict[str, int] = {}
+    group_of = {
+        name: 0 if name in people else groups.setdefault(rater.group, len(groups) + 1)
+        for name, rater in dataset.raters.items()
+        if rater.kind == "human" and rater.about.get("repeats") not in dataset.raters
+    }
+    rater, output, criterion = (
+        table[name].cat.codes.to_numpy().astype(np.int64) for name in ("rater", "output", "criterion")
+    )
+    group = np.array([group_of.get(name, -1) for name in table["rater"].cat.categories], dtype=np.int64)[rater]
+    given = table["score"].notna().to_numpy()
+    asked = output * (criterion.max(initial=0) + 1) + criterion
+    wanted = np.bincount(asked[given & (group == 0)], minlength=asked.max(initial=0) + 1)
+    rows = np.flatnonzero(given & (group > 0))
+    pairs, which = np.unique(output[rows] * (rater.max(initial=0) + 1) + rater[rows], return_inverse=True)
+    lot = np.random.default_rng(seed).random(len(pairs))[which]
+    panel = asked[rows] * (len(groups) + 1) + group[rows]
+    order = np.lexsort((lot, panel))
+    _, start, count = np.unique(panel[order], return_index=True, return_counts=True)
+    turn = np.arange(len(order)) - np.repeat(start, count)
+    dropped = rows[order[turn >= wanted[asked[rows[order]]]]]
+    kept = np.ones(len(table), dtype=bool)
+    kept[dropped] = False
+    short = int((count < wanted[asked[rows[order[start]]]]).sum())
+    notes = (f"equal panels: {short:,} times a group has fewer people on an output than the reference",)
+    return replace(dataset, ratings=table[kept].reset_index(drop=True)), notes if short else ()
+
+
+def _raters_of_score(dataset: Dataset) -> set[str]:
+    """The raters that answer with a number of their own, not on the people's scale."""
+    table = dataset.ratings
+    mine = table.loc[(table["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"]
+    return {str(name) for name in mine.unique()}
+
+
+def _signature(dataset: Dataset, settings: BoardSettings, choices: CrowdSettings) -> str:
+    return join(
+        {
+            "metal": __version__,
+            "data": dataset.identity,
+            "stat": "crowd",
+            "ref": settings.reference or "all-people",
+            "raters": "+".join(settings.raters),
+            "crit": "+".join(settings.criteria),
+            "lang": "+".join(settings.languages),
+            "common": "yes" if settings.common else "",
+            "panels": "equal" if choices.equal_panels else "all",
+            "area": f"{choices.area:.6g}",
+            "bs": settings.resamples,
+            "perm": settings.permutations,
+            "seed": settings.seed,
+        }
+    )
+
+
+def _table(name: str, records: list[dict[str, Any]], signature: str) -> pd.DataFrame:
+    """The records as a table with the signature of its figures; the columns are there without records too."""
+    if not records:
+        return pd.DataFrame(columns=[*TABLES[name], "signature"])
+    table = pd.DataFrame([record | {"signature": signature} for record in records])
+    for column in table.columns[table.isna().all()]:
+        if column not in ("crowd", "judge", "better"):  # names; the rest are figures, undefined everywhere
+            table[column] = np.nan
+    return table[[*TABLES[name], *(column for column in table if column not in TABLES[name])]]

@@ -1,0 +1,226 @@
+"""The board's ensemble: a few metrics, linearly put together so that they go with people.
+
+Source: Kasai et al., Bidimensional Leaderboards (2022), section 2.2 and tables 2 and 11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from metal.boards.cells import BoardRater, Cell, Scale
+from metal.boards.settings import BoardSettings
+from metal.errors import Undefined
+from metal.stats.correlation import pearson
+from metal.stats.ensemble import (
+    Ensemble,
+    GeneratorMoments,
+    ensemble_path,
+    fit_ensemble,
+    generator_moments,
+    leave_one_out_correlation,
+    leave_one_out_predictions,
+)
+from metal.stats.lasso import Interval, choose_alpha
+from metal.stats.patterns import Numbers
+
+GROUP = "ensemble"  # raters of this group are ensembles: never a member of another
+NAME = "ensemble (unseen)"
+LEAST_COVERAGE = 0.95  # a metric that scored fewer of the outputs that people rated is no candidate
+
+
+@dataclass(frozen=True)
+class Without:
+    """The ensemble fitted anew without one of its members: r by leave-one-generator-out, NaN where there is none."""
+
+    member: str
+    correlation: float
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BoardEnsemble:
+    """An ensemble of a cell, with what is known of it.
+
+    candidates: the metrics it was chosen from, in the order of ensemble.coefficients. intervals: of alpha, with the
+    wanted number of coefficients. target: people's score h was fitted as offset + slope * h. in_sample, left_out: r
+    with people, on the rows it was fitted to and by leave-one-generator-out (NaN: undefined). unseen: (items,)
+    predictions of leave-one-generator-out; scores: (items,) of the whole fit, for people's generators and all others.
+    """
+
+    criterion: str
+    language: str
+    candidates: tuple[str, ...]
+    ensemble: Ensemble
+    alpha: float
+    intervals: tuple[Interval, ...]
+    target: tuple[float, float]
+    rows: int
+    generators: int
+    in_sample: float
+    left_out: float
+    unseen: Numbers = field(repr=False, compare=False)
+    scores: Numbers = field(repr=False, compare=False)
+    ablation: tuple[Without, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The metrics with a coefficient, the heaviest first."""
+        used = np.flatnonzero(self.ensemble.coefficients)
+        heaviest = used[np.argsort(-np.abs(self.ensemble.coefficients[used]), kind="stable")]
+        return tuple(self.candidates[place] for place in heaviest)
+
+    @property
+    def rater(self) -> BoardRater:
+        """The ensemble as a rater; its scores on the board are those of generators it has not seen."""
+        return BoardRater(NAME, "metric", GROUP)
+
+
+def people_target(scale: Scale) -> tuple[float, float]:
+    """(offset, slope) that puts people's scores on 0 to 100, as the released boards do: 20 h of 1 to 5, 100 + 4 h of
+    -25 to 0. Scores without a range stay.
+    """
+    if scale.low is None or scale.high is None:
+        return 0.0, 1.0
+    low = min(scale.low, 0.0)
+    if scale.high <= low:
+        return 0.0, 1.0
+    slope = 100 / (scale.high - low)
+    return 0.0 - slope * low, slope
+
+
+def board_ensemble(cell: Cell, settings: BoardSettings) -> BoardEnsemble:
+    """The ensemble of a cell's metrics. Raises Undefined where there is none, with the reason."""
+    names, dropped = _candidates(cell, settings)
+    if len(names) < settings.nonzero:
+        raise Undefined(f"{len(names)} metrics to choose {settings.nonzero} from; --nonzero takes fewer")
+    table = np.stack([cell.of(name) for name in names], axis=1)
+    complete = cell.rated & ~np.isnan(table).any(axis=1)
+    if len(np.unique(cell.generator[complete])) < 2:
+        raise Undefined("fewer than two generators rated by people and by every metric")
+    offset, slope = people_target(cell.scale)
+    target = offset + slope * cell.human[complete]
+    metrics, generator = table[complete], cell.generator[complete]
+    moments = generator_moments(metrics, target, generator)
+    alpha, intervals = _alpha(moments, settings)
+    ensemble = fit_ensemble(moments, alpha)
+    if not ensemble.coefficients.any():
+        raise Undefined(f"alpha {alpha:g} leaves no metric a coefficient")
+    unseen = np.full(len(cell.human), np.nan)
+    unseen[complete] = leave_one_out_predictions(moments, metrics, generator, alpha)
+    scores = ensemble.score(table)
+    without = [_without(name, names, metrics, target, generator, settings) for name in _used(names, ensemble)]
+    return BoardEnsemble(
+        cell.criterion,
+        cell.language,
+        tuple(names),
+        ensemble,
+        alpha,
+        intervals,
+        (offset, slope),
+        int(complete.sum()),
+        len(moments.products),
+        _r(scores[complete], target),
+        _r(unseen[complete], target),
+        unseen,
+        scores,
+        tuple(without),
+        tuple(dropped),
+    )
+
+
+def _candidates(cell: Cell, settings: BoardSettings) -> tuple[list[str], list[str]]:
+    """The raters an ensemble may take, and in words those it may not."""
+    names, dropped = [], []
+    rated = cell.rated
+    for rater, scores in zip(cell.raters, cell.scores, strict=True):
+        if rater.kind not in settings.members or rater.group == GROUP:
+            continue
+        coverage = float((~np.isnan(scores[rated])).mean())
+        if coverage < LEAST_COVERAGE:
+            dropped.append(f"{rater.name} scored {coverage:.0%} of the outputs that people rated")
+        else:
+            names.append(rater.name)
+    return names, dropped
+
+
+def _alpha(moments: GeneratorMoments, settings: BoardSettings) -> tuple[float, tuple[Interval, ...]]:
+    intervals = ensemble_path(moments).intervals_with(settings.nonzero)
+    if settings.alpha is not None:
+        return settings.alpha, intervals
+    return choose_alpha(intervals, settings.rule), intervals
+
+
+def _without(
+    left: str, names: Sequence[str], metrics: Numbers, target: Numbers, generator: Numbers, settings: BoardSettings
+) -> Without:
+    """A new ensemble of the remaining metrics, by the same rule (or the same alpha, where it was given)."""
+    rest = [name for name in names if name != left]
+    try:
+        moments = generator_moments(metrics[:, [names.index(name) for name in rest]], target, generator)
+        alpha, _ = _alpha(moments, settings)
+        found = fit_ensemble(moments, alpha)
+        r = float(leave_one_out_correlation(moments, np.array([alpha]))[0])
+    except Undefined:
+        return Without(left, float("nan"), ())
+    return Without(left, r, tuple(_used(rest, found)))
+
+
+def _used(names: Sequence[str], ensemble: Ensemble) -> list[str]:
+    return [name for name, weight in zip(names, ensemble.coefficients, strict=True) if weight != 0]
+
+
+def _r(scores: Numbers, target: Numbers) -> float:
+    try:
+        return pearson(scores, target)
+    except Undefined:
+        return float("nan")
+
+
+def ensemble_row(found: BoardEnsemble, signature: str, settings: BoardSettings) -> dict[str, Any]:
+    """The ensemble as a row of the table `ensembles`."""
+    low, high = found.intervals[0] if found.intervals else (None, None)
+    return {
+        "language": found.language,
+        "criterion": found.criterion,
+        "ensemble": signature,
+        "members": ", ".join(found.members),
+        "intercept": found.ensemble.intercept,
+        "alpha": found.alpha,
+        "alpha_low": low,
+        "alpha_high": high,
+        "rule": "given" if settings.alpha is not None else settings.rule,
+        "nonzero": settings.nonzero,
+        "candidates": len(found.candidates),
+        "target_offset": found.target[0],
+        "target_slope": found.target[1],
+        "outputs": found.rows,
+        "generators": found.generators,
+        "pearson_in_sample": found.in_sample,
+        "pearson_unseen": found.left_out,
+    }
+
+
+def member_rows(found: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
+    """The members as rows of the table `ensemble_members`, the heaviest first, with what their absence costs."""
+    place = {name: index for index, name in enumerate(found.candidates)}
+    ablation = {one.member: one for one in found.ablation}
+    return [
+        {
+            "language": found.language,
+            "criterion": found.criterion,
+            "ensemble": signature,
+            "member": name,
+            "coefficient": float(found.ensemble.coefficients[place[name]]),
+            "mean": float(found.ensemble.mean[place[name]]),
+            "spread": float(found.ensemble.spread[place[name]]),
+            "pearson_unseen": found.left_out,
+            "pearson_without": ablation[name].correlation,
+            "members_without": ", ".join(ablation[name].members),
+        }
+        for name in found.members
+    ]

@@ -1,0 +1,73 @@
+"""Generators ranked by the mean score of one rater, of the ensemble, or of people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metal.boards.cells import Cell
+from metal.errors import Undefined
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.pairwise import better_on_shared
+from metal.stats.patterns import Numbers, ratio
+from metal.stats.rater_comparison import significance_clusters
+
+
+def generator_rows(
+    cell: Cell, by: str, scores: Numbers, bootstrap: SourceBootstrap, permutations: int, people: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    """The generators with a score, best first (equal ones share their rank), with intervals by source and clusters.
+
+    by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Clusters come
+    from paired permutation tests, each pair on the sources on which both were scored; None where no pair has one.
+    Of one source there is no interval.
+    """
+    table = cell.by_generator(scores)
+    there = ~np.isnan(table).all(axis=1)
+    names = [cell.generators[place] for place in np.flatnonzero(there)]
+    table = table[there]
+    if not len(table):
+        return []
+    means = np.nanmean(table, axis=1)
+    drawn = _resampled_means(table, bootstrap)
+    clusters = _clusters(table, means, bootstrap.seed, permutations)
+    rows = []
+    sources = (~np.isnan(table)).sum(axis=1)
+    for at in np.argsort(-means, kind="stable"):
+        low, high = (percentile_interval(drawn[:, at]) if sources[at] > 1 else None) or (None, None)
+        rows.append(
+            {
+                "language": cell.language,
+                "criterion": cell.criterion,
+                "by": by,
+                "rank": 1 + int((means > means[at]).sum()),
+                "cluster": int(clusters[at]) if clusters is not None else None,
+                "generator": names[at],
+                "human": names[at] in people,
+                "score": float(means[at]),
+                "score_low": low,
+                "score_high": high,
+                "sources": int(sources[at]),
+            }
+        )
+    return rows
+
+
+def _resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
+    """(resamples, generators) means over drawn sources."""
+    there = ~np.isnan(table)
+    sums = bootstrap.totals(np.where(there, table, 0.0).T)
+    return np.asarray(ratio(sums, bootstrap.totals(there[:1].T if there.all() else there.T)))  # blocks differ in size
+
+
+def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:
+    complete = ~np.isnan(table).any(axis=0)
+    rng = np.random.default_rng([seed, int(complete.sum())])
+    better = better_on_shared(table, rng, resamples=permutations)
+    if len(table) > 1 and np.isnan(better[np.triu_indices(len(table), 1)]).all():
+        return None
+    try:
+        return significance_clusters(means, better)
+    except Undefined:
+        return None

@@ -1,0 +1,136 @@
+"""Data problems that boards suffer from; those of datasets in general are in metal.auditing.lint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from metal.boards.cells import Cell
+from metal.boards.ensemble import GROUP
+from metal.data.dataset import Dataset
+from metal.stats.correlation import pearson_from_sums
+from metal.stats.patterns import Codes, Numbers, mean_of_defined, ratio
+
+LEAST_SOURCES = 30  # per generator, for a shift to be more than chance
+GAIN = 0.1  # by how much correlations must rise in the mean when people's scores are moved by one source
+FAR = 10  # moves by 2 to this many sources show what chance gives
+CLEAR = 4  # standard deviations of these
+
+
+def lint(dataset: Dataset, cells: Sequence[Cell]) -> Iterator[str]:
+    """Problems of a board in words."""
+    yield from dict.fromkeys(problem for cell in cells for problem in _copied_raters(cell))
+    yield from dict.fromkeys(problem for cell in cells for problem in _copied_generators(cell))
+    yield from dict.fromkeys(problem for cell in cells for problem in _shifted(cell))
+    yield from _out_of_range(dataset)
+
+
+def _copied_raters(cell: Cell) -> Iterator[str]:
+    """Two metrics with the same score on every output that people rated: one file under two names."""
+    rated = cell.scores[:, cell.rated]
+    metrics = [place for place, rater in enumerate(cell.raters) if rater.kind == "metric"]
+    for first, second in combinations(metrics, 2):
+        if _copied(rated[first], rated[second]):
+            names = cell.raters[first].name, cell.raters[second].name
+            count = int((~np.isnan(rated[first]) & ~np.isnan(rated[second])).sum())
+            yield f"{names[0]} and {names[1]} give the same score on all {count:,} outputs that people rated"
+
+
+def _copied_generators(cell: Cell) -> Iterator[str]:
+    """A metric that scores two generators alike on every source: one generator's file under two names."""
+    for rater, scores in zip(cell.raters, cell.scores, strict=True):
+        if rater.kind != "metric":
+            continue
+        table = cell.by_generator(scores)
+        for first, second in combinations(range(len(table)), 2):
+            if _copied(table[first], table[second]):
+                names = cell.generators[first], cell.generators[second]
+                yield f"{rater.name} gives {names[0]} and {names[1]} the same score on every source"
+
+
+def _copied(one: Numbers, other: Numbers) -> bool:
+    """Whether two rows of scores are equal, where that can be no chance: LEAST_SOURCES of them, that vary."""
+    both = ~np.isnan(one) & ~np.isnan(other)
+    return bool(
+        both.sum() >= LEAST_SOURCES
+        and (one[both] == other[both]).all()
+        and len(np.unique(one[both])) > LEAST_SOURCES // 3
+    )
+
+
+def _shifted(cell: Cell) -> Iterator[str]:
+    """People's scores that belong to the next or the last source: ids counted from 0 here and from 1 there.
+
+    Moved by one, every rater must agree better, and the raters' mean stand out from what moves by more give by chance.
+    """
+    names = [rater.name for rater in cell.raters if rater.kind in ("metric", "llm") and rater.group != GROUP]
+    people = cell.by_generator(cell.human)
+    if not names or people.shape[1] < LEAST_SOURCES + FAR:
+        return
+    tables = np.stack([cell.by_generator(cell.of(name)) for name in names])
+    straight = _moved(people, tables, 0)
+    far: list[Numbers] = []
+    for by, words in ((1, "back"), (-1, "forward")):
+        moved = _moved(people, tables, by)
+        if not (moved - straight > GAIN).any():  # then their mean cannot rise by as much, whatever chance gives
+            continue
+        far = far or [_moved(people, tables, way * step) for step in range(2, FAR + 1) for way in (1, -1)]
+        told = ~np.isnan(np.stack([straight, moved, *far])).any(axis=0)
+        if not told.any():
+            continue
+        gain = (moved - straight)[told]
+        chance = np.array([agreement[told].mean() for agreement in far])
+        clear = moved[told].mean() > chance.mean() + CLEAR * chance.std()
+        if gain.min() > 0 and gain.mean() > GAIN and clear:
+            best = int(np.argmax(np.where(told, moved, -np.inf)))
+            yield (
+                f"{cell.language or 'all languages'} {cell.criterion}: people's scores seem to be off by one source; "
+                f"moved {words} by one, every rater agrees better (within generators, {names[best]} has "
+                f"{straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0 here and from 1 there?"
+            )
+
+
+def _moved(people: Numbers, tables: Numbers, by: int) -> Numbers:
+    """`_within_generators` with people's scores moved back by some sources (forward where negative)."""
+    mine, theirs = max(by, 0), max(-by, 0)
+    end = people.shape[1]
+    return _within_generators(people[:, mine : end - theirs], tables[:, :, theirs : end - mine])
+
+
+def _within_generators(people: Numbers, tables: Numbers) -> Numbers:
+    """(raters,) mean over generators of Pearson's r over their sources; NaN where none has enough.
+
+    people: (generators, sources), tables: (raters, generators, sources).
+    """
+    there = ~np.isnan(people) & ~np.isnan(tables)
+    count = there.sum(axis=-1)
+    x, y = (_centred(np.where(there, values, 0.0), there) for values in (people, tables))
+    sums = [count, *(part.sum(axis=-1) for part in (x, y, x * x, y * y, x * y))]
+    found = np.where(count < LEAST_SOURCES, np.nan, pearson_from_sums(np.stack(sums, axis=-1)))
+    return mean_of_defined(list(found.T))
+
+
+def _centred(values: Numbers, there: Codes) -> Numbers:
+    """Less their mean along the last axis; 0 where there is none."""
+    mean = ratio(values.sum(axis=-1, keepdims=True), there.sum(axis=-1, keepdims=True))
+    return np.where(there, values - mean, 0.0)
+
+
+def _out_of_range(dataset: Dataset) -> Iterator[str]:
+    """Metrics that say what range they have, and leave it."""
+    for rater in dataset.raters.values():
+        ends = rater.about.get("range")
+        if rater.kind != "metric" or not isinstance(ends, list) or len(ends) != 2:
+            continue
+        score = dataset.ratings.loc[dataset.ratings["rater"] == rater.rater, "score"].to_numpy()
+        low, high = (float(end) if isinstance(end, int | float) else None for end in ends)
+        outside = ((score < low) if low is not None else False) | ((score > high) if high is not None else False)
+        count = int(np.sum(outside & ~np.isnan(score)))
+        if count:
+            yield f"{rater.rater}: {count:,} scores are outside its range, {_ends(low, high)}"
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return f"{'any' if low is None else f'{low:g}'} to {'any' if high is None else f'{high:g}'}"

@@ -1,0 +1,342 @@
+"""How a metric's agreement with people grows with the number of references it compares with.
+
+Source: Bidimensional Leaderboards, M.3 and Figure 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal import __version__
+from metal.boards.cells import Cell, cells, main_criterion
+from metal.boards.crowd_answer import reference_name
+from metal.boards.settings import BoardSettings
+from metal.data.dataset import Dataset
+from metal.data.records import Output, Rater
+from metal.data.signature import join
+from metal.errors import Undefined, UsageError
+from metal.raters.metrics import Item, Metric, Scored, scored
+from metal.stats.correlation import pearson
+from metal.stats.patterns import Codes, Numbers
+
+BATCH = 256  # texts handed to a metric at once
+
+Key = tuple[str, str, frozenset[int], str]  # source, text, places of its references, language
+
+COLUMNS = ("language", "criterion", "metric", "references", "pearson", "spread", "draws", "outputs", "sources")
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """Choices besides those of the board. most: of references, None for what all sources have. draws: of subsets.
+
+    beside: raters of the dataset to draw as lines beside the metrics.
+    """
+
+    most: int | None = None
+    draws: int = 5
+    beside: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.most is not None and self.most < 1:
+            raise UsageError(f"most {self.most}: use 1 reference or more")
+        if self.draws < 1:
+            raise UsageError(f"{self.draws} draws: use 1 or more")
+
+
+@dataclass(frozen=True)
+class ReferenceCurve:
+    """What `reference_curve` found; table has COLUMNS first. main: the criterion shown first."""
+
+    main: str
+    reference: str
+    table: pd.DataFrame
+    notes: tuple[str, ...]
+    signature: str
+
+
+def reference_curve(
+    dataset: Dataset,
+    metrics: Sequence[Metric],
+    settings: BoardSettings,
+    choices: ReferenceSettings | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReferenceCurve:
+    """Pearson with the reference people by metric and number of references, in every cell of the board.
+
+    Outputs that reference people rated count. For each number k and draw every source gives a random subset of k of its
+    references, the same for all of its outputs; a draw's subsets grow with k, by one reference each. Sources with fewer
+    than k references are left out at k. One draw does where no source has more than k.
+
+    Columns: language, criterion, metric, references (None for a line: a metric that needs none, or a rater of
+    choices.beside), pearson (mean over draws), spread (their standard deviation, None with one), lowest, highest,
+    draws, outputs and sources (that counted), left_out (sources with too few references), kind, undefined (reason).
+
+    progress: called with texts scored and in all. Raises UsageError where no source has references, or as many as
+    asked for; otherwise as metal.raters.metrics.scored and metal.boards.cells.cells.
+    """
+    choices = choices or ReferenceSettings()
+    found = _cells(dataset, metrics, settings, choices)
+    texts = _Texts.of(dataset, found)
+    most = _most(texts, choices, dataset)
+    draws = _draws(texts, most, choices.draws, settings.seed)
+    by_references = [metric for metric in metrics if "references" in metric.needs]
+    plain = [metric for metric in metrics if "references" not in metric.needs]
+    work = {metric.name: _needed(metric, texts, draws) for metric in by_references}
+    work |= {metric.name: list(dict.fromkeys(texts.key(place, ()) for place in texts.places)) for metric in plain}
+    scores = _score(metrics, work, texts, progress)
+    rows = []
+    for cell in found:
+        for metric in by_references:
+            rows += [_point(cell, metric, k, draws[k], texts, scores[metric.name]) for k in draws]
+        rows += [
+            _line(cell, metric.name, "metric", _plain(metric, texts, scores[metric.name], cell)) for metric in plain
+        ]
+        rows += [_line(cell, one, cell_kind(cell, one), cell.of(one)) for one in choices.beside if _has(cell, one)]
+    signature = _signature(dataset, metrics, settings, choices, most)
+    table = pd.DataFrame([row | {"signature": signature} for row in rows])
+    figures = dict.fromkeys(("pearson", "spread", "lowest", "highest"), "float64")
+    table = table.astype({"references": "Int64", **figures})
+    return ReferenceCurve(
+        main_criterion([cell.criterion for cell in found]),
+        reference_name(settings.reference),
+        table[[*COLUMNS, *(column for column in table if column not in COLUMNS)]],
+        _notes(found, texts, choices, most),
+        signature,
+    )
+
+
+# ---------------------------------------------------------------- what is to be scored
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """outputs: all of the dataset; places: those that count; references: of each source, the empty ones left out."""
+
+    outputs: tuple[Output, ...]
+    places: tuple[int, ...]
+    references: Mapping[str, tuple[str, ...]]
+    sources: Mapping[str, str]
+
+    @classmethod
+    def of(cls, dataset: Dataset, found: Sequence[Cell]) -> _Texts:
+        outputs = tuple(dataset.outputs.values())
+        places = sorted({int(place) for cell in found for place in cell.outputs[cell.rated]})
+        used = dict.fromkeys(outputs[place].source for place in places)
+        references = {name: tuple(one for one in dataset.sources[name].references if one.strip()) for name in used}
+        return cls(outputs, tuple(places), references, {name: dataset.sources[name].text for name in used})
+
+    def key(self, place: int, subset: Sequence[int]) -> Key:
+        """What an output's score depends on: equal keys are scored once."""
+        output = self.outputs[place]
+        return output.source, output.text, frozenset(subset), output.language
+
+    def item(self, key: Key) -> Item:
+        source, text, subset, language = key
+        references = self.references[source]
+        return Item(text, tuple(references[place] for place in sorted(subset)), self.sources[source], language)
+
+
+Draws = Mapping[int, Sequence[Mapping[str, tuple[int, ...]]]]  # k -> draws -> source -> places of its references
+
+
+def _cells(
+    dataset: Dataset, metrics: Sequence[Metric], settings: BoardSettings, choices: ReferenceSettings
+) -> list[Cell]:
+    """The board's cells. A metric that is still to be computed is a rater too: a dataset may have none but people."""
+    if not metrics:
+        raise UsageError("no metric: name some with --metric, such as chrf,rouge-l")
+    to_come = {metrics[0].name: Rater(metrics[0].name, "metric")}
+    whole = replace(dataset, raters=to_come | dict(dataset.raters))
+    return list(cells(whole, replace(settings, raters=choices.beside or tuple(to_come))))
+
+
+def _most(texts: _Texts, choices: ReferenceSettings, dataset: Dataset) -> int:
+    counts = [len(references) for references in texts.references.values()]
+    there = [count for count in counts if count]
+    if not there:
+        raise UsageError(
+            f"dataset {dataset.card.name}: no source with rated outputs has references; "
+            "give them as `references` in sources.jsonl"
+        )
+    if choices.most is None:
+        return min(there)
+    if choices.most > max(there):
+        raise UsageError(f"--most {choices.most}: no source has more than {max(there)} references")
+    return choices.most
+
+
+def _draws(texts: _Texts, most: int, draws: int, seed: int) -> Draws:
+    orders = []
+    for draw in range(draws):
+        rng = np.random.default_rng([seed, draw])
+        orders.append({name: rng.permutation(len(there)).tolist() for name, there in texts.references.items()})
+    found = {}
+    for k in range(1, most + 1):
+        enough = [name for name, there in texts.references.items() if len(there) >= k]
+        several = any(len(texts.references[name]) > k for name in enough)
+        found[k] = [{name: tuple(order[name][:k]) for name in enough} for order in orders[: None if several else 1]]
+    return found
+
+
+def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
+    """What has to be scored, each once. A metric that takes the best of single references is asked for these alone."""
+    found: dict[Key, None] = {}
+    for subsets in (subset for of_k in draws.values() for subset in of_k):
+        for place in texts.places:
+            subset = subsets.get(texts.outputs[place].source, ())
+            parts = [subset] if metric.multi_reference else [(one,) for one in subset]
+            found |= dict.fromkeys(texts.key(place, part) for part in parts if part)
+    return list(found)
+
+
+def _score(
+    metrics: Sequence[Metric],
+    work: Mapping[str, Sequence[Key]],
+    texts: _Texts,
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, dict[Key, Scored]]:
+    done, total = 0, sum(map(len, work.values()))
+    found: dict[str, dict[Key, Scored]] = {}
+    for metric in metrics:
+        mine = found[metric.name] = {}
+        for keys in _batches(work[metric.name]):
+            if progress:
+                progress(done, total)
+            mine |= dict(zip(keys, scored(metric, [texts.item(key) for key in keys]), strict=True))
+            done += len(keys)
+    if progress:
+        progress(total, total)
+    return found
+
+
+def _batches(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
+    for start in range(0, len(keys), BATCH):
+        yield keys[start : start + BATCH]
+
+
+# ---------------------------------------------------------------- figures
+
+
+def _point(
+    cell: Cell,
+    metric: Metric,
+    k: int,
+    draws: Sequence[Mapping[str, tuple[int, ...]]],
+    texts: _Texts,
+    scores: Mapping[Key, Scored],
+) -> dict[str, Any]:
+    """A metric with k references in a cell."""
+    drawn, reason, counted = [], "", np.zeros(len(cell.outputs), dtype=bool)
+    for subsets in draws:
+        numbers = np.full(len(cell.outputs), np.nan)
+        for row in np.flatnonzero(cell.rated):
+            place = int(cell.outputs[row])
+            subset = subsets.get(texts.outputs[place].source)
+            if subset:
+                numbers[row] = _of_subset(metric, texts, place, subset, scores)
+        counted = ~np.isnan(numbers)
+        try:
+            drawn.append(pearson(numbers, cell.human))
+        except Undefined as error:
+            reason = str(error)
+    sources = {texts.outputs[int(place)].source for place in cell.outputs[cell.rated]}
+    left_out = sum(len(texts.references[name]) < k for name in sources)
+    return _row(cell, metric.name, "metric", drawn, reason, counted) | {"references": k, "left_out": left_out}
+
+
+def _of_subset(
+    metric: Metric, texts: _Texts, place: int, subset: tuple[int, ...], scores: Mapping[Key, Scored]
+) -> float:
+    """The metric's own rule, or the best over the references; higher is better, NaN where there is none."""
+    parts = [subset] if metric.multi_reference else [(one,) for one in subset]
+    numbers = [one.score for one in (scores[texts.key(place, part)] for part in parts) if one.score is not None]
+    return _sign(metric) * metric.better(numbers) if numbers else float("nan")
+
+
+def _plain(metric: Metric, texts: _Texts, scores: Mapping[Key, Scored], cell: Cell) -> Numbers:
+    """(items,) the scores of a metric without references."""
+    numbers = np.full(len(cell.outputs), np.nan)
+    for row in np.flatnonzero(cell.rated):
+        one = scores[texts.key(int(cell.outputs[row]), ())].score
+        if one is not None:
+            numbers[row] = _sign(metric) * one
+    return numbers
+
+
+def _sign(metric: Metric) -> float:
+    return -1.0 if metric.direction == "lower" else 1.0
+
+
+def _line(cell: Cell, name: str, kind: str, numbers: Numbers) -> dict[str, Any]:
+    drawn, reason = [], ""
+    try:
+        drawn.append(pearson(numbers, cell.human))
+    except Undefined as error:
+        reason = str(error)
+    return _row(cell, name, kind, drawn, reason, ~np.isnan(numbers) & cell.rated) | {"references": None, "left_out": 0}
+
+
+def _row(cell: Cell, name: str, kind: str, drawn: Sequence[float], reason: str, counted: Codes) -> dict[str, Any]:
+    return {
+        "language": cell.language,
+        "criterion": cell.criterion,
+        "metric": name,
+        "pearson": float(np.mean(drawn)) if drawn else None,
+        "spread": float(np.std(drawn, ddof=1)) if len(drawn) > 1 else None,
+        "lowest": min(drawn, default=None),
+        "highest": max(drawn, default=None),
+        "draws": len(drawn),
+        "outputs": int(counted.sum()),
+        "sources": len(np.unique(cell.source[counted])),
+        "kind": kind,
+        "undefined": f"pearson: {reason}" if reason else "",
+    }
+
+
+def cell_kind(cell: Cell, name: str) -> str:
+    """What kind a rater of the cell is."""
+    return next(rater.kind for rater in cell.raters if rater.name == name)
+
+
+def _has(cell: Cell, name: str) -> bool:
+    return any(rater.name == name for rater in cell.raters)
+
+
+def _notes(found: Sequence[Cell], texts: _Texts, choices: ReferenceSettings, most: int) -> tuple[str, ...]:
+    counts = [len(there) for there in texts.references.values()]
+    notes = []
+    if empty := counts.count(0):
+        notes.append(f"{empty:,} of {len(counts):,} sources have no reference and are left out")
+    if fewer := sum(0 < count < most for count in counts):
+        notes.append(f"{fewer:,} of {len(counts):,} sources have fewer than {most} references and are left out there")
+    for name in choices.beside:
+        if not any(_has(cell, name) for cell in found):
+            notes.append(f"{name} scored nothing that the people rated; it has no line")
+    return tuple(notes)
+
+
+def _signature(
+    dataset: Dataset, metrics: Sequence[Metric], settings: BoardSettings, choices: ReferenceSettings, most: int
+) -> str:
+    return join(
+        {
+            "metal": __version__,
+            "data": dataset.identity,
+            "stat": "references",
+            "ref": settings.reference or "all-people",
+            "metrics": "+".join(f"{metric.name}[{metric.signature}]" for metric in metrics),
+            "beside": "+".join(choices.beside),
+            "crit": "+".join(settings.criteria),
+            "lang": "+".join(settings.languages),
+            "most": most,
+            "draws": choices.draws,
+            "seed": settings.seed,
+        }
+    )

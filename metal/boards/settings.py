@@ -1,0 +1,64 @@
+"""What a board can be told, in one place; every setting is part of its signature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from math import inf
+from typing import Any, get_args
+
+from metal.data.records import KINDS
+from metal.errors import UsageError
+from metal.stats.lasso import Rule
+
+
+@dataclass(frozen=True)
+class BoardSettings:
+    """Choices of a board. Empty tuples mean all.
+
+    reference: the people to agree with (metal.data.people). common: compare on the outputs that all raters scored.
+    members: kinds of rater an ensemble is made of. nonzero: its number of coefficients. alpha: None takes one from the
+    interval by `rule` (metal.stats.lasso.choose_alpha). human_generators: people among the generators, besides those
+    that dataset.toml marks. families: generator -> family, besides those of dataset.toml. resamples: of the bootstrap
+    by source. permutations: of each test. version: the state of the board. exclude_noisy: the model
+    (metal.genie.noisy) by which people were left out before, "" for none.
+    """
+
+    reference: str = ""
+    criteria: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    raters: tuple[str, ...] = ()
+    common: bool = False
+    members: tuple[str, ...] = ("metric",)
+    nonzero: int = 3
+    alpha: float | None = None
+    rule: Rule = "smallest"
+    human_generators: tuple[str, ...] = ()
+    families: Mapping[str, str] = field(default_factory=dict)
+    resamples: int = 2000
+    permutations: int = 1000
+    seed: int = 0
+    version: int = 1
+    exclude_noisy: str = ""
+
+    def __post_init__(self) -> None:
+        if self.resamples < 100:
+            raise UsageError(f"{self.resamples} resamples: an interval needs at least 100")
+        if self.permutations < 100:
+            raise UsageError(f"{self.permutations} permutations: a test needs at least 100")
+        if self.nonzero < 1:
+            raise UsageError(f"an ensemble of {self.nonzero}: use 1 or more")
+        if self.alpha is not None and not 0 < self.alpha < inf:
+            raise UsageError(f"alpha {self.alpha}: use a number above 0")
+        if self.rule not in get_args(Rule):
+            raise UsageError(f"rule {self.rule!r}: one of {', '.join(get_args(Rule))}")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed}: use 0 or a positive whole number")
+        for kind in self.members:
+            if kind not in KINDS:
+                raise UsageError(f"members {kind!r}: one of {', '.join(KINDS)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for run.toml; what is not set is left out."""
+        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {key: value for key, value in plain.items() if value not in (None, [], {})}

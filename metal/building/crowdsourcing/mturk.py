@@ -1,0 +1,228 @@
+"""A thin client of Mechanical Turk over boto3. Every call may be repeated: nothing is posted or paid twice.
+
+Credentials are boto3's own: environment variables, ~/.aws, a profile. They are never written, nor shown in messages.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from metal.errors import MetalError, MissingExtra, UsageError
+from metal.raters.judges.secrets import Secrets
+
+ENDPOINTS = {
+    "sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
+    "production": "https://mturk-requester.us-east-1.amazonaws.com",
+}
+FEE, LARGE_BATCH_FEE, LARGE_BATCH = Decimal("0.20"), Decimal("0.40"), 10  # of the reward; from 10 assignments a HIT on
+LEAST_FEE = Decimal("0.01")  # an assignment
+TRIES = 7
+FIRST_PAUSE = 0.5  # seconds; doubled with every try
+_BUSY = frozenset({"ThrottlingException", "Throttling", "RequestThrottled", "ServiceUnavailable", "ServiceFault"})
+_HIT_ID = re.compile(r"\b[0-9A-Z]{20,}\b")
+
+
+class Refused(MetalError):
+    """Mechanical Turk answered with an error. code: its own name for it, as AWS.MechanicalTurk.HitAlreadyExists."""
+
+    def __init__(self, operation: str, code: str, message: str) -> None:
+        self.code, self.message = code, message
+        super().__init__(f"Mechanical Turk refused {operation}: {message} ({code})")
+
+
+def fee(reward: Decimal, assignments: int) -> Decimal:
+    """USD that MTurk takes for each assignment of a HIT with so many: 20%, 40% from ten on, a cent at the least."""
+    return max(LEAST_FEE, reward * (LARGE_BATCH_FEE if assignments >= LARGE_BATCH else FEE))
+
+
+class Turk:
+    """The calls that a campaign needs. `with Turk(endpoint) as turk`: connections end with the block."""
+
+    def __init__(self, endpoint: str) -> None:
+        """Raises MissingExtra without boto3, UsageError without credentials."""
+        try:
+            import boto3
+            import botocore.exceptions
+            from botocore.config import Config
+        except ImportError:
+            raise MissingExtra("Mechanical Turk", "mturk") from None
+        self._errors: Any = botocore.exceptions
+        try:
+            session = boto3.session.Session(region_name="us-east-1")
+            credentials = session.get_credentials()
+            if credentials is None:
+                raise UsageError(
+                    "Mechanical Turk needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+                )
+            keys = credentials.get_frozen_credentials()
+            config = Config(retries={"total_max_attempts": 1}, connect_timeout=10, read_timeout=60)
+            self._client: Any = session.client("mturk", endpoint_url=endpoint, config=config)
+        except (botocore.exceptions.BotoCoreError, ValueError) as error:
+            raise UsageError(f"Mechanical Turk: {error}") from None
+        self._secrets = Secrets(filter(None, [keys.access_key, keys.secret_key, keys.token]))
+        self.endpoint = endpoint
+
+    def __enter__(self) -> Turk:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+
+    def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        """One call, repeated while the service is busy or unreachable. Raises Refused, or UsageError when it stays so.
+
+        Repeating is safe: see the methods that create or pay something.
+        """
+        errors, trouble = self._errors, ""
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(FIRST_PAUSE * 2 ** (attempt - 1))
+            try:
+                answer: dict[str, Any] = getattr(self._client, operation)(**parameters)
+                return answer
+            except errors.ClientError as error:
+                found = error.response.get("Error", {})
+                code = error.response.get("TurkErrorCode") or found.get("Code", "")
+                message = self._safe(found.get("Message") or error.response.get("Message") or "no reason given")
+                if found.get("Code") not in _BUSY and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
+                    raise Refused(operation, str(code), message) from None
+                trouble = message
+            except (errors.NoCredentialsError, errors.PartialCredentialsError, errors.ParamValidationError) as error:
+                raise UsageError(f"Mechanical Turk: {self._safe(str(error))}") from None
+            except errors.BotoCoreError as error:
+                trouble = self._safe(str(error))
+        raise UsageError(f"Mechanical Turk did not answer {operation} in {TRIES} tries: {trouble}. Try again later")
+
+    def _safe(self, text: str) -> str:
+        return self._secrets.hidden(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+    def pages(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """Everything that an operation lists under `key`, page after page."""
+        more: dict[str, str] = {}
+        while True:
+            page = self.call(operation, MaxResults=100, **parameters, **more)
+            yield from page.get(key, [])
+            if not page.get("NextToken"):
+                return
+            more = {"NextToken": page["NextToken"]}
+
+    def balance(self) -> Decimal:
+        """USD that can be spent."""
+        return Decimal(self.call("get_account_balance")["AvailableBalance"])
+
+    # ------------------------------------------------------------ HITs
+
+    def create_hit(self, token: str, **described: Any) -> str:
+        """The id of the HIT of this token: a new one, or the one that an earlier call with the token made.
+
+        MTurk knows a token for 24 hours; the HIT keeps it as its RequesterAnnotation, which only we see (`find_hits`).
+        """
+        try:
+            made = self.call("create_hit", UniqueRequestToken=token, RequesterAnnotation=token, **described)
+        except Refused as refused:
+            if "alreadyexists" not in refused.code.casefold():
+                raise
+            for named in _HIT_ID.findall(refused.message):
+                if self._annotation(named) == token:
+                    return str(named)
+            if hit := self.find_hits({token}).get(token):
+                return hit
+            raise
+        return str(made["HIT"]["HITId"])
+
+    def _annotation(self, hit: str) -> str:
+        try:
+            return str(self.call("get_hit", HITId=hit)["HIT"].get("RequesterAnnotation", ""))
+        except Refused:
+            return ""
+
+    def find_hits(self, tokens: Collection[str]) -> dict[str, str]:
+        """Token -> HIT id, of those that are there."""
+        found: dict[str, str] = {}
+        if tokens:
+            for hit in self.pages("list_hits", "HITs"):
+                if hit.get("RequesterAnnotation") in tokens:
+                    found[hit["RequesterAnnotation"]] = hit["HITId"]
+                    if len(found) == len(tokens):
+                        break
+        return found
+
+    def expire(self, hit: str, when: datetime) -> None:
+        """A HIT ends then; at once when that is past. Work that was begun can still be submitted."""
+        self.call("update_expiration_for_hit", HITId=hit, ExpireAt=when)
+
+    def assignments(self, hit: str) -> Iterator[dict[str, Any]]:
+        """All that was submitted for a HIT so far, whatever became of it."""
+        wanted = ["Submitted", "Approved", "Rejected"]
+        return self.pages("list_assignments_for_hit", "Assignments", HITId=hit, AssignmentStatuses=wanted)
+
+    # ------------------------------------------------------------ money
+
+    def approve(self, assignment: str) -> None:
+        """Pay the reward. One that was approved before stays so; one that was rejected stays rejected (Refused)."""
+        self._review("approve_assignment", "Approved", AssignmentId=assignment)
+
+    def reject(self, assignment: str, reason: str) -> None:
+        """Refuse to pay, and tell the worker why. METAL never does so by itself."""
+        self._review("reject_assignment", "Rejected", AssignmentId=assignment, RequesterFeedback=reason)
+
+    def _review(self, operation: str, status: str, **parameters: str) -> None:
+        """One that has that status already, perhaps from a call whose answer was lost, is left as it is."""
+        try:
+            self.call(operation, **parameters)
+        except Refused:
+            known = self.call("get_assignment", AssignmentId=parameters["AssignmentId"])
+            if known["Assignment"]["AssignmentStatus"] != status:
+                raise
+
+    def bonus(self, token: str, worker: str, assignment: str, usd: Decimal, reason: str) -> None:
+        """Pay a bonus, once for each token: what was paid before is found by worker, sum and reason."""
+        paid = {"WorkerId": worker, "AssignmentId": assignment, "BonusAmount": f"{usd:.2f}", "Reason": reason}
+        try:
+            self.call("send_bonus", UniqueRequestToken=token, **paid)
+        except Refused:
+            if not self.has_bonus(worker, assignment, usd, reason):
+                raise
+
+    def has_bonus(self, worker: str, assignment: str, usd: Decimal, reason: str) -> bool:
+        """Whether this bonus was paid for this assignment."""
+        return any(
+            (one["WorkerId"], Decimal(one["BonusAmount"]), one.get("Reason")) == (worker, usd, reason)
+            for one in self.pages("list_bonus_payments", "BonusPayments", AssignmentId=assignment)
+        )
+
+    # ------------------------------------------------------------ qualifications
+
+    def qualification(self, name: str, described: Mapping[str, Any]) -> str:
+        """The id of our qualification type of that name, which is made if it is not there. Names are unique."""
+        if there := self._own_qualification(name):
+            return there
+        try:
+            made = self.call("create_qualification_type", Name=name, QualificationTypeStatus="Active", **described)
+        except Refused:
+            if there := self._own_qualification(name):  # an earlier try had made it, and its answer was lost
+                return there
+            raise
+        return str(made["QualificationType"]["QualificationTypeId"])
+
+    def _own_qualification(self, name: str) -> str:
+        # All of ours: a query would be a search of words, with rules of its own.
+        listed = self.pages(
+            "list_qualification_types", "QualificationTypes", MustBeRequestable=False, MustBeOwnedByCaller=True
+        )
+        return next((str(one["QualificationTypeId"]) for one in listed if one["Name"] == name), "")
+
+    def give(self, qualification: str, worker: str) -> None:
+        """Give a worker a qualification of ours, without a message."""
+        self.call(
+            "associate_qualification_with_worker",
+            QualificationTypeId=qualification,
+            WorkerId=worker,
+            IntegerValue=1,
+            SendNotification=False,
+        )

@@ -1,0 +1,102 @@
+"""Guidelines for the people who rate: how to go about it, and what each criterion asks. From the rubrics of judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from metal.building.forms.rows import printable
+from metal.building.template import METAL, Template
+from metal.raters.judges.rubric import LevelText, Rubric
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TITLE = "Guidelines for raters"
+
+ADVICE = (
+    "Rate only texts in a language that you have spoken since childhood, and rate them as you would read them at home.",
+    "Answer each question by itself. A text can be excellent in one respect and poor in another; let no answer colour "
+    "the next.",
+    "Judge each task by what is said of the levels below, not by comparing it with the one before.",
+    "Work alone. Do not talk about the texts with others who rate them, and do not ask a computer for its opinion: "
+    "your own view is what is wanted.",
+    "No particular number of good or bad ratings is expected. If every text deserves the same answer, give the same "
+    "answer every time.",
+    "When you are unsure, decide for the level that fits best and say in a comment what made you hesitate. Comments "
+    "may be in any language.",
+    "Some texts may be offensive or distressing. You may pause or stop at any time; leave out what you do not want "
+    "to read, and say so in a comment.",
+)
+
+READ_FIRST = (
+    "Read the source first, then the output, which is the text to be rated, and only then the questions about it."
+)
+
+
+def advice_for(template: Template) -> tuple[str, ...]:
+    """What people are told before the criteria: the first of ADVICE, what the template says, the rest of ADVICE."""
+    return (ADVICE[0], *(template.paragraphs or [READ_FIRST]), *ADVICE[1:])
+
+
+def lines(rubrics: Mapping[str, Rubric], template: Template = METAL) -> list[tuple[str, str]]:
+    """The guidelines line by line, each with what it is: title, criterion, level, item or text."""
+    found = [("title", TITLE), *(("item", advice) for advice in advice_for(template))]
+    for name, rubric in rubrics.items():
+        criterion = rubric.criterion
+        found.append(("criterion", criterion.label or name))
+        found += [("text", text) for text in _descriptions(rubric)]
+        for level in criterion.scale.levels:
+            said = rubric.levels.get(level.value, LevelText())
+            found.append(("level", f"{level.shown}: {said.definition}" if said.definition else level.shown))
+            found += [("item", reason) for reason in said.reasons]
+        if not criterion.scale.levels:
+            found.append(("level", f"A number: {criterion.scale.describe()}"))
+    return [(kind, printable(text)) for kind, text in found]
+
+
+def _descriptions(rubric: Rubric) -> list[str]:
+    """Question, simple and detailed description, paragraph by paragraph; what says the same stands once."""
+    texts = (rubric.criterion.question, rubric.simple, rubric.detailed)
+    return list(dict.fromkeys(part.strip() for text in texts for part in text.split("\n\n") if part.strip()))
+
+
+def as_text(rubrics: Mapping[str, Rubric], template: Template = METAL) -> str:
+    """The guidelines as plain text."""
+    forms: Mapping[str, Callable[[str], str]] = {
+        "title": lambda text: f"{text}\n{'=' * len(text)}\n",
+        "criterion": lambda text: f"\n{text}\n{'-' * len(text)}\n",
+        "level": lambda text: f"\n{text}",
+        "item": lambda text: f"- {text}",
+        "text": lambda text: f"{text}\n",
+    }
+    return "\n".join(forms[kind](text) for kind, text in lines(rubrics, template)) + "\n"
+
+
+def as_html(rubrics: Mapping[str, Rubric], template: Template = METAL) -> str:
+    """The guidelines as a page of its own, which loads nothing."""
+    return environment(_shown).get_template("guidelines.html").render(content(rubrics, template))
+
+
+def content(rubrics: Mapping[str, Rubric], template: Template = METAL) -> dict[str, Any]:
+    """What the template criteria.html needs."""
+    described = [(name, rubric, _descriptions(rubric)) for name, rubric in rubrics.items()]
+    return {"title": TITLE, "advice": advice_for(template), "described": described, "no_text": LevelText()}
+
+
+def environment(finalize: Callable[[Any], Any]) -> Environment:
+    """The templates of forms. finalize: what is done to every value before it is escaped and written."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("metal.building.forms"),
+        autoescape=True,
+        finalize=finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _shown(value: Any) -> Any:
+    return printable(value) if isinstance(value, str) else value

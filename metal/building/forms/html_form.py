@@ -1,0 +1,249 @@
+"""The rating form as one HTML file a person: works offline, saves as it goes, gives the answers as a file.
+
+The answers file is JSON: {"metal": "answers", "version": 1, "dataset", "rater", "answers": [{"task", "scores":
+{criterion: "2"}, "comment", "seconds"}]}. It has every task of the sheet, with blanks where nothing was said.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from metal.building.tasks import Answer, Sheet
+from metal.data import languages
+from metal.data.json_files import whole_text
+from metal.data.languages import language_name, text_direction
+from metal.data.records import Criterion
+from metal.errors import DataError
+from metal.raters.judges.rubric import Rubric
+
+ANSWERS = "answers"
+VERSION = 1
+BRIEF = 12  # characters of a label up to which levels without definitions stand side by side
+MOST_KEYS = 10  # levels that the digit keys can tell apart
+_REMEDY = "Give the file that the form's Download button saved, unchanged"
+
+# Controls, lone surrogates, and marks that turn the direction of what follows; joiners stay, scripts need them.
+_HARMFUL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+_UNPRINTABLE = re.compile(f"[{_HARMFUL}]")
+_UNSAFE_IN_SCRIPT = re.compile(f"[<>&\u2028\u2029{_HARMFUL}]")
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # names that Windows keeps for devices
+
+
+def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
+    """For each sheet one page, RATER.html, with everything in it."""
+    environment = Environment(
+        loader=PackageLoader("metal.building.forms"),
+        autoescape=True,
+        finalize=_harmless,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    assert environment.loader is not None
+    assets = [environment.loader.get_source(environment, file)[0] for file in ("form.css", "answers.js", "form.js")]
+    style, script = assets[0], "".join(assets[1:])
+    ours = {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script)}  # noqa: S704
+    template = environment.get_template("form.html")
+    taken: set[str] = set()
+    for sheet in sheets:
+        stem = _file_stem(sheet.rater, taken)
+        questions = [_question(rubric) for rubric in sheet.rubrics.values()]
+        page = template.render(
+            ours,
+            sheet=sheet,
+            language=language_name(sheet.language),
+            questions=questions,
+            template=sheet.template,
+            file=f"{stem}.answers.json",
+            data=_in_script(_data(sheet, questions, f"{stem}.answers.json")),
+        )
+        yield f"{stem}.html", page.encode()
+
+
+def _file_stem(rater: str, taken: set[str]) -> str:
+    """The rater's name as a file name of any system, unlike the others also where case does not count."""
+    stem = re.sub(r"[^\w.-]+", "-", rater)[:60].strip("-.") or "rater"
+    if _RESERVED.match(stem):
+        stem = f"rater-{stem}"
+    free, number = stem, 1
+    while free.casefold() in taken:
+        number += 1
+        free = f"{stem}-{number}"
+    taken.add(free.casefold())
+    return free
+
+
+def _question(rubric: Rubric) -> dict[str, Any]:
+    """A criterion as the page asks it: levels with their keys and texts, or the ends of a number."""
+    criterion = rubric.criterion
+    scale = criterion.scale
+    values = [_number(value) for value in scale.values]
+    keys = _keys(values)
+    levels = []
+    for value, key, level in zip(values, keys, scale.levels, strict=True):
+        text = rubric.levels.get(level.value)
+        definition, reasons = (text.definition, text.reasons) if text else ("", ())
+        levels.append(
+            {"value": value, "key": key, "label": level.label, "definition": definition, "reasons": list(reasons)}
+        )
+    return {
+        "name": criterion.name,
+        "label": criterion.label or criterion.name.replace("_", " ").capitalize(),
+        "question": criterion.question,
+        "simple": rubric.simple if rubric.simple != criterion.question else "",
+        "detailed": rubric.detailed,
+        "levels": levels,
+        "brief": not any(level["definition"] or len(level["label"]) > BRIEF for level in levels),
+        "reasons": any(level["reasons"] for level in levels),
+        "low": None if scale.low is None else _number(scale.low),
+        "high": None if scale.high is None else _number(scale.high),
+    }
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads as this number: `2`, `0.5`."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def _keys(values: list[str]) -> list[str]:
+    """The digit that chooses each level: the value itself where all are digits, else its place; none for many."""
+    if all(re.fullmatch("[0-9]", value) for value in values):
+        return values
+    if len(values) > MOST_KEYS - 1:
+        return [""] * len(values)
+    return [str(place) for place in range(1, len(values) + 1)]
+
+
+def _data(sheet: Sheet, questions: list[dict[str, Any]], file: str) -> dict[str, Any]:
+    """What the script works with. Names stay as they are, since they come back; texts are made harmless."""
+    names = "\0".join(task.task for task in sheet.tasks)
+    asked = [
+        {"name": one["name"], "values": [level["value"] for level in one["levels"]]}
+        | {"keys": [level["key"] for level in one["levels"]], "low": one["low"], "high": one["high"]}
+        for one in questions
+    ]
+    return {
+        "dataset": sheet.dataset,
+        "rater": sheet.rater,
+        "digest": hashlib.blake2b(names.encode("utf-8", "replace"), digest_size=8).hexdigest(),
+        "file": file,
+        "criteria": asked,
+        "texts": list(sheet.template.texts),
+        "languages": {task.language: _sides(task.language) for task in sheet.tasks},
+        "tasks": [
+            {
+                "task": task.task,
+                "language": task.language,
+                "title": _printable(task.title),
+                "source": _printable(task.source),
+            }
+            | {name: _printable(text) for name, text in task.texts(sheet.template).items()}
+            for task in sheet.tasks
+        ],
+    }
+
+
+def _sides(language: str) -> dict[str, dict[str, str]]:
+    """`lang` and `dir` of source and output; in a pair such as `zh-en` each has its own."""
+    return {
+        side: {"lang": code, "dir": text_direction(code)}
+        for side, code in zip(("source", "output"), languages.sides(language), strict=True)
+    }
+
+
+# ---------------------------------------------------------------- harmless in a page
+
+
+def _printable(text: str) -> str:
+    """The text with every character that a page must not hold replaced by U+FFFD."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _harmless(value: Any) -> Any:
+    """Whatever the template writes that is not markup of ours."""
+    return _printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _in_script(value: Any) -> Markup:
+    """JSON for inside a script element: no character of it can end the element or turn the text."""
+    text = json.dumps(value, ensure_ascii=False)
+    return Markup(_UNSAFE_IN_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # noqa: S704
+
+
+def _policy(style: str, script: str) -> str:
+    """Content security policy: this style and this script, and nothing from anywhere else."""
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
+    return (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
+    """The answers in a file that the form saved, one for every task of the sheet, also where all is blank.
+
+    Raises DataError, naming file and place, for what is no such file. Tasks and scores are not looked up in
+    `criteria` or anywhere else: metal.building.answers does that for all forms.
+    """
+    found = _parsed(name, content)
+    if not isinstance(found, dict) or found.get("metal") != ANSWERS:
+        raise DataError(name, "not an answers file of a METAL form", _REMEDY)
+    if found.get("version") != VERSION or isinstance(found["version"], bool):
+        raise DataError(name, f"version {found.get('version')!r} of answers files", f"This METAL reads {VERSION}")
+    rater, answers = found.get("rater"), found.get("answers")
+    if not isinstance(rater, str) or not rater.strip():
+        raise DataError(name, '"rater" is not a name', _REMEDY)
+    if not isinstance(answers, list):
+        raise DataError(name, '"answers" is not a list', _REMEDY)
+    return [_answer(f"{name} answer {number}", entry, rater) for number, entry in enumerate(answers, 1)]
+
+
+def _parsed(name: str, content: bytes) -> Any:
+    """The value in the file, whole text throughout."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise DataError(f"{name} line {line}", "not UTF-8", _REMEDY) from None
+    try:
+        value = json.loads(text)
+        return json.loads(whole_text(json.dumps(value, ensure_ascii=False)))
+    except json.JSONDecodeError as error:
+        raise DataError(f"{name} line {error.lineno}", f"not JSON ({error.msg})", _REMEDY) from None
+    except (RecursionError, ValueError):  # nested too deeply, or a number of thousands of digits
+        raise DataError(name, "not JSON that can be read", _REMEDY) from None
+
+
+def _answer(where: str, entry: Any, rater: str) -> Answer:
+    """One entry of `answers`, its types checked."""
+    if not isinstance(entry, dict):
+        raise DataError(where, "not an object", _REMEDY)
+    task, scores, comment = entry.get("task"), entry.get("scores"), entry.get("comment", "")
+    if not isinstance(task, str) or not task.strip():
+        raise DataError(where, '"task" is not the id of a task', _REMEDY)
+    if not isinstance(scores, dict) or not all(isinstance(score, str) for score in scores.values()):
+        raise DataError(where, '"scores" is not an object of texts', 'It should be {"CRITERION": "2", ...}')
+    if not isinstance(comment, str):
+        raise DataError(where, '"comment" is not a text', 'Write "comment": "..."')
+    return Answer(task, rater, scores, comment, where, _seconds(where, entry.get("seconds")))
+
+
+def _seconds(where: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise DataError(where, f'"seconds" is {value!r}', "It should be a number from 0 up, or null")
+    return float(value)

@@ -1,0 +1,139 @@
+"""The shape of Label Studio's exports, JSON and JSON-MIN: checked here, given back as annotations."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metal.data.json_files import whole_text
+from metal.errors import DataError
+
+FIELD = "score:"  # before the name of a criterion
+KINDS = {"choices": "choices", "number": "number", "rating": "rating", "textarea": "text"}
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What one login said of one task. values: by field, as text; login is blank where the file does not say."""
+
+    where: str
+    task: str
+    rater: str
+    language: str
+    login: str
+    values: Mapping[str, str]
+    seconds: float | None
+    skipped: bool
+
+
+def read_annotations(name: str, content: bytes) -> Iterator[Annotation]:
+    """Every submitted or skipped annotation in the order of the file. Raises DataError for another shape."""
+    shape = "It should be Label Studio's export as JSON"
+    try:
+        entries = json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise DataError(name, "not UTF-8", shape) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(name, f"not JSON ({' '.join(str(error).split())})", shape) from None
+    if not isinstance(entries, list):
+        raise DataError(name, "not a list of tasks", shape)
+    for row, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            raise DataError(f"{name} task {row} of the file", "not an object", shape)
+        where = f"{name} task {_text(entry.get('id', f'{row} of the file'))}"
+        if "annotations" in entry:
+            yield from _full(where, entry)
+        else:
+            yield _brief(where, entry)
+
+
+def _full(where: str, entry: Mapping[str, Any]) -> Iterator[Annotation]:
+    """JSON: a task with its data and its annotations."""
+    data = entry.get("data")
+    if not isinstance(data, dict):
+        raise DataError(where, "no data", "Export as JSON")
+    if not isinstance(entry["annotations"], list):
+        raise DataError(where, "its annotations are not a list", "Export as JSON")
+    for one in entry["annotations"]:
+        if not isinstance(one, dict):
+            raise DataError(where, "an annotation is not an object", "Export as JSON")
+        results = one.get("result") or []
+        if not isinstance(results, list):
+            raise DataError(where, "the result of an annotation is not a list", "Export as JSON")
+        values: dict[str, str] = {}
+        for result in results:
+            field, value = _result(where, result)
+            if field in values:
+                raise DataError(where, f"{field!r} was answered twice in one annotation", "Keep one of the answers")
+            values[field] = value
+        yield _annotation(where, data, one.get("completed_by"), values, one)
+
+
+def _result(where: str, result: object) -> tuple[str, str]:
+    """The field and what was said there; blank for kinds of fields that no form of ours has."""
+    if not isinstance(result, dict) or not isinstance(result.get("value", {}), dict):
+        raise DataError(where, "a result is not an object with a value", "Export as JSON")
+    field = _text(result.get("from_name", ""))
+    return field, _value(where, field, result.get("value", {}).get(KINDS.get(str(result.get("type")), "")))
+
+
+def _brief(where: str, entry: Mapping[str, Any]) -> Annotation:
+    """JSON-MIN: an annotation a row, data and fields side by side; a number as `[{"number": 1.5}]`."""
+    values = {
+        field: _value(where, field, _unpacked(value))
+        for field, value in entry.items()
+        if field.startswith(FIELD) or field == "comment"
+    }
+    return _annotation(where, entry, entry.get("annotator"), values, entry)
+
+
+def _unpacked(value: object) -> object:
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        return value[0].get("number", value[0].get("rating", value))
+    return value
+
+
+def _annotation(
+    where: str, data: Mapping[str, Any], login: object, values: Mapping[str, str], told: Mapping[str, Any]
+) -> Annotation:
+    for field in ("task", "rater"):
+        if not isinstance(data.get(field), str) or not data[field].strip():
+            raise DataError(where, f"no {field} in its data", "Export a project into which PERSON.json was imported")
+    if isinstance(login, dict):
+        login = login.get("email") or login.get("id")
+    if not isinstance(login, str | int | None):
+        raise DataError(where, f"annotated by {login!r}", "It should be the number or the email of a login")
+    seconds = told.get("lead_time")
+    timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < math.inf
+    rater = _text(data["rater"])
+    language = _text(data.get("language") or rater)
+    return Annotation(
+        where,
+        _text(data["task"]),
+        rater,
+        language,
+        "" if login is None else _text(login),
+        values,
+        float(seconds) if timed and seconds is not None else None,
+        bool(told.get("was_cancelled", False)),
+    )
+
+
+def _value(where: str, field: str, value: object) -> str:
+    """A choice, a number or the lines of a text, as text."""
+    if value is None:
+        return ""
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        if field.startswith(FIELD) and len(value) > 1:
+            raise DataError(where, f"{field!r} has {len(value)} answers", "Keep one of them")
+        return "\n".join(map(_text, value))
+    if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return _text(value)
+    raise DataError(where, f"{field!r} is neither a choice nor a number nor a text", "Export as JSON")
+
+
+def _text(value: object) -> str:
+    return whole_text(str(value))

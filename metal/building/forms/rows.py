@@ -1,0 +1,145 @@
+"""Rows of a sheet: what may stand in a cell, and answers from the rows that come back. CSV, XLSX and MTurk share it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from metal.building.tasks import Answer, Sheet, Task
+from metal.building.template import METAL, TEXTS, Template
+from metal.data import languages
+from metal.data.csv_cells import FORMULA_STARTS
+from metal.data.languages import text_direction
+from metal.data.records import Criterion
+from metal.errors import DataError, UnknownName
+
+ABOUT = ("task", "rater", "language", "title", "source", "output")
+COMMENT = "comment"
+OURS = (*dict.fromkeys((*ABOUT, *TEXTS)), COMMENT)  # columns that no criterion can have, whatever the template
+CELL_LIMIT = 32_767  # UTF-16 units in a cell of Excel; a longer one spills over into other rows when a CSV is opened
+CUT = "\n[… cut here: a spreadsheet cell cannot hold more of this text]"
+
+_LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+# Controls, lone surrogates and noncharacters: neither XML nor UTF-8 can hold all of them.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def printable(text: str) -> str:
+    r"""The text with \n as its only line break and U+FFFD for what files cannot hold.
+
+    Marks of writing direction stay, for people rate the text as it was made; each cell or block keeps them in.
+    """
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", _LINE_BREAKS.sub("\n", text))
+
+
+def cut(text: str) -> str:
+    """The printable text, cut with a visible mark where a spreadsheet cell cannot hold it."""
+    text = printable(text)
+    if _units(text) <= CELL_LIMIT:
+        return text
+    room = (CELL_LIMIT - _units(CUT)) * 2
+    return text.encode("utf-16-le")[:room].decode("utf-16-le", "ignore") + CUT
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def about(sheet: Sheet, task: Task) -> list[str]:
+    """The cells under `about_columns`: nothing in them tells where the output comes from."""
+    told = (task.task, sheet.rater, task.language, task.title, task.source)
+    return [cut(part) for part in (*told, *task.texts(sheet.template).values())]
+
+
+def about_columns(template: Template = METAL) -> tuple[str, ...]:
+    """The columns before the criteria: ABOUT, or with the texts that the template shows in the output's place."""
+    return (*ABOUT[:-1], *template.texts)
+
+
+def column_of(criterion: str) -> str:
+    """The column of a criterion: its name, unless another column is called that."""
+    return f"{criterion} score" if criterion in OURS else criterion
+
+
+def header(criteria: Iterable[str], template: Template = METAL) -> list[str]:
+    """The names of all columns in order."""
+    return [*about_columns(template), *map(column_of, criteria), COMMENT]
+
+
+def sides(language: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    """(language, direction) of the source and of the output: two languages for a pair such as `zh-ar`, else one."""
+    source, output = languages.sides(language)
+    return (source, text_direction(source)), (output, text_direction(output))
+
+
+def answers_from(name: str, rows: Iterable[Sequence[str]], criteria: Mapping[str, Criterion]) -> list[Answer]:
+    """Answers from the rows of a sheet, the first that is not blank being the header.
+
+    A criterion without a column is not among an answer's scores: it was not asked there. Columns may stand in any
+    order and others beside them. Raises DataError for missing or doubled columns and rows without task or rater,
+    UnknownName for a column that must be a criterion and is none of the dataset's.
+    """
+    filled = filled_rows(rows)
+    if not filled:
+        raise DataError(name, "there is nothing in it", f"Its first row names the columns: {listed(header(criteria))}")
+    place = columns(name, [unguarded(cell) for cell in filled[0][1]], criteria)
+    asked = [criterion for criterion in criteria if column_of(criterion) in place]
+
+    answers = []
+    for number, row in filled[1:]:
+        where = f"{name} row {number}"
+        found = {column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()}
+        for column in ("task", "rater"):
+            if not found[column]:
+                raise DataError(where, f"the {column} is missing", f"Fill in its {column}, or empty the whole row")
+        scores = {criterion: found[column_of(criterion)] for criterion in asked}
+        answers.append(Answer(found["task"], found["rater"], scores, found.get(COMMENT, ""), where))
+    return answers
+
+
+def filled_rows(rows: Iterable[Sequence[str]]) -> list[tuple[int, list[str]]]:
+    """The rows that are not blank, cells trimmed, each with its number in the sheet, counted from 1."""
+    trimmed = ([printable(cell).strip() for cell in row] for row in rows)
+    return [(number, row) for number, row in enumerate(trimmed, 1) if any(row)]
+
+
+def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -> dict[str, int]:
+    """Where each column that matters stands; the first row is checked on the way."""
+    known = {*OURS, *map(column_of, criteria)}
+    doubled = [column for column in known if head.count(column) > 1]
+    if doubled:
+        raise DataError(name, f"there are two columns {min(doubled)!r}", "Delete or rename the one that does not count")
+    place = {column: head.index(column) for column in known if column in head}
+    texts = max((place[text] for text in TEXTS if text in place), default=len(head))
+    check_criteria(name, head, criteria, texts, place.get(COMMENT, 0))
+    missing = [column for column in ("task", "rater") if column not in place]
+    if missing or not any(column_of(criterion) in place for criterion in criteria):
+        lacking = f"no column {missing[0]!r}" if missing else "no column of a criterion"
+        remedy = f"Columns found: {listed(head)}; needed: task, rater, {listed([*map(column_of, criteria)])}"
+        raise DataError(name, lacking, remedy)
+    return place
+
+
+def check_criteria(name: str, head: Sequence[str], criteria: Iterable[str], first: int = 0, last: int = 0) -> None:
+    """Raises UnknownName for a column that must be a criterion: it stands between `first` and `last`, where criteria
+    are written, or has nearly the name of one that is not there."""
+    ours = [column_of(criterion) for criterion in criteria]
+    absent = [column for column in ours if column not in head]
+    for at, column in enumerate(head):
+        if not column or column in (*OURS, *ours):
+            continue
+        if first < at < last or difflib.get_close_matches(column[:200], absent, n=1, cutoff=0.75):
+            remedy = "Columns of your own belong to the right of the comments"
+            raise UnknownName(f"{name}: criterion", listed([column]), ours, remedy)
+
+
+def unguarded(cell: str) -> str:
+    """The cell without the apostrophe that keeps a spreadsheet from taking it for a formula."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA_STARTS) else cell
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Names for a message, none of them absurdly long."""
+    short = [name if len(name) <= 40 else f"{name[:39]}…" for name in names if name]
+    return ", ".join(short[:most]) + (", ..." if len(short) > most else "") if short else "none"

@@ -1,0 +1,232 @@
+"""Choosing passages of about the same length: the fullest bin of a histogram of token counts (METAL 3.1.1).
+
+A split is passed through twice: once to count, once to take the passages that were drawn. Counts and digests lie on
+disk meanwhile, so that memory does not grow with the split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from metal.building.spool import Spool
+from metal.data.formats.passages import Passage
+from metal.data.records import Source
+from metal.data.tokens import count_tokens
+from metal.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    import tiktoken
+
+Array = np.ndarray[Any, Any]
+
+STEP = 1 << 17  # numbers looked at together
+LEFT_OUT = -1  # in the place of a passage's token count
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Token counts of a split in bins of equal width over their range; the last bin includes its upper edge.
+
+    counts: (bins,) passages; edges: (bins + 1,) tokens. The duplicates and near-empty passages are not in it.
+    """
+
+    counts: tuple[int, ...]
+    edges: tuple[float, ...]
+    duplicates: int
+    near_empty: int
+
+    @property
+    def passages(self) -> int:
+        """All passages of the split, those that were left out too."""
+        return sum(self.counts) + self.duplicates + self.near_empty
+
+    @property
+    def fullest(self) -> int:
+        """The bin with the most passages, the lowest of several."""
+        return int(np.argmax(self.counts))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The edges of the fullest bin."""
+        return self.edges[self.fullest], self.edges[self.fullest + 1]
+
+    def record(self) -> dict[str, Any]:
+        """For dataset.toml."""
+        return {
+            "counts": list(self.counts),
+            "edges": list(self.edges),
+            "chosen_bin": self.fullest,
+            "passages": self.passages,
+            "duplicates": self.duplicates,
+            "near_empty": self.near_empty,
+        }
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How passages are drawn. min_tokens: passages with fewer are near-empty."""
+
+    per_language: int = 100
+    bins: int = 20
+    min_tokens: int = 10
+    seed: int = 0
+    allow_fewer: bool = False
+
+
+def draw(
+    language: str,
+    passages: Callable[[], Iterable[Passage]],
+    encoding: tiktoken.Encoding,
+    rules: Rules,
+    advance: Callable[[int], None] = lambda count: None,
+) -> tuple[Histogram, list[Source]]:
+    """A random sample of the fullest bin, without replacement, in the order of the split; seeded by (seed, language).
+
+    passages: begins to read the split each time it is called. advance(count) is told of passages counted.
+    Raises DataError for a split without passages, UsageError for a bin with too few.
+    """
+    tokens, digests = _counted(passages(), encoding, advance)
+    near_empty = _leave_out_short(tokens, rules.min_tokens)
+    duplicates = _leave_out_repeated(tokens, digests)
+    left = len(tokens) - near_empty - duplicates
+    if not left:
+        raise DataError(
+            f"{language}: {len(tokens):,} passages in this split",
+            f"none of them has {rules.min_tokens} tokens or more" if len(tokens) else "it is empty",
+            "Give another --split, or another --source",
+        )
+    histogram = _histogram(tokens, rules.bins, duplicates, near_empty)
+    rows = _rows_drawn(tokens, histogram, language, rules)
+    return histogram, list(_taken(language, passages(), rows, tokens, digests))
+
+
+def _counted(
+    passages: Iterable[Passage], encoding: tiktoken.Encoding, advance: Callable[[int], None]
+) -> tuple[Array, Array]:
+    """Token count and digest of every passage."""
+    with Spool("uint64") as digests, Spool("int32") as tokens:
+
+        def texts() -> Iterator[str]:
+            for passage in passages:
+                digests.append([_digest(passage.text)])
+                yield passage.text
+
+        counts = count_tokens(texts(), encoding)
+        while some := list(islice(counts, 4096)):
+            tokens.append(some)
+            advance(len(some))
+        return tokens.array(), digests.array()
+
+
+def _digest(text: str) -> int:
+    """The same for texts that differ in white space only."""
+    plain = " ".join(text.split()).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(plain, digest_size=8).digest(), "little")
+
+
+def _steps(length: int) -> Iterator[slice]:
+    return (slice(start, min(start + STEP, length)) for start in range(0, length, STEP))
+
+
+def _leave_out_short(tokens: Array, least: int) -> int:
+    """Mark passages with fewer tokens; how many there were."""
+    found = 0
+    for part in _steps(len(tokens)):
+        short = np.flatnonzero(tokens[part] < least)
+        tokens[part.start + short] = LEFT_OUT
+        found += len(short)
+    return found
+
+
+def _leave_out_repeated(tokens: Array, digests: Array) -> int:
+    """Mark every passage whose text came before; how many there were. Looks at a part of all digests at a time."""
+    found = 0
+    if not len(digests):
+        return found
+    shares = len(digests) // STEP + 1
+    for share in range(shares):
+        rows, values = [], []
+        for part in _steps(len(digests)):
+            mine = np.flatnonzero((digests[part] % shares == share) & (tokens[part] != LEFT_OUT))
+            rows.append(part.start + mine)
+            values.append(digests[part][mine])
+        positions = np.concatenate(rows)
+        _, first = np.unique(np.concatenate(values), return_index=True)
+        repeated = np.delete(positions, first)
+        tokens[repeated] = LEFT_OUT
+        found += len(repeated)
+    return found
+
+
+def _histogram(tokens: Array, bins: int, duplicates: int, near_empty: int) -> Histogram:
+    ends = (min(int(part.min()) for part in _kept(tokens)), max(int(part.max()) for part in _kept(tokens)))
+    counts = np.sum([np.histogram(part, bins, ends)[0] for part in _kept(tokens)], axis=0)
+    edges = np.histogram_bin_edges(np.array(ends), bins, ends)
+    return Histogram(tuple(map(int, counts)), tuple(map(float, edges)), duplicates, near_empty)
+
+
+def _kept(tokens: Array) -> Iterator[Array]:
+    """The counts of passages that are not left out, a step at a time."""
+    for part in _steps(len(tokens)):
+        kept = tokens[part][tokens[part] != LEFT_OUT]
+        if len(kept):
+            yield kept
+
+
+def _rows_drawn(tokens: Array, histogram: Histogram, language: str, rules: Rules) -> list[int]:
+    """Rows of the split that were drawn, rising."""
+    there = histogram.counts[histogram.fullest]
+    if there < rules.per_language and not rules.allow_fewer:
+        low, high = histogram.bounds
+        raise UsageError(
+            f"{language}: the fullest bin ({low:.0f} to {high:.0f} tokens) holds {there:,} passages, fewer than "
+            f"--per-language {rules.per_language:,}; ask for fewer, use fewer --bins, or pass --allow-fewer"
+        )
+    rng = np.random.default_rng([rules.seed, *language.encode()])
+    drawn = np.sort(rng.choice(there, min(there, rules.per_language), replace=False))
+    rows: list[int] = []
+    before = 0
+    for part in _steps(len(tokens)):
+        members = part.start + np.flatnonzero(_in_fullest(tokens[part], histogram))
+        mine = drawn[(drawn >= before) & (drawn < before + len(members))] - before
+        rows += members[mine].tolist()
+        before += len(members)
+    return rows
+
+
+def _in_fullest(tokens: Array, histogram: Histogram) -> Array:
+    """Which of the counts numpy.histogram puts into the fullest bin."""
+    low, high = histogram.bounds
+    last = histogram.fullest == len(histogram.counts) - 1
+    inside: Array = (tokens >= low) & ((tokens <= high) if last else (tokens < high)) & (tokens != LEFT_OUT)
+    return inside
+
+
+def _taken(
+    language: str, passages: Iterable[Passage], rows: list[int], tokens: Array, digests: Array
+) -> Iterator[Source]:
+    """The passages of these rows as sources."""
+    wanted = iter(rows)
+    row = next(wanted)
+    seen: set[str] = set()
+    for number, passage in enumerate(passages):
+        if number != row:
+            continue
+        if digests[row] != _digest(passage.text):
+            raise DataError(passage.where, "the passage changed while it was read", "Run the command again")
+        name = f"{language}/{passage.id or f'row-{number + 1}'}"
+        while name in seen:
+            name += f"#{number + 1}"
+        seen.add(name)
+        references = (passage.summary,) if passage.summary.strip() else ()
+        yield Source(name, language, passage.text, passage.title, references, int(tokens[row]))
+        row = next(wanted, -1)
+        if row < 0:
+            return
+    raise DataError(f"{language} row {row + 1}", "the passage is gone that was there before", "Run the command again")

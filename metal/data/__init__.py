@@ -1,0 +1,1 @@
+"""The waist: records, the ratings table, dataset folders, people, languages, and other people's formats."""

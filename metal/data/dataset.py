@@ -1,0 +1,352 @@
+"""A dataset folder: read whole and checked, or refused; written whole, or not at all.
+
+dataset.toml     name, licence, citation, languages, criteria with their scales, counts
+sources.jsonl    source, language, text, title, references, tokens
+outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
+raters.jsonl     rater, kind, group, and whatever else is known of the rater
+ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jsonl are read as well)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data import ratings, ratings_files
+from metal.data.dataset_lines import (
+    numbered_records,
+    output_record,
+    rater_record,
+    read_output,
+    read_raters,
+    read_source,
+    source_record,
+)
+from metal.data.folders import copy_others, new_folder, one_writer, recover
+from metal.data.json_files import write_jsonl
+from metal.data.languages import check_language
+from metal.data.records import METRIC_SCORE, Criterion, Level, Output, Rater, Scale, Source
+from metal.errors import DataError, UnknownName, UsageError
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a dataset says of itself."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    licence: str = ""
+    citation: str = ""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Sources, outputs, raters and the tidy ratings table, all checked against each other."""
+
+    card: Card
+    criteria: Mapping[str, Criterion]
+    sources: Mapping[str, Source]
+    outputs: Mapping[str, Output]
+    raters: Mapping[str, Rater]
+    ratings: pd.DataFrame
+    extra: Mapping[str, Any] = field(default_factory=dict)  # further keys of dataset.toml, kept as they are
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the outputs, in string order."""
+        return tuple(sorted({output.language for output in self.outputs.values()}))
+
+    @cached_property
+    def digest(self) -> str:
+        """Twelve hex digits that change with ratings, outputs, criteria, sources, and what is known of raters (who is
+        the reference, whose family a judge is of) and generators.
+
+        Texts have no part in them, nor has the order of ratings and outputs.
+        """
+        facts = pd.util.hash_pandas_object(self.ratings.loc[:, list(ratings.FACTS)], index=False).to_numpy()
+        outputs = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])
+        known = pd.util.hash_pandas_object(outputs, index=False).to_numpy() if len(outputs) else np.array([])
+        whole = hashlib.sha256(np.sort(facts).tobytes() + np.sort(known).tobytes())
+        # Which criteria look at the source decides about test questions only.
+        criteria = {name: criterion_record(replace(one, of_source=True)) for name, one in self.criteria.items()}
+        raters = [rater_record(self.raters[name]) for name in sorted(self.raters)]
+        declared = [list(self.sources), criteria, raters, self.extra.get("generators", {})]
+        whole.update(json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()[:12]
+
+    @property
+    def identity(self) -> str:
+        """`NAME@3f9c`, as signatures carry it."""
+        return f"{self.card.name}@{self.digest[:4]}"
+
+
+def assemble(
+    card: Card,
+    criteria: Iterable[Criterion],
+    sources: Iterable[Source],
+    outputs: Iterable[Output],
+    raters: Iterable[Rater],
+    facts: pd.DataFrame,
+    *,
+    where: Path | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """A Dataset from its parts, after every check of DESIGN section 7.
+
+    where: the ratings file to name in messages. Raises DataError for the first fault found.
+    """
+    folder = where.parent if where else Path(card.name)
+    where = where or Path(card.name) / "ratings"
+    by_criterion = _unique(criteria, "name", folder / "dataset.toml")
+    by_source = _unique(sources, "source", folder / "sources.jsonl")
+    by_output = _unique(outputs, "output", folder / "outputs.jsonl")
+    by_rater = _unique(raters, "rater", folder / "raters.jsonl")
+    sources_file, outputs_file = str(folder / "sources.jsonl"), str(folder / "outputs.jsonl")
+    for row, source in enumerate(by_source.values(), 1):
+        check_language(source.language, f"{sources_file} row {row}")
+    for row, output in enumerate(by_output.values(), 1):
+        check_language(output.language, f"{outputs_file} row {row}")
+        if output.source not in by_source:
+            raise DataError(
+                f"{outputs_file} row {row}",
+                f"output {output.output!r} is of source {output.source!r}, which does not exist",
+                "Outputs need a line in sources.jsonl",
+            )
+    table = ratings.join(facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=where)
+    return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
+
+
+def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row, record in enumerate(records, 1):
+        name = getattr(record, key)
+        if name in found:
+            raise DataError(f"{where} row {row}", f"{key} {name!r} stands there twice", "Keep one of them")
+        found[name] = record
+    return found
+
+
+# ---------------------------------------------------------------- read
+
+
+def load_dataset(folder: Path) -> Dataset:
+    """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it."""
+    recover(folder)
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such dataset folder (make one with `metal import`)")
+    card_path = folder / "dataset.toml"
+    if not card_path.is_file():
+        raise UsageError(f"{folder}: not a dataset folder, dataset.toml is missing (make one with `metal import`)")
+    described = read_toml(card_path)
+    card, criteria, extra = _read_card(described, card_path)
+    where = ratings_files.find_ratings(folder)
+    sources = (read_source(record, where) for where, record in numbered_records(folder / "sources.jsonl"))
+    outputs = (read_output(record, where) for where, record in numbered_records(folder / "outputs.jsonl"))
+    facts = ratings_files.read_facts(where)
+    return assemble(card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file; DataError with the place when it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise DataError(path, "not UTF-8", "Save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(path, f"not TOML ({error})", "See https://toml.io") from None
+
+
+def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criterion], dict[str, Any]]:
+    known = {"name", "title", "description", "licence", "citation"}
+    if not isinstance(described.get("name"), str) or not described["name"]:
+        raise DataError(path, "no name", 'Add a line such as name = "my-dataset"')
+    if not isinstance(described.get("criteria"), dict) or not described["criteria"]:
+        raise DataError(path, "no criteria", "Add a table [criteria.NAME] with its levels for each criterion")
+    card = Card(**{key: str(described[key]) for key in known if key in described})
+    criteria = [read_criterion(name, entry, path) for name, entry in described["criteria"].items()]
+    extra = {key: value for key, value in described.items() if key not in known | {"criteria", "counts", "languages"}}
+    return card, criteria, extra
+
+
+def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion:
+    """A criterion from its TOML table. Unknown keys are refused by name."""
+    known = ["abbreviation", "label", "question", "measure", "direction", "of_source", "levels", "range"]
+    for key in entry:
+        if key not in known:
+            raise UnknownName(f"{path}: criterion {name}: key", key, known)
+    try:
+        levels = tuple(Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", []))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(path, f"criterion {name}: levels", 'Each is { value = 0, label = "Bad" }') from None
+    ends = entry.get("range", [None, None])
+    if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int | float | None) for end in ends)):
+        raise DataError(path, f"criterion {name}: range {ends!r}", "It is two numbers: range = [1, 5]")
+    if not isinstance(entry.get("of_source", True), bool):
+        raise DataError(path, f"criterion {name}: of_source {entry['of_source']!r}", "It is true or false")
+    try:
+        scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
+        return Criterion(
+            name,
+            scale,
+            entry.get("direction", "higher"),
+            str(entry.get("abbreviation", "")),
+            str(entry.get("label", "")),
+            str(entry.get("question", "")),
+            entry.get("of_source", True),
+        )
+    except DataError as error:
+        raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
+
+
+# ---------------------------------------------------------------- more ratings
+
+
+def with_ratings(dataset: Dataset, path: Path) -> Dataset:
+    """The dataset with the ratings of a run folder (or of another folder with raters.jsonl) added.
+
+    Scores of metrics need no criterion of the dataset's: METRIC_SCORE joins with them. Raises DataError when a rater
+    of that folder rates something the dataset's own table already holds.
+    """
+    if not path.is_dir():
+        raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet)")
+    where = ratings_files.find_ratings(path)
+    raters = dict(dataset.raters)
+    for rater in read_raters(path):
+        if rater.rater in raters and raters[rater.rater] != rater:
+            raise DataError(
+                path / "raters.jsonl",
+                f"rater {rater.rater!r} is another one in the dataset",
+                "Rename one of them",
+            )
+        raters[rater.rater] = rater
+    more = ratings_files.read_facts(where)
+    criteria = dict(dataset.criteria)
+    if METRIC_SCORE.name in more["criterion"].cat.categories:
+        criteria.setdefault(METRIC_SCORE.name, METRIC_SCORE)
+    facts = concat_facts([dataset.ratings, more])
+    start = len(dataset.ratings)
+    # Check the added rows by themselves first, so that messages name their rows.
+    ratings.join(more, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
+    again = np.flatnonzero(pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[start:])
+    if len(again):
+        line = more.iloc[int(again[0])]
+        raise DataError(
+            where,
+            f"{len(again)} ratings are in the dataset already, the first by {line['rater']!r} of {line['output']!r}",
+            "Give each run once",
+        )
+    table = ratings.join(facts, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
+    return Dataset(dataset.card, criteria, dataset.sources, dataset.outputs, raters, table, dataset.extra)
+
+
+def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Facts of several tables one after the other, names recoded to common categories."""
+    columns: dict[str, Any] = {}
+    tables = [table for table in tables if len(table)] or tables[:1]  # categories of none are of no type
+    for name in ratings.FACTS:
+        parts = [table[name] for table in tables]
+        if isinstance(parts[0].dtype, pd.CategoricalDtype):
+            columns[name] = pd.api.types.union_categoricals(parts)
+        else:
+            columns[name] = pd.concat(parts, ignore_index=True)
+    return pd.DataFrame(columns)
+
+
+# ---------------------------------------------------------------- write
+
+
+def save_dataset(
+    dataset: Dataset, folder: Path, *, force: bool = False, files: Mapping[str, bytes] | None = None
+) -> None:
+    """Write a dataset folder, whole or not at all; an existing one is replaced only with force.
+
+    files: further files to write, by their path in the folder.
+    """
+    with new_folder(folder, force=force) as partial:
+        _write(dataset, partial, files or {})
+
+
+def update_dataset(dataset: Dataset, folder: Path, files: Mapping[str, bytes] | None = None) -> None:
+    """Write an existing dataset folder anew, whole or not at all; what else lies in it (prompts/, tasks) stays.
+
+    files: further files to write, by their path in the folder. The folder may be `.` or a link to one; a link stays.
+    Raises UsageError when the folder holds ratings that the dataset does not: another command added them since it was
+    read.
+    """
+    whole = folder.resolve()
+    with one_writer(whole):
+        recover(whole)
+        _check_no_rating_lost(dataset, whole, folder)
+        with new_folder(whole, force=True) as partial:
+            copy_others(whole, partial, _FILES)
+            _write(dataset, partial, files or {})
+
+
+def _check_no_rating_lost(dataset: Dataset, folder: Path, shown: Path) -> None:
+    there = ratings_files.read_facts(ratings_files.find_ratings(folder))
+    key = ["output", "criterion", "rater"]
+    known, found = (pd.MultiIndex.from_frame(table[key].astype(object)) for table in (dataset.ratings, there))
+    if not found.isin(known).all():
+        raise UsageError(f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this again")
+
+
+_FILES = frozenset({"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}) | {
+    f"ratings{ending}" for ending in ratings_files.FORMATS
+}
+
+
+def _write(dataset: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
+    (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
+    write_jsonl(folder / "sources.jsonl", (source_record(source) for source in dataset.sources.values()))
+    write_jsonl(folder / "outputs.jsonl", (output_record(output) for output in dataset.outputs.values()))
+    write_jsonl(folder / "raters.jsonl", (rater_record(rater) for rater in dataset.raters.values()))
+    ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def _card_toml(dataset: Dataset) -> str:
+    import tomli_w
+
+    card = dataset.card
+    described: dict[str, Any] = {key: value for key, value in vars(card).items() if value}
+    described["languages"] = sorted({*dataset.languages, *(source.language for source in dataset.sources.values())})
+    described |= dict(dataset.extra)
+    described["counts"] = {
+        "sources": len(dataset.sources),
+        "outputs": len(dataset.outputs),
+        "raters": len(dataset.raters),
+        "ratings": len(dataset.ratings),
+    }
+    described["criteria"] = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
+    return tomli_w.dumps(described)
+
+
+def criterion_record(criterion: Criterion) -> dict[str, Any]:
+    """A criterion as its TOML table; read_criterion reads it back."""
+    record: dict[str, Any] = {
+        key: getattr(criterion, key) for key in ("abbreviation", "label", "question") if getattr(criterion, key)
+    }
+    record["measure"] = criterion.scale.measure
+    record["direction"] = criterion.direction
+    if not criterion.of_source:
+        record["of_source"] = False
+    if criterion.scale.levels:
+        record["levels"] = [
+            {"value": int(level.value) if float(level.value).is_integer() else level.value, "label": level.label}
+            for level in criterion.scale.levels
+        ]
+    if criterion.scale.low is not None:
+        record["range"] = [criterion.scale.low, criterion.scale.high]
+    return record

@@ -1,0 +1,133 @@
+"""Lines of sources.jsonl, outputs.jsonl and raters.jsonl: records from them and to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from metal.data import json_files
+from metal.data.records import Output, Rater, Source
+from metal.errors import DataError, UnknownName
+
+
+def read_raters(folder: Path) -> list[Rater]:
+    """raters.jsonl of a dataset or run folder."""
+    return [_rater(record, where) for where, record in numbered_records(folder / "raters.jsonl")]
+
+
+def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of a file, each with its place for messages. Raises DataError when it is missing or damaged."""
+    if not path.is_file():
+        raise DataError(path, "the file is missing", "A dataset folder needs it; `metal import` writes all of them")
+    for row, record in json_files.read_jsonl(path):
+        yield f"{path} row {row + 1}", record
+
+
+def _fields(record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+    for name in required:
+        if not isinstance(record.get(name), str) or not record[name]:
+            raise DataError(where, f"no {name!r}", f"Each line has {', '.join(required)}")
+    for name in record:
+        if name not in required + optional:
+            raise UnknownName(f"{where}: key", name, required + optional)
+
+
+def read_source(record: dict[str, Any], where: str) -> Source:
+    """A line of sources.jsonl."""
+    _fields(record, where, ("source", "language"), ("text", "title", "references", "tokens"))
+    return Source(
+        record["source"],
+        record["language"],
+        _text(record, "text", where),
+        _text(record, "title", where),
+        _texts(record, "references", where),
+        _tokens(record, where),
+    )
+
+
+def _text(record: dict[str, Any], key: str, where: str) -> str:
+    text = record.get(key)
+    if text is not None and not isinstance(text, str):
+        raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
+    return text or ""
+
+
+def _texts(record: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+    texts = record.get(key) or []
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise DataError(where, f"{key} is not a list of texts", f'Write "{key}": []')
+    return tuple(texts)
+
+
+def _tokens(record: dict[str, Any], where: str) -> int | None:
+    tokens = record.get("tokens")
+    if tokens is not None and (type(tokens) is not int or tokens < 0):
+        raise DataError(where, f"tokens is {tokens!r}", "It is a whole number, or left out")
+    return tokens
+
+
+def read_output(record: dict[str, Any], where: str) -> Output:
+    """A line of outputs.jsonl."""
+    _fields(record, where, ("output", "source", "generator", "language"), _OF_OUTPUTS)
+    if type(record.get("chosen", True)) is not bool:
+        raise DataError(where, "chosen is neither true nor false", "Leave it out for an output that is to be rated")
+    return Output(
+        record["output"],
+        record["source"],
+        record["generator"],
+        record["language"],
+        _text(record, "text", where),
+        _text(record, "note", where),
+        record.get("chosen", True),
+        _texts(record, "flags", where),
+        _tokens(record, where),
+    )
+
+
+_OF_OUTPUTS = ("text", "note", "chosen", "flags", "tokens")
+
+
+def _rater(record: dict[str, Any], where: str) -> Rater:
+    for name in ("rater", "kind"):
+        if not isinstance(record.get(name), str) or not record[name]:
+            raise DataError(where, f"no {name!r}", "Each line has rater, kind and usually group")
+    about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
+    if not isinstance(about.get("repeats", ""), str):
+        raise DataError(where, f"repeats is {about['repeats']!r}", "It is the name of the rater that was asked again")
+    try:
+        return Rater(record["rater"], record["kind"], str(record.get("group") or ""), about)
+    except DataError as error:
+        raise DataError(where, f"{error.where}: {error.problem}", error.remedy) from None
+
+
+def source_record(source: Source) -> dict[str, Any]:
+    """A source as its line of sources.jsonl."""
+    record: dict[str, Any] = {"source": source.source, "language": source.language, "text": source.text}
+    if source.title:
+        record["title"] = source.title
+    return record | {"references": list(source.references)} | _if_known(source.tokens)
+
+
+def _if_known(tokens: int | None) -> dict[str, int]:
+    return {} if tokens is None else {"tokens": tokens}
+
+
+def output_record(output: Output) -> dict[str, Any]:
+    """An output as its line of outputs.jsonl."""
+    record: dict[str, Any] = {
+        "output": output.output,
+        "source": output.source,
+        "generator": output.generator,
+        "language": output.language,
+        "text": output.text,
+    }
+    record |= {"note": output.note} if output.note else {}
+    record |= {} if output.chosen else {"chosen": False}
+    record |= {"flags": list(output.flags)} if output.flags else {}
+    return record | _if_known(output.tokens)
+
+
+def rater_record(rater: Rater) -> dict[str, Any]:
+    """A rater as its line of raters.jsonl."""
+    return {"rater": rater.rater, "kind": rater.kind, "group": rater.group} | dict(rater.about)

@@ -1,0 +1,177 @@
+"""The data folders of the alternative-annotator-test paper: who gave which label to which item.
+
+    human_annotations.json, llm_annotations.json    {rater: {item: label}}
+
+Items are `DOC__SYSTEM__CRITERION` and the like; SPLITS says how each published folder is taken apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.dataset import Card
+from metal.data.formats.criteria import OF_THE_TEXT
+from metal.data.formats.draft import Draft
+from metal.data.json_files import read_json
+from metal.data.ratings import tidy_facts
+from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
+from metal.errors import DataError, UsageError
+
+FILES = ("human_annotations.json", "llm_annotations.json")
+CITATION = "Calderon, Reichart and Dror (ACL 2025), The Alternative Annotator Test for LLM-as-a-Judge"
+Label = str | int | float
+
+
+@dataclass(frozen=True)
+class Item:
+    """What an item id says: the source, who made the output, the criterion."""
+
+    source: str
+    generator: str
+    criterion: str
+
+
+def _summeval(item: str) -> Item:
+    # The document's hash is its id in other releases of the same data (THumB's seg_id).
+    document, system, criterion = item.rsplit("__", 2)
+    return Item(document.rsplit("-", 1)[-1], system, criterion)
+
+
+def _last_is_criterion(item: str) -> Item:
+    source, _, criterion = item.rpartition("__")
+    return Item(source, "text", criterion)
+
+
+def _lgbteen(item: str) -> Item:
+    post, answerer, question = item.rsplit("__", 2)
+    return Item(post, answerer, question)
+
+
+def _mtbench(item: str) -> Item:
+    question, first, second, turn = item.split("__")
+    return Item(question, f"{first} against {second}, turn {turn}", "preference")
+
+
+def _wax(item: str) -> Item:
+    return Item(item, "text", "relation")
+
+
+def _whole(item: str) -> Item:
+    return Item(item, "text", "label")
+
+
+SPLITS: Mapping[str, Callable[[str], Item]] = {
+    "summeval": _summeval,
+    "cebab_aspects": _last_is_criterion,
+    "cebab_stars": _last_is_criterion,
+    "lesion": _last_is_criterion,
+    "lgbteen": _lgbteen,
+    "mtbench": _mtbench,
+    "wax": _wax,
+}
+GROUPS = {"summeval": "expert", "mtbench": "expert", "wax": "crowd", "cebab_aspects": "crowd", "cebab_stars": "crowd"}
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read one data folder. The folder's name decides how item ids are taken apart; unknown names keep them whole."""
+    people, llms = (_read_json(_file(path, name)) for name in FILES)
+    name = path.resolve().name
+    split = SPLITS.get(name, _whole)
+    items = {item: _split(split, item, path) for by_item in [*people.values(), *llms.values()] for item in by_item}
+    criteria, codes = _scales(items, people, llms)
+    outputs = {_output_id(where): where for where in items.values()}
+    rows = [
+        (_output_id(items[item]), items[item].criterion, rater, codes[items[item].criterion][label])
+        for ratings in (people, llms)
+        for rater, by_item in ratings.items()
+        for item, label in by_item.items()
+    ]
+    facts = pd.DataFrame(rows, columns=["output", "criterion", "rater", "score"])
+    again = facts.duplicated(["output", "criterion", "rater"])
+    return Draft(
+        Card(name=f"alttest-{name}", title=f"{name} of the alternative annotator test", citation=CITATION),
+        tuple(criteria),
+        tuple(Source(source, "en") for source in dict.fromkeys(where.source for where in outputs.values())),
+        tuple(Output(output, where.source, where.generator, "en") for output, where in outputs.items()),
+        tuple(Rater(rater, "human", GROUPS.get(name, "annotator")) for rater in people)
+        + tuple(Rater(rater, "llm", rater, {"model": rater}) for rater in llms),
+        tidy_facts(facts[~again]),
+        tuple(_notes(items, people, llms, int(again.sum()))),
+    )
+
+
+def _file(path: Path, name: str) -> Path:
+    if (path / name).is_file():
+        return path / name
+    inside = sorted(found.parent.name for found in path.glob(f"*/{name}"))
+    hint = f"give one of its folders: {', '.join(inside)}" if inside else f"it should hold {' and '.join(FILES)}"
+    raise UsageError(f"{path}: no {name}; {hint}")
+
+
+def _read_json(path: Path) -> dict[str, dict[str, Label]]:
+    read_ = read_json(path, "{rater: {item: label}}")
+    if not isinstance(read_, dict) or not all(isinstance(by_item, dict) for by_item in read_.values()):
+        raise DataError(path, "not {rater: {item: label}}", "One object a rater, one label an item")
+    labels: dict[str, dict[str, Label]] = read_
+    return labels
+
+
+def _split(split: Callable[[str], Item], item: str, path: Path) -> Item:
+    try:
+        return split(item)
+    except ValueError:
+        raise DataError(path, f"item {item!r} is not of the form this data set uses", "Rename the folder") from None
+
+
+def _output_id(item: Item) -> str:
+    return f"{item.source}/{item.generator}"
+
+
+def _scales(
+    items: Mapping[str, Item], people: Mapping[str, dict[str, Label]], llms: Mapping[str, dict[str, Label]]
+) -> tuple[list[Criterion], dict[str, dict[Label, float]]]:
+    """The criteria with every label anybody gave, and the score of each label.
+
+    Numbers are ordinal and score as they are; words are nominal and score by their place in string order.
+    """
+    used: dict[str, set[Label]] = {}
+    for by_item in [*people.values(), *llms.values()]:
+        for item, label in by_item.items():
+            used.setdefault(items[item].criterion, set()).add(label)
+    criteria, codes = [], {}
+    for name, labels in sorted(used.items()):
+        numeric = all(isinstance(label, int | float) for label in labels)
+        ordered = sorted(labels) if numeric else sorted(labels, key=str)
+        codes[name] = {label: float(label) if numeric else float(code) for code, label in enumerate(ordered)}
+        levels = tuple(Level(codes[name][label], f"{label}") for label in ordered)
+        if len(levels) == 1:  # everybody always said the same; a scale has at least two answers
+            levels = (*levels, Level(levels[0].value + 1, "(other)"))
+        scale = Scale("ordinal" if numeric else "nominal", levels)
+        criteria.append(Criterion(name, scale, of_source=name not in OF_THE_TEXT))
+    return criteria, codes
+
+
+def _notes(
+    items: Mapping[str, Item],
+    people: Mapping[str, dict[str, Label]],
+    llms: Mapping[str, dict[str, Label]],
+    again: int,
+) -> list[str]:
+    by_people = {(items[item].criterion, label) for by_item in people.values() for item, label in by_item.items()}
+    only = Counter(
+        (items[item].criterion, label)
+        for by_item in llms.values()
+        for item, label in by_item.items()
+        if (items[item].criterion, label) not in by_people
+    )
+    notes = [f"{criterion}: LLMs say {label!r} {n} times, no person does" for (criterion, label), n in only.items()]
+    if again:
+        notes.append(f"{again} ratings of an item a rater had rated before were left out")
+    notes.append("labels were published with unparsed LLM replies already replaced by a default label")
+    return notes

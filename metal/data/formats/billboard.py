@@ -1,0 +1,230 @@
+"""Billboard's release: what each metric said of each generator's outputs, a board a task.
+
+    results/BOARD/GENERATOR||METRIC.csv                   SYS,seg_id,set_id,metric,score
+    submissions/BOARD/generators/BOARD_GENERATOR.jsonl    seg_id, set_id, hyp
+    submissions/BOARD/source/BOARD_src.jsonl              seg_id, set_id, src
+
+The release has negated the scores of metrics of which lower is better. set_id is a segment's place in the test set,
+counting from 0; the sources of a board stand in its order. The release's `ensemble` is a rater of a group of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.dataset import Card
+from metal.data.formats.billboard_files import BETWEEN, Scores, read_scores, texts_of
+from metal.data.formats.draft import Draft, human_generators, language_option
+from metal.data.languages import is_language
+from metal.data.ratings import tidy_facts
+from metal.data.records import METRIC_SCORE, Output, Rater, Source
+from metal.errors import DataError, UsageError
+
+CITATION = "Kasai et al. (NAACL 2022), Bidimensional Leaderboards: Generate and Evaluate Language Hand in Hand"
+NEGATED = ("TER", "CharacTER")
+ENSEMBLE = "ensemble"
+ENGLISH = ("cnndm", "mscoco")
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Board:
+    """One board as read.
+
+    sources, outputs: in order of set_id. rated, metric: (ratings,) places in outputs and metrics. score: (ratings,),
+    NaN where the file says nan.
+    """
+
+    sources: tuple[Source, ...]
+    outputs: tuple[Output, ...]
+    metrics: tuple[str, ...]
+    rated: np.ndarray[Any, np.dtype[np.int64]]
+    metric: np.ndarray[Any, np.dtype[np.int64]]
+    score: np.ndarray[Any, np.dtype[np.float64]]
+    notes: tuple[str, ...]
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read a board's results folder, or all boards of a release, each in its language.
+
+    Raises UsageError for a folder without results or a board whose language nobody knows; DataError for a file that
+    is not what its name says.
+    """
+    folders = _folders(path)
+    languages = _languages(folders, options.get("language"))
+    boards = [_board(folder, language) for folder, language in zip(folders, languages, strict=True)]
+    sources = tuple(source for board in boards for source in board.sources)
+    _distinct(sources, path)
+    outputs = tuple(output for board in boards for output in board.outputs)
+    names = list(dict.fromkeys(name for board in boards for name in board.metrics))
+    many = len(boards) > 1
+    notes = [
+        f"{f.name}: {note}" if many else note for f, board in zip(folders, boards, strict=True) for note in board.notes
+    ]
+    negated = [name for name in NEGATED if name in names]
+    notes += [f"{', '.join(negated)}: negated in the release, so that higher is better"] if negated else []
+    return Draft(
+        Card(
+            name="billboard" if many else folders[0].name,
+            title="Billboard: " + ", ".join(folder.name for folder in folders),
+            citation=CITATION,
+        ),
+        (METRIC_SCORE,),
+        sources,
+        outputs,
+        tuple(_rater(name) for name in names),
+        _facts(boards, names),
+        tuple(notes),
+        human_generators(output.generator for output in outputs),
+    )
+
+
+# ---------------------------------------------------------------- folders and languages
+
+
+def _folders(path: Path) -> list[Path]:
+    """The results folders of the boards: `path` itself, or those in it or in its results/, in order of their names."""
+    if not path.is_dir():
+        raise UsageError(f"{path}: no such folder; give a board's results folder or the whole release")
+    whole = path.resolve()
+    candidates = [whole, *sorted(whole.glob("*/")), *sorted(whole.glob("results/*/"))]
+    found = [folder for folder in candidates if any(folder.glob(f"*{BETWEEN}*.csv"))]
+    if not found:
+        raise UsageError(
+            f"{path}: no files named GENERATOR{BETWEEN}METRIC.csv there; give a board's results folder "
+            "(results/BOARD) or the whole release"
+        )
+    return found[:1] if found[0] == whole else found
+
+
+def _languages(folders: Sequence[Path], given: str | None) -> list[str]:
+    """The language of each board: what its name says, else the option."""
+    option = language_option(given) if given else None
+    named = [language_in(folder.name) for folder in folders]
+    for folder, known in zip(folders, named, strict=True):
+        if not known and not option:
+            raise UsageError(
+                f"board {folder.name}: its name says no language; give it with --language, e.g. en, or zh-en "
+                "for translations"
+            )
+    if option and all(known and known != option for known in named):
+        raise UsageError(f"--language {option}: board {folders[0].name} is {named[0]} by its name; leave it out")
+    return [known or str(option) for known in named]
+
+
+def language_in(board: str) -> str | None:
+    """The language that a board's name says: `wmt20-zh-en` is the pair zh-en; None where it says none."""
+    if board in ENGLISH:
+        return "en"
+    pair = re.search(r"-([a-z]{2}-[a-z]{2})$", board)
+    return pair[1] if pair and is_language(pair[1]) else None
+
+
+def _distinct(sources: Sequence[Source], path: Path) -> None:
+    known: set[str] = set()
+    for source in sources:
+        if source.source in known:
+            raise DataError(path, f"two boards have a segment {source.source!r}", "Import each board by itself")
+        known.add(source.source)
+
+
+# ---------------------------------------------------------------- one board
+
+
+def _board(folder: Path, language: str) -> Board:
+    files = sorted(folder.glob(f"*{BETWEEN}*.csv"))
+    read_ = [read_scores(file) for file in files]
+    segments = _segments(read_, files)
+    place = pd.Index(segments)
+    generators = list(dict.fromkeys(scores.generator for scores in read_))
+    metrics = list(dict.fromkeys(scores.metric for scores in read_))
+    rated = np.concatenate(
+        [
+            generators.index(scores.generator) * len(segments) + place.get_indexer(pd.Index(scores.segments))
+            for scores in read_
+        ]
+    )
+    sizes = [len(scores.segments) for scores in read_]
+    used, rated = np.unique(rated, return_inverse=True)
+    texts = texts_of(folder, generators)
+    pairs = [(segments[at % len(segments)], generators[at // len(segments)]) for at in used.tolist()]
+    return Board(
+        tuple(Source(name, language, texts.sources.get(name, "")) for name in segments),
+        tuple(Output(f"{s}/{g}", s, g, language, texts.outputs.get((s, g), "")) for s, g in pairs),
+        tuple(metrics),
+        rated,
+        np.repeat([metrics.index(scores.metric) for scores in read_], sizes),
+        np.concatenate([scores.score for scores in read_]),
+        (*_notes(read_, segments, generators, metrics), *texts.notes),
+    )
+
+
+def _segments(read_: Sequence[Scores], files: Sequence[Path]) -> list[str]:
+    """The segments in order of set_id. Raises DataError where two files disagree."""
+    known: dict[str, int] = {}
+    owner: dict[int, str] = {}
+    for scores, file in zip(read_, files, strict=True):
+        for row, (segment, number) in enumerate(zip(scores.segments.tolist(), scores.numbers.tolist(), strict=True), 2):
+            if known.setdefault(segment, number) != number or owner.setdefault(number, segment) != segment:
+                raise DataError(
+                    f"{file} row {row}",
+                    f"segment {segment!r} has set_id {number}, but before it had {known[segment]}"
+                    if known[segment] != number
+                    else f"segments {owner[number]!r} and {segment!r} both have set_id {number}",
+                    "A segment has one set_id in all files of a board",
+                )
+    return sorted(known, key=known.__getitem__)
+
+
+def _notes(
+    read_: Sequence[Scores], segments: Sequence[str], generators: Sequence[str], metrics: Sequence[str]
+) -> Iterator[str]:
+    there = {(scores.generator, scores.metric) for scores in read_}
+    lacking = [(g, m) for g in generators for m in metrics if (g, m) not in there]
+    if lacking:
+        yield f"{len(lacking)} scores files are missing: " + _some([f"{m} of {g}" for g, m in lacking])
+    short = [scores for scores in read_ if len(scores.segments) < len(segments)]
+    if short:
+        yield f"{len(short)} scores files lack segments (of {len(segments)}): " + _some(
+            [f"{s.metric} of {s.generator} has {len(s.segments)}" for s in short]
+        )
+    empty = {f"{s.metric} of {s.generator}": int(np.isnan(s.score).sum()) for s in read_}
+    if any(empty.values()):
+        yield f"{sum(empty.values())} ratings without a score (nan): " + _some(
+            [n for n, count in empty.items() if count]
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+
+
+# ---------------------------------------------------------------- raters and ratings
+
+
+def _rater(metric: str) -> Rater:
+    about = {"direction": "lower", "negated": True} if metric in NEGATED else {}
+    return Rater(metric, "metric", ENSEMBLE if metric == ENSEMBLE else "metric", about)
+
+
+def _facts(boards: Sequence[Board], names: Sequence[str]) -> pd.DataFrame:
+    outputs = [output.output for board in boards for output in board.outputs]
+    starts = np.cumsum([0, *(len(board.outputs) for board in boards)])
+    score = np.concatenate([board.score for board in boards])
+    rated = np.concatenate([start + board.rated for start, board in zip(starts, boards, strict=False)])
+    rater = np.concatenate([np.array([names.index(name) for name in b.metrics])[b.metric] for b in boards])
+    columns = {
+        "output": pd.Categorical.from_codes(rated, pd.Index(outputs)),
+        "criterion": pd.Categorical.from_codes(np.zeros(len(score), np.int8), pd.Index([METRIC_SCORE.name])),
+        "rater": pd.Categorical.from_codes(rater, pd.Index(names)),
+        "score": score,
+        "reason": pd.Categorical.from_codes(np.isnan(score).astype(np.int8), pd.Index(["", "no score"])),
+    }
+    return tidy_facts(pd.DataFrame(columns))

@@ -1,0 +1,105 @@
+"""What a reader hands over: the parts of a dataset, before they are checked against each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.languages import find_language
+from metal.data.records import KINDS, Criterion, Output, Rater, Source
+from metal.errors import UnknownName, UsageError
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The parts of a dataset as read. facts: see metal.data.ratings.tidy_facts.
+
+    notes: what the reader changed, left out or found odd, one line each, with counts.
+    counted_from: set where source ids are positions in a list kept elsewhere: the number of its first source.
+    """
+
+    card: Card
+    criteria: tuple[Criterion, ...]
+    sources: tuple[Source, ...]
+    outputs: tuple[Output, ...]
+    raters: tuple[Rater, ...]
+    facts: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    counted_from: int | None = None
+
+    def assemble(self, where: Path) -> Dataset:
+        """The checked dataset. where: the file that messages about single ratings name."""
+        return assemble(
+            self.card,
+            self.criteria,
+            self.sources,
+            self.outputs,
+            self.raters,
+            self.facts,
+            where=where,
+            extra=self.extra,
+        )
+
+
+def keep_kinds(draft: Draft, kinds: Sequence[str]) -> Draft:
+    """The draft with the raters of these kinds only; criteria that nobody left answers go too, outputs stay.
+
+    Raises UnknownName for what is no kind, UsageError when no rater is left.
+    """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UnknownName("--only: kind", kind, KINDS)
+    kept = tuple(rater for rater in draft.raters if rater.kind in kinds)
+    if not kept:
+        raise UsageError(f"--only {','.join(kinds)}: no such raters there, only {_by_kind(draft.raters)}")
+    gone = [rater for rater in draft.raters if rater.kind not in kinds]
+    if not gone:
+        return draft
+    facts = draft.facts[draft.facts["rater"].isin([rater.rater for rater in kept])].reset_index(drop=True)
+    for column in ("criterion", "rater"):
+        facts[column] = facts[column].cat.remove_unused_categories()
+    note = (
+        f"--only {','.join(kinds)} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,} ratings"
+    )
+    return replace(
+        draft,
+        criteria=tuple(one for one in draft.criteria if one.name in facts["criterion"].cat.categories),
+        raters=kept,
+        facts=facts,
+        notes=(*draft.notes, note),
+    )
+
+
+def _by_kind(raters: Iterable[Rater]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in Counter(rater.kind for rater in raters).items())
+
+
+def human_generators(generators: Iterable[str]) -> dict[str, Any]:
+    """What dataset.toml says of generators that are people by their name (`Human-H`); nothing where there are none."""
+    people = {name: {"kind": "human"} for name in dict.fromkeys(generators) if name.startswith("Human")}
+    return {"generators": people} if people else {}
+
+
+def language_option(given: str) -> str:
+    """The code that option --language means. Raises UsageError when it is no language."""
+    code = find_language(given)
+    if code is None:
+        raise UsageError(f"--language {given!r} is not known; write a code such as en, or a pair such as zh-en")
+    return code
+
+
+def only_file(path: Path, pattern: str) -> Path:
+    """`path` itself if it is a file, else the one file in it that matches. Raises UsageError otherwise."""
+    if path.is_file():
+        return path
+    found = sorted(path.glob(pattern))
+    if len(found) != 1:
+        raise UsageError(f"{path}: {len(found)} files named {pattern} there; give the released file itself")
+    return found[0]

@@ -1,0 +1,106 @@
+"""MQM scores of WMT 2020 translations: experts mark errors, a segment's score is minus the weight of its errors.
+
+    system mqm_avg_score seg_id
+
+separated by spaces, despite the ending .tsv. A score is the mean over the experts who read the segment, 0 without
+an error, -25 at worst. seg_id is the segment's place in the test set, counting from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.dataset import Card
+from metal.data.formats.draft import Draft, human_generators, language_option, only_file
+from metal.data.json_files import not_utf8
+from metal.data.ratings import tidy_facts
+from metal.data.records import Criterion, Output, Rater, Scale, Source
+from metal.errors import DataError
+
+COLUMNS = ("system", "mqm_avg_score", "seg_id")
+MQM = Criterion("mqm", Scale("interval", (), -25, 0), label="MQM", question="How grave are the translation's errors?")
+RATER = Rater("MQM", "human", "expert")
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read the released file, or the folder that holds it. Sources are named by their place, counting from 1."""
+    file = only_file(path, "mqm*.tsv")
+    language = language_option(options.get("language", "zh-en"))
+    rows = _rows(file)
+    outputs = {f"{place}/{system}": Output(f"{place}/{system}", f"{place}", system, language) for place, system in rows}
+    facts = pd.DataFrame({"output": list(outputs), "criterion": MQM.name, "rater": RATER.rater})
+    facts["score"] = list(rows.values())
+    facts["reason"] = facts["score"].isna().map({True: "no score", False: ""})
+    missing = int(facts["score"].isna().sum())
+    notes = ["a score is the mean over the experts who read the segment; together they are one rater, MQM"]
+    notes += [f"{missing} ratings without a score (nan)"] if missing else []
+    return Draft(
+        Card(
+            name=f"mqm-{language}",
+            title="MQM scores of translations by experts",
+            licence="Apache-2.0",
+            citation="Freitag et al. (TACL 2021), Experts, Errors, and Context",
+        ),
+        (MQM,),
+        tuple(Source(f"{place}", language) for place in sorted({place for place, _ in rows})),
+        tuple(outputs.values()),
+        (RATER,),
+        tidy_facts(facts),
+        tuple(notes),
+        human_generators(system for _, system in rows),
+        counted_from=1,
+    )
+
+
+def _rows(file: Path) -> dict[tuple[int, str], float]:
+    """{(place, system): score} in the order of the file; NaN where the file says nan."""
+    try:
+        lines = file.read_bytes().decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise not_utf8(file, error.object[: error.start].count(b"\n"), error) from None
+    header = _fields(lines[0]) if lines else []
+    lacking = [name for name in COLUMNS if name not in header]
+    if lacking:
+        raise DataError(
+            f"{file} row 1", f"no column {lacking[0]!r}", f"The columns are {' '.join(COLUMNS)}, with spaces or tabs"
+        )
+    at = [header.index(name) for name in COLUMNS]
+    found: dict[tuple[int, str], float] = {}
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        where, fields = f"{file} row {number}", _fields(line)
+        if len(fields) != len(header):
+            raise DataError(where, f"{len(fields)} fields where the header names {len(header)}", "One segment a row")
+        system, score, place = (fields[column] for column in at)
+        key = (_place(place, where), system)
+        if key in found:
+            raise DataError(where, f"segment {key[0]} of {system!r} a second time", "Keep one of them")
+        found[key] = _score(score, where)
+    if not found:
+        raise DataError(file, "no scores in it", f"The columns are {' '.join(COLUMNS)}")
+    return found
+
+
+def _fields(line: str) -> list[str]:
+    return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+
+
+def _place(text: str, where: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise DataError(where, f"seg_id {text!r}", "It is the segment's place in the test set: 1, 2, 3, ...")
+    return int(text)
+
+
+def _score(text: str, where: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        raise DataError(where, f"score {text!r} is not a number", "Write nan where there is none") from None
+    if score == score and not MQM.scale.allows(score):
+        raise DataError(where, f"score {text}", f"MQM goes from {MQM.scale.describe()}; 0 is a segment without errors")
+    return score

@@ -1,0 +1,278 @@
+"""The ratings table: schema, check, join, to arrays (ratings_files.py reads and writes it).
+
+On disk a rating is six facts (FACTS). In memory they are joined with what is known of the output and
+the rater into the tidy table (COLUMNS): one row a rating, names as pandas categories, so that a million
+ratings take some tens of megabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.records import Criterion, Output, Rater, Rating, Scale
+from metal.errors import DataError, nearest
+
+FACTS = ("output", "criterion", "rater", "score", "reason", "comment")
+COLUMNS = (
+    "language",
+    "source",
+    "generator",
+    "output",
+    "criterion",
+    "rater",
+    "kind",
+    "group",
+    "score",
+    "reason",
+    "comment",
+)
+
+# Codes in a code matrix that are not a level of the scale.
+UNANSWERED = -1
+NOT_ASKED = -2
+
+# ---------------------------------------------------------------- build
+
+
+def facts_from(ratings: Iterable[Rating]) -> pd.DataFrame:
+    """Facts from Rating records (importers with up to some hundred thousand ratings)."""
+    rows = [(r.output, r.criterion, r.rater, r.score, r.reason, r.comment) for r in ratings]
+    return tidy_facts(pd.DataFrame(rows, columns=list(FACTS)))
+
+
+def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
+    """The facts with METAL's column types; absent reason and comment columns become empty ones."""
+    facts = pd.DataFrame(index=range(len(frame)))
+    for name in ("output", "criterion", "rater"):
+        column = frame[name].reset_index(drop=True)
+        named = isinstance(column.dtype, pd.CategoricalDtype)
+        facts[name] = _used_only(column) if named else column.astype(str).astype("category")
+    facts["score"] = pd.to_numeric(frame["score"].reset_index(drop=True)).astype(np.float64)
+    reason = frame["reason"].reset_index(drop=True) if "reason" in frame else pd.Series("", index=facts.index)
+    if isinstance(reason.dtype, pd.CategoricalDtype):
+        facts["reason"] = _filled_category(reason)
+    else:
+        facts["reason"] = reason.astype(object).where(reason.notna(), "").astype(str).astype("category")
+    comment = frame["comment"].reset_index(drop=True) if "comment" in frame else pd.Series("", index=facts.index)
+    if isinstance(comment.dtype, pd.StringDtype):
+        facts["comment"] = comment.fillna("").astype("str")
+    else:
+        facts["comment"] = comment.astype(object).where(comment.notna(), "").astype("str")
+    return facts
+
+
+def _used_only(column: pd.Series) -> pd.Series:
+    """The column without categories that do not occur; counting them is quicker than looking for them by sorting."""
+    counts = np.bincount(column.cat.codes.to_numpy().astype(np.intp) + 1, minlength=len(column.cat.categories) + 1)
+    return column if counts[1:].all() else column.cat.remove_unused_categories()
+
+
+def _filled_category(column: pd.Series) -> pd.Series:
+    if "" not in column.cat.categories:
+        column = column.cat.add_categories([""])
+    return column.fillna("")
+
+
+# ---------------------------------------------------------------- check and join
+
+
+def row_of(path: Path, row: int) -> str:
+    """Where a rating stands, as a text editor or spreadsheet counts (the header is row 1 of a CSV)."""
+    return f"{path} row {row_number(path, row)}"
+
+
+def row_number(path: Path, row: int) -> int:
+    """The number of row `row` (from 0) of the data, as people count it."""
+    return row + (2 if path.suffix == ".csv" else 1)
+
+
+def join(
+    facts: pd.DataFrame,
+    *,
+    criteria: Mapping[str, Criterion],
+    outputs: Mapping[str, Output],
+    raters: Mapping[str, Rater],
+    where: Path,
+) -> pd.DataFrame:
+    """The tidy table: facts joined with outputs and raters, after checking every rating.
+
+    Raises DataError naming the first row that is wrong: unknown output, criterion or rater, a score off
+    the scale or infinite, no score and no reason, an output rated twice by one rater on one criterion.
+    """
+    _check_known(facts, "output", outputs, where, "Ratings need a line in outputs.jsonl")
+    _check_known(facts, "criterion", criteria, where, "Declare it in dataset.toml under [criteria]")
+    _check_known(facts, "rater", raters, where, "Ratings need a line in raters.jsonl")
+    _check_scores(facts, criteria, where)
+    _check_once(facts, where)
+
+    rated = [outputs[name] for name in facts["output"].cat.categories]
+    known = [raters[name] for name in facts["rater"].cat.categories]
+    by_output = facts["output"].cat.codes.to_numpy()
+    by_rater = facts["rater"].cat.codes.to_numpy()
+    table = pd.DataFrame(
+        {
+            "language": _spread([item.language for item in rated], by_output),
+            "source": _spread([item.source for item in rated], by_output),
+            "generator": _spread([item.generator for item in rated], by_output),
+            "output": facts["output"],
+            "criterion": facts["criterion"],
+            "rater": facts["rater"],
+            "kind": _spread([rater.kind for rater in known], by_rater),
+            "group": _spread([rater.group for rater in known], by_rater),
+            "score": facts["score"],
+            "reason": facts["reason"],
+            "comment": facts["comment"],
+        }
+    )
+    return table.loc[:, list(COLUMNS)]
+
+
+def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
+    """A categorical column from one value a category of another column."""
+    small = pd.Categorical(values)
+    return pd.Categorical.from_codes(small.codes[codes] if len(values) else codes, dtype=small.dtype)
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} such row{'s' if count > 1 else ''}"
+
+
+def _check_known(facts: pd.DataFrame, column: str, known: Mapping[str, Any], where: Path, remedy: str) -> None:
+    categories = facts[column].cat.categories
+    unknown = np.array([name not in known for name in categories], dtype=bool)
+    if not unknown.any():
+        return
+    hits = np.flatnonzero(unknown[facts[column].cat.codes.to_numpy()])
+    if not len(hits):
+        return
+    name = str(facts[column].iloc[hits[0]])
+    raise DataError(
+        row_of(where, int(hits[0])),
+        f"{column} {name!r} does not exist ({_rows(len(hits))}); {nearest(name, list(known))}",
+        remedy,
+    )
+
+
+def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: Path) -> None:
+    score = facts["score"].to_numpy()
+    answered = ~np.isnan(score)
+    silent = np.flatnonzero(~answered & (facts["reason"] == "").to_numpy())
+    if len(silent):
+        raise DataError(
+            row_of(where, int(silent[0])),
+            f"no score and no reason ({_rows(len(silent))})",
+            "Say why in the column 'reason' (refused, unparsable, skipped, ...)",
+        )
+    codes = facts["criterion"].cat.codes.to_numpy()
+    for code, name in enumerate(facts["criterion"].cat.categories):
+        rows = np.flatnonzero((codes == code) & answered)
+        scale = criteria[name].scale
+        wrong = _off_scale(score[rows], scale)
+        if wrong.any():
+            row = int(rows[np.flatnonzero(wrong)[0]])
+            raise DataError(
+                row_of(where, row),
+                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {_rows(int(wrong.sum()))})",
+                "Declare the levels in dataset.toml, or shift the scores (`metal import table --shift -1`)",
+            )
+
+
+def _off_scale(score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Scale.allows of many scores at once, and its opposite."""
+    if scale.levels:
+        return np.isin(score, scale.values, invert=True)
+    if scale.low is not None and scale.high is not None:
+        return np.asarray((score < scale.low) | (score > scale.high))
+    return np.asarray(~np.isfinite(score))
+
+
+def _check_once(facts: pd.DataFrame, where: Path) -> None:
+    key = rating_keys(facts)
+    if not _any_twice(key):
+        return
+    again = pd.Series(key).duplicated().to_numpy()
+    second = int(np.flatnonzero(again)[0])
+    first = int(np.flatnonzero(key == key[second])[0])
+    line = facts.iloc[second]
+    raise DataError(
+        row_of(where, second),
+        f"rater {line['rater']!r} rates output {line['output']!r} on {line['criterion']} a second time "
+        f"(first in row {row_number(where, first)}; {_rows(int(again.sum()))})",
+        "Keep one of them",
+    )
+
+
+def _any_twice(key: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
+    """Whether a number from 0 stands there twice: by counting where the numbers lie close together."""
+    if not len(key) or int(key.max()) < 4 * len(key) + 1_000_000:
+        return bool((np.bincount(key) > 1).any())
+    return bool(pd.Series(key).duplicated().any())
+
+
+def rating_keys(facts: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """One integer a rating that is equal exactly for the same output, criterion and rater."""
+    key = np.zeros(len(facts), dtype=np.int64)
+    for name in ("output", "criterion", "rater"):
+        key = key * max(len(facts[name].cat.categories), 1) + facts[name].cat.codes.to_numpy().astype(np.int64)
+    return key
+
+
+# ---------------------------------------------------------------- to arrays
+
+
+@dataclass(frozen=True)
+class CodeMatrix:
+    """The ratings of one criterion in one language as class codes.
+
+    codes: (items, raters) positions on the scale, UNANSWERED (-1) or NOT_ASKED (-2).
+    sources: (items,) codes of the source each output belongs to. outputs, raters: the names in order.
+    places: (items, raters) where each rating stands among the rows, -1 where there is none.
+    """
+
+    codes: np.ndarray[Any, np.dtype[np.int16]]
+    sources: np.ndarray[Any, np.dtype[np.int64]]
+    outputs: tuple[str, ...]
+    raters: tuple[str, ...]
+    places: np.ndarray[Any, np.dtype[np.int32]]
+
+    def of(self, raters: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int16]]:
+        """The columns of these raters."""
+        return self.codes[:, [self.raters.index(rater) for rater in raters]]
+
+
+def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
+    """The code matrix of rows that all belong to one criterion (and usually one language).
+
+    Raters stand in string order, outputs in order of their names, so that the order of the file does not matter.
+    """
+    outputs, item = names_in(rows["output"])
+    raters, column = names_in(rows["rater"])
+    _, source = names_in(rows["source"])
+    score = rows["score"].to_numpy()
+    values = np.asarray(criterion.scale.values)
+    order = np.argsort(values)
+    position = order[np.clip(np.searchsorted(values[order], score), 0, len(values) - 1)]
+    codes = np.full((len(outputs), len(raters)), NOT_ASKED, dtype=np.int16)
+    codes[item, column] = np.where(np.isnan(score), UNANSWERED, position)
+    places = np.full(codes.shape, -1, dtype=np.int32)
+    places[item, column] = np.arange(len(rows))
+    source_of = np.zeros(len(outputs), dtype=np.int64)
+    source_of[item] = source
+    return CodeMatrix(codes, source_of, tuple(outputs), tuple(raters), places)
+
+
+def names_in(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
+    """The names in a categorical column, in string order, and the place of each row's name among them."""
+    codes = column.cat.codes.to_numpy()
+    used = np.flatnonzero(np.bincount(codes))
+    names = [str(name) for name in column.cat.categories[used]]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.zeros(len(column.cat.categories), dtype=np.int64)
+    rank[used[order]] = np.arange(len(names))
+    return [names[at] for at in order], rank[codes]

@@ -1,0 +1,177 @@
+"""Token counts with tiktoken, also without a network and on all cores.
+
+The encoding decides the figures (Bengali has 1.21 tokens a character in cl100k_base and 0.32 in o200k_base), so another
+one is used only when asked for, and recorded. Its file is looked for in METAL's cache, in tiktoken's own caches, in
+installed packages that carry a copy, and read where it lies; else it is brought from the network into METAL's cache.
+A file with another hash than tiktoken's is never used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import importlib.util
+import os
+import tempfile
+import urllib.request
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.error import URLError
+
+from metal.data.folders import new_file
+from metal.data.json_files import whole_text
+from metal.data.network import reachable
+from metal.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    import tiktoken
+
+ENCODING = "cl100k_base"  # GPT-4's, which METAL counts in
+HOST = "openaipublic.blob.core.windows.net"
+
+# encoding: SHA-256 of its file, as tiktoken has it
+ENCODINGS = {
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+}
+# Packages that carry tiktoken's files, and where.
+CARRIERS = {"litellm": "litellm_core_utils/tokenizers", "llama_index.core": "_static/tiktoken_cache"}
+
+CHUNK = 64  # texts a thread takes at a time
+PIECE = 50_000  # letters of a text that cannot be counted whole
+
+
+def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
+    """The encoding of that name. Raises UnknownName, or UsageError when its file can be had nowhere."""
+    if name not in ENCODINGS:
+        raise UnknownName("encoding", name, ENCODINGS)
+    path = _file(name)
+    import tiktoken
+
+    before = os.environ.get("TIKTOKEN_CACHE_DIR")
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(path.parent)
+    try:
+        return tiktoken.get_encoding(name)
+    finally:
+        if before is None:
+            del os.environ["TIKTOKEN_CACHE_DIR"]
+        else:
+            os.environ["TIKTOKEN_CACHE_DIR"] = before
+
+
+def cache_folder() -> Path:
+    """METAL's own cache of tiktoken's files."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "metal" / "tiktoken"
+
+
+def _file(name: str) -> Path:
+    """Where the encoding's file lies; downloaded into METAL's cache when it is nowhere on this machine."""
+    url = f"https://{HOST}/encodings/{name}.tiktoken"
+    file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # as tiktoken names it
+    path = cache_folder() / file_name
+    for place in (path, *_copies(file_name)):
+        if _whole(place, name):
+            return place
+    content = _downloaded(url, name, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(path) as partial:
+        partial.write_bytes(content)
+    return path
+
+
+def _whole(path: Path, name: str) -> bool:
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == ENCODINGS[name]
+
+
+def _copies(file_name: str) -> Iterator[Path]:
+    """Where else a copy may lie."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if os.environ.get(variable):
+            yield Path(os.environ[variable]) / file_name
+    yield Path(tempfile.gettempdir()) / "data-gym-cache" / file_name
+    for package, folder in CARRIERS.items():
+        try:
+            found = importlib.util.find_spec(package)
+        except ImportError:  # the package above it is missing
+            continue
+        for place in (found.submodule_search_locations or []) if found else []:
+            yield Path(place) / folder / file_name
+
+
+def _downloaded(url: str, name: str, path: Path) -> bytes:
+    problem = f"{HOST} cannot be reached"
+    if reachable(HOST):
+        try:
+            with urllib.request.urlopen(url, timeout=30) as reply:  # noqa: S310 - the address is ours
+                content: bytes = reply.read()
+            if hashlib.sha256(content).hexdigest() == ENCODINGS[name]:
+                return content
+            problem = f"what {HOST} sent has another hash"
+        except (URLError, OSError, http.client.HTTPException) as error:  # the last: it broke off
+            problem = f"{HOST}: {error}"
+    raise UsageError(
+        f"the tokenizer {name} is not on this machine and {problem}. Put {url.rsplit('/', 1)[1]}, downloaded "
+        f"elsewhere, at {path}, or install a package that carries it (pip install llama-index-core)"
+    )
+
+
+# ---------------------------------------------------------------- counting
+
+
+def count_tokens(texts: Iterable[str], encoding: tiktoken.Encoding, threads: int | None = None) -> Iterator[int]:
+    """How many tokens each text has, in order; special tokens count as plain text.
+
+    Streams: a few chunks for each thread are held at a time. threads: all cores unless given.
+    """
+    threads = threads or _cores()
+    waiting: deque[Future[list[int]]] = deque()
+    following = iter(texts)
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            while True:
+                while len(waiting) < 3 * threads and (chunk := list(islice(following, CHUNK))):
+                    waiting.append(pool.submit(_count, chunk, encoding))
+                if not waiting:
+                    return
+                yield from waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
+
+
+def _count(texts: list[str], encoding: tiktoken.Encoding) -> list[int]:
+    return [count_text(text, encoding) for text in texts]
+
+
+def count_text(text: str, encoding: tiktoken.Encoding) -> int:
+    """How many tokens a text has; special tokens count as plain text.
+
+    A run of about a million blanks is more than tiktoken's pattern can match; such a text is counted in pieces, each
+    of whose ends may make one token more than there would be.
+    """
+    whole = _encodable(text)
+    try:
+        return _length(whole, encoding)
+    except ValueError:  # of the pattern; nothing else is one here
+        return sum(_length(whole[start : start + PIECE], encoding) for start in range(0, len(whole), PIECE))
+
+
+def _length(text: str, encoding: tiktoken.Encoding) -> int:
+    """Tokens as an array, not as a list of numbers: the lists would be built one thread at a time."""
+    return len(encoding.encode_to_numpy(text, disallowed_special=()))
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return whole_text(text)
+    return text
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,137 @@
+"""test_questions/ in a dataset folder or a judges' run: what was asked, and what was answered.
+
+outputs.jsonl    the questions, as outputs: what a rater saw
+ratings.parquet  the answers, as ratings
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from metal.data import ratings_files
+from metal.data.dataset import Dataset, concat_facts
+from metal.data.dataset_lines import numbered_records, output_record, read_output
+from metal.data.folders import new_file
+from metal.data.json_files import write_jsonl
+from metal.data.ratings import facts_from, join
+from metal.data.records import Output, Rating
+from metal.errors import DataError, UsageError
+from metal.genie.test_questions import Shares, check_ids, draw
+
+FOLDER = "test_questions"
+QUESTIONS, ANSWERS = "outputs.jsonl", "ratings.parquet"
+
+
+@dataclass(frozen=True)
+class Tests:
+    """questions: by id. answers: as the dataset's ratings (output, criterion, rater, score, reason, comment)."""
+
+    questions: Mapping[str, Output]
+    answers: pd.DataFrame
+
+    @property
+    def digest(self) -> str:
+        """Four hex digits that change with what was answered to which question; empty where nothing was."""
+        if not len(self.answers):
+            return ""
+        rows = self.answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
+        hashes = np.sort(pd.util.hash_pandas_object(rows, index=False).to_numpy())
+        return hashlib.sha256(hashes.tobytes()).hexdigest()[:4]
+
+
+def read_questions(folder: Path) -> dict[str, Output]:
+    """The test questions of a dataset or a run; none where it has no such folder."""
+    path = folder / FOLDER / QUESTIONS
+    if not path.is_file():
+        return {}
+    found = (read_output(record, where) for where, record in numbered_records(path))
+    return {question.output: question for question in found}
+
+
+def read_answers(folder: Path) -> pd.DataFrame:
+    """What was answered; an empty table where nothing was."""
+    path = folder / FOLDER / ANSWERS
+    return ratings_files.read_facts(path) if path.is_file() else facts_from([])
+
+
+def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> Tests:
+    """The questions and answers of the dataset in `folder`, with those of judges' runs.
+
+    dataset: with the runs' raters. Raises DataError where two folders ask different things under one id, and for an
+    answer that could be no rating: to a question that nobody asked, off the scale, given twice.
+    """
+    questions: dict[str, Output] = {}
+    answers = []
+    for place in (folder, *runs):
+        mine = read_questions(place)
+        for name, question in mine.items():
+            if questions.setdefault(name, question).text != question.text:
+                raise DataError(
+                    place / FOLDER / QUESTIONS,
+                    f"{name} shows another text than in {folder / FOLDER}",
+                    "The references have changed since; judge again with --test-questions",
+                )
+        found = read_answers(place)
+        if len(found):
+            where = place / FOLDER / ANSWERS
+            join(found, criteria=dataset.criteria, outputs=mine, raters=dataset.raters, where=where)
+        answers.append(found)
+    return Tests(questions, concat_facts(answers))
+
+
+def write_questions(folder: Path, questions: Iterable[Output]) -> None:
+    """Keep what is asked, beside what was before."""
+    whole = read_questions(folder) | {question.output: question for question in questions}
+    (folder / FOLDER).mkdir(exist_ok=True)
+    with new_file(folder / FOLDER / QUESTIONS) as partial:
+        write_jsonl(partial, map(output_record, whole.values()))
+
+
+def answers_files(answers: pd.DataFrame) -> dict[str, bytes]:
+    """The answers as a file of a dataset folder (metal.data.dataset.update_dataset)."""
+    return {f"{FOLDER}/{ANSWERS}": ratings_files.facts_parquet(answers)} if len(answers) else {}
+
+
+def write_tests(folder: Path, questions: Sequence[Output], answers: Iterable[Rating]) -> None:
+    """The questions of a run and their answers; nothing where nothing was asked."""
+    if questions:
+        write_questions(folder, questions)
+        ratings_files.write_ratings(answers, folder / FOLDER / ANSWERS)
+
+
+def draw_questions(
+    dataset: Dataset,
+    outputs: Sequence[Output],
+    wanted: str,
+    seed: int,
+    known: Mapping[str, Output],
+    say: Callable[[str], None],
+    used: Collection[str] = (),
+) -> tuple[Output, ...]:
+    """Test questions to hide among the outputs, and a word where there are fewer than wanted. used: see `draw`.
+
+    Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an
+    output has the id of a question.
+    """
+    shares = Shares.read(wanted)
+    if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
+        raise UsageError(f"--test-questions: no criterion of {dataset.card.name} has a best and a worst score")
+    drawn = draw(dataset.sources, outputs, shares, seed=seed, known=known, used=used)
+    if not drawn.questions and used:
+        raise UsageError("--test-questions: every gold was asked about in an earlier round; go on without it")
+    if not drawn.questions:
+        raise UsageError(
+            f"--test-questions: the sources of {dataset.card.name} have no references to make them from "
+            "(`references` in sources.jsonl)"
+        )
+    check_ids(dataset, drawn.questions)
+    why = "for want of different golds" + (" that were not asked about" if used else "")
+    for (language, side), missing in drawn.short.items():
+        say(f"warning: {language}: {missing:,} {side} test questions fewer than wanted, {why}")
+    return drawn.questions

@@ -1,0 +1,182 @@
+"""The ledger of a run's batches: what each is and how far, on disk before it counts.
+
+batches.jsonl has a line for every step of a batch, synced before the next step is taken. batches/ has, of those still
+open, the request file, the keys of its requests, and the results once they are fetched.
+
+    made        the request file and its keys are whole on the disk; the provider knows nothing
+    uploaded    the provider has the file
+    submitting  from now on the provider may have the batch: if no answer came, it is looked for by its token
+    submitted   the provider has it, under this id
+    fetched     its results are whole on the disk
+    merged      all of them are in the journal
+    dropped     nothing of it was or will be asked; its calls are free again
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metal.data.folders import naming
+from metal.errors import DataError
+from metal.raters.judges.journal import heal, read_line
+
+FILE = "batches.jsonl"
+FOLDER = "batches"
+KEY = 16  # bytes
+MADE, UPLOADED, SUBMITTING, SUBMITTED, FETCHED = "made", "uploaded", "submitting", "submitted", "fetched"
+MERGED, DROPPED = "merged", "dropped"
+STATES = (MADE, UPLOADED, SUBMITTING, SUBMITTED, FETCHED, MERGED, DROPPED)
+
+
+@dataclass
+class Batch:
+    """One batch. token: ours; id: the provider's. judge: the model's name. tokens, dollars: as estimated.
+
+    begins: place in the judge's calls of its first request. without: parameters its requests leave out because the
+    model would not take them. at: when its state was last written, seconds since 1970. stage, done: as the provider
+    last said; not kept.
+    """
+
+    token: str
+    judge: str
+    requests: int
+    tokens: float
+    dollars: float
+    begins: int
+    without: Mapping[str, str]
+    state: str = MADE
+    uploaded: str = ""
+    id: str = ""
+    at: float = 0.0
+    stage: str = ""
+    done: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether something of it is still to come."""
+        return self.state not in (MERGED, DROPPED)
+
+
+def new_token() -> str:
+    """Twenty lower-case letters and digits, the first a letter."""
+    return "m" + secrets.token_hex(10)[1:]
+
+
+class Ledger:
+    """The ledger of a run folder, open for writing; hold the run's lock."""
+
+    def __init__(self, out: Path) -> None:
+        self.path, self.folder = out / FILE, out / FOLDER
+        heal(self.path)
+        self.batches = {batch.token: batch for batch in read_ledger(out)}
+        self.folder.mkdir(exist_ok=True)
+        self._tidy()
+
+    def open_batches(self, judge: str) -> list[Batch]:
+        """A judge's batches that are not at their end, oldest first."""
+        return [batch for batch in self.batches.values() if batch.judge == judge and batch.open]
+
+    def note(self, batch: Batch, state: str, **changes: str) -> None:
+        """Write down that a batch has come this far. Raises OSError, as when the disk is full."""
+        record: dict[str, Any] = {"token": batch.token, "state": state, "at": round(time.time(), 3), **changes}
+        if batch.token not in self.batches:
+            record |= {name: getattr(batch, name) for name in _MADE_OF}
+        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        if state == FETCHED:
+            _sync(self.results(batch.token))
+        with naming(self.path), self.path.open("ab") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self.batches[batch.token] = batch
+        _apply(batch, record)
+        if not batch.open:
+            for path in self._files(batch):
+                path.unlink(missing_ok=True)
+
+    def requests(self, token: str) -> Path:
+        """Its request file."""
+        return self.folder / f"{token}.requests.jsonl"
+
+    def results(self, token: str) -> Path:
+        """Its results, as the provider gave them."""
+        return self.folder / f"{token}.results.jsonl"
+
+    def write_keys(self, token: str, keys: bytes) -> None:
+        """Keep which calls a batch asks: sixteen bytes a call, in the order of the plan."""
+        path = self.folder / f"{token}.keys"
+        with naming(path), path.open("wb") as file:
+            file.write(keys)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def keys(self, batch: Batch) -> list[bytes]:
+        """The keys of its calls. Raises DataError when they are not all there."""
+        return _keys(self.folder, batch)
+
+    def _files(self, batch: Batch) -> list[Path]:
+        return [*self.folder.glob(f"{batch.token}.*"), *self.folder.glob(f".{batch.token}.*")]
+
+    def _tidy(self) -> None:
+        """Take away files of batches that are done with, or were never made whole."""
+        kept = {token for token, batch in self.batches.items() if batch.open}
+        for path in self.folder.iterdir():
+            if path.name.lstrip(".").partition(".")[0] not in kept:
+                path.unlink()
+
+
+_MADE_OF = ("judge", "requests", "tokens", "dollars", "begins", "without")
+
+
+def read_ledger(out: Path) -> list[Batch]:
+    """The batches of a run folder, oldest first; none where it has no ledger. Raises DataError for a damaged line."""
+    path = out / FILE
+    if not path.is_file():
+        return []
+    found: dict[str, Batch] = {}
+    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
+        if not line.endswith(b"\n"):
+            break  # a crash cut it short: the step was not taken
+        record = read_line(path, line)
+        try:
+            token = str(record["token"])
+            if record["state"] not in STATES:
+                raise KeyError("state")
+            if token not in found:
+                found[token] = Batch(token, **{name: record[name] for name in _MADE_OF})
+            _apply(found[token], record)
+        except (KeyError, TypeError, ValueError):
+            raise DataError(f"{path} line {number}", "not a line of a ledger", "Restore the file") from None
+    return list(found.values())
+
+
+def open_calls(out: Path) -> set[bytes]:
+    """The keys of all calls in open batches of a run folder."""
+    return {key for batch in read_ledger(out) if batch.open for key in _keys(out / FOLDER, batch)}
+
+
+def _apply(batch: Batch, record: Mapping[str, Any]) -> None:
+    batch.state, batch.at = str(record["state"]), float(record["at"])
+    batch.uploaded, batch.id = record.get("uploaded", batch.uploaded), record.get("id", batch.id)
+
+
+def _sync(path: Path) -> None:
+    with naming(path), path.open("r+b") as file:
+        os.fsync(file.fileno())
+
+
+def _keys(folder: Path, batch: Batch) -> list[bytes]:
+    path = folder / f"{batch.token}.keys"
+    content = path.read_bytes() if path.is_file() else b""
+    if len(content) != KEY * batch.requests:
+        raise DataError(
+            path, f"the keys of {batch.requests:,} calls are not all there", "Restore the run folder as it was"
+        )
+    return [content[place : place + KEY] for place in range(0, len(content), KEY)]

@@ -1,0 +1,185 @@
+"""The Ray cluster of a run: joined or started, its coordinator, and one Ray Data pipeline a judge.
+
+A local cluster listens on 127.0.0.1 only, without dashboard and usage statistics. METAL has to be installed on every
+node; nothing is shipped, and no key goes into a runtime environment, which Ray would log.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+from collections.abc import Iterator
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from metal.errors import MissingExtra, UsageError
+from metal.raters.judges.cluster import quiet
+from metal.raters.judges.cluster.asker import Asker
+from metal.raters.judges.cluster.coordinator import Coordinator
+from metal.raters.judges.cluster.requests import Shards
+from metal.raters.judges.models import Model
+
+PLACES = 8  # calls in flight, from which on one more worker is worth its memory
+OBJECT_STORE = 256 << 20  # bytes, of a cluster started here: some shards of requests
+# Makes Ray serve on 127.0.0.1, as it does on macOS and Windows; read when it is imported. _node_ip_address does not.
+ONLY_HERE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0"
+KNOCK = 5.0  # seconds in which an address has to answer; Ray itself tries for minutes
+HARDLY_ANY = 0.01  # cores of a worker, which waits for replies; none on a node that was started without cores
+AT_ONCE = 2  # shards that a worker has begun: when one comes to its end, the other still has calls
+
+
+def check_ray() -> None:
+    """Raises MissingExtra when Ray Data is not installed; nothing is imported."""
+    if not all(importlib.util.find_spec(library) for library in ("ray", "fsspec")):  # fsspec: of ray[data]
+        raise MissingExtra("--engine ray", "ray")
+
+
+def connect(address: str) -> None:
+    """Join the cluster at the address, or start one of this machine's cores. Raises UsageError when none answers."""
+    if address.startswith("ray://"):
+        raise UsageError(f"--address {address}: run metal on a node of the cluster, with --address auto")
+    knock(address)
+    quiet.before_import()
+    if not address:
+        os.environ.setdefault(*ONLY_HERE)
+    import ray
+    import ray.data
+
+    quiet.after_import()
+    settings: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+    if address:
+        settings["address"] = address
+    else:
+        settings |= {"address": "local", "include_dashboard": False, "object_store_memory": OBJECT_STORE}
+    try:
+        ray.init(**settings)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise UsageError(f"--address {address or 'local'}: no Ray cluster answers there ({said})") from None
+    quiet.after_import()
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.print_on_execution_start = False
+
+
+def knock(address: str) -> None:
+    """Raises UsageError when nobody listens at HOST:PORT."""
+    failure = unanswered(address)
+    if failure:
+        raise UsageError(
+            f"--address {address}: no Ray cluster answers there ({failure}); `ray start --head` says its address"
+        )
+
+
+def unanswered(address: str) -> str:
+    """Why nobody answers at HOST:PORT; empty when somebody does, and for what is no such address."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return ""
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK).close()
+    except (OSError, OverflowError) as error:
+        return str(error) or type(error).__name__
+    return ""
+
+
+def head() -> str:
+    """HOST:PORT of the cluster's head, without which nothing begins and, a minute later, Ray ends every process."""
+    import ray
+
+    return str(ray.get_runtime_context().gcs_address)
+
+
+def disconnect() -> None:
+    """Leave the cluster, and end it if it was started here: all actors of the run end with it."""
+    import ray
+
+    ray.shutdown()
+
+
+def cpus() -> int:
+    """Cores of the cluster."""
+    import ray
+
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call,unused-ignore]
+    return max(1, int(resources.get("CPU", 1)))
+
+
+def workers_for(model: Model, shards: int, cores: int) -> int:
+    """How many actors ask a judge: no more than there are cores, shards, and places for."""
+    return max(1, min(cores, shards, ceil(model.concurrency / PLACES)))
+
+
+def new_coordinator() -> Any:
+    """The coordinator's actor, on this node, whose disk it writes to."""
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    actor = ray.remote(Coordinator).options(
+        num_cpus=0, max_concurrency=10_000, scheduling_strategy=here, enable_task_events=False
+    )
+    return actor.remote()
+
+
+def judge_shards(model: Model, shards: Shards, coordinator: Any, readers: Any, workers: int) -> Iterator[None]:
+    """The pipeline of one judge; goes on while it runs. readers: a reference in a list."""
+    import ray.data
+    from ray.data import ActorPoolStrategy
+
+    paths = [shards.path(number) for number in shards.numbers[model.name]]
+    requests = ray.data.read_datasource(_shard_source(paths), override_num_blocks=len(paths), num_cpus=0, concurrency=1)
+    judged = requests.map_batches(
+        Asker,
+        batch_size=None,
+        batch_format="pyarrow",
+        zero_copy_batch=True,
+        fn_constructor_args=(coordinator, model.name, readers),
+        compute=ActorPoolStrategy(
+            size=workers, max_tasks_in_flight_per_actor=AT_ONCE, max_concurrent_calls_per_actor=AT_ONCE
+        ),
+        num_cpus=HARDLY_ANY,
+    )
+    for _ in judged.iter_batches(batch_size=None, prefetch_batches=0):
+        yield
+
+
+def _shard_source(paths: list[Path]) -> Any:
+    """Ray Data's source of shards: one read task and one block each, read on this node, where the files are.
+
+    `read_parquet` would put several files into a block, or one into several, and reads this node's files through
+    local:// only, which is going away.
+    """
+    from ray.data import Datasource
+    from ray.data.block import BlockMetadata
+    from ray.data.datasource import ReadTask
+
+    class ShardSource(Datasource):  # type: ignore[misc,unused-ignore]
+        def estimate_inmemory_data_size(self) -> int | None:
+            return None
+
+        @property
+        def supports_distributed_reads(self) -> bool:
+            return False
+
+        def get_read_tasks(
+            self, parallelism: int, per_task_row_limit: int | None = None, data_context: Any = None
+        ) -> list[Any]:
+            unknown: dict[str, Any] = {"num_rows": None, "size_bytes": None, "exec_stats": None}
+            return [ReadTask(_Reading(str(path)), BlockMetadata(input_files=(str(path),), **unknown)) for path in paths]
+
+    return ShardSource()  # type: ignore[no-untyped-call,unused-ignore]
+
+
+class _Reading:
+    """Reads one shard."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __call__(self) -> Iterator[Any]:
+        import pyarrow.parquet as pq
+
+        yield pq.read_table(self.path, memory_map=False)

@@ -1,0 +1,228 @@
+"""Prompts: prompts/judge/NAME.toml and a rubric become exactly what is sent.
+
+Everything but source and output is the same for all outputs of a language, so it is rendered once (a frame) and the
+two texts are put in. They stand between marker lines that carry a code made from the texts themselves: no text can
+hold the code that its own content brings about, so none can close its fence, whatever it says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from metal.data.dataset import read_toml
+from metal.data.languages import language_name
+from metal.errors import DataError, UnknownName
+from metal.raters.judges.rubric import DETAILED, SIMPLE, LevelText, Rubric
+
+_SLOT = re.compile("\ue000(source|output)\ue001")
+_CODE_BYTES = 5
+
+
+@dataclass(frozen=True)
+class Template:
+    """prompts/judge/NAME.toml: Jinja2 texts for the system and the user message.
+
+    letters: whether it asks for a letter, A for the first level, and not for a score.
+    """
+
+    name: str
+    system: str
+    user: str
+    path: Path
+    letters: bool = False
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The descriptions of a criterion that it shows: simple, detailed."""
+        return tuple(key for key in (SIMPLE, DETAILED) if f"criterion.{key}" in self.system + self.user)
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is sent: the system message and the user message."""
+
+    system: str
+    user: str
+
+
+def template_names(folders: Sequence[Path]) -> list[str]:
+    """The prompts there are, in string order."""
+    return sorted(
+        {path.stem for folder in folders for path in (folder / "judge").glob("*.toml") if "." not in path.stem}
+    )
+
+
+def load_template(name: str, folders: Sequence[Path], language: str = "") -> Template:
+    """The first template of that name in the folders, in `language` where there is one.
+
+    Raises UnknownName, or DataError for a file that is no template.
+    """
+    for ending in ([f".{language}"] if language else []) + [""]:
+        for folder in folders:
+            path = folder / "judge" / f"{name}{ending}.toml"
+            if not path.is_file():
+                continue
+            found = read_toml(path)
+            for key in found:
+                if key not in ("system", "user", "letters"):
+                    raise UnknownName(f"{path}: key", key, ["system", "user", "letters"])
+            if not all(isinstance(found.get(key), str) for key in ("system", "user")):
+                raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
+            if "output" not in found["user"] + found["system"]:
+                raise DataError(path, "nowhere says {{ output }}", "The output has to be in what is sent")
+            if not isinstance(found.get("letters", False), bool):
+                raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
+            return Template(name, found["system"], found["user"], path, found.get("letters", False))
+    raise UnknownName("prompt", name, template_names(folders), "Or give your own as judge/NAME.toml with --prompts DIR")
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A prompt with slots for the texts: system and user cut at the slots."""
+
+    system: tuple[str, ...]
+    user: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template with the rubrics it is used with; its name is part of the judge's."""
+
+    template: Template
+    rubrics: Mapping[str, Rubric]
+    language: str = ""
+    _frames: dict[tuple[str, str, bool], _Frame] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """`simple`; `simple-sw` in another language than English."""
+        return f"{self.template.name}-{self.language}" if self.language else self.template.name
+
+    def letters(self, criterion: str) -> dict[str, float] | None:
+        """What each letter stands for, where the prompt asks for one: A is the first level."""
+        levels = self.rubrics[criterion].criterion.scale.levels
+        return {chr(65 + place): level.value for place, level in enumerate(levels)} if self.template.letters else None
+
+    def digest(self, criterion: str) -> str:
+        """Eight hex digits of what the prompt says on a criterion, whatever the language and the texts."""
+        for has_source in (True, False):  # a fault shows here, before anything is sent
+            self._frame(criterion, "", has_source)
+        written = [self.template.system, self.template.user, rubric_variables(self.rubrics[criterion])]
+        return blake2b(json.dumps(written, sort_keys=True).encode(), digest_size=4).hexdigest()
+
+    def write(self, criterion: str, language: str, source: str, output: str) -> Message:
+        """What is sent about one output. An empty source leaves its part of the template out."""
+        frame = self._frame(criterion, language, bool(source.strip()))
+        code = fence_code(source, output)
+        texts = {"source": fence("SOURCE", code, source), "output": fence("OUTPUT", code, output)}
+        return Message(_filled(frame.system, texts), _filled(frame.user, texts))
+
+    def frame(self, criterion: str, language: str, has_source: bool) -> str:
+        """All that a message has beside its two texts: the same frame and texts always give the same message."""
+        message = self.write(criterion, language, "source" if has_source else "", "output")
+        return f"{message.system}\0{message.user}"
+
+    def _frame(self, criterion: str, language: str, has_source: bool) -> _Frame:
+        known = self._frames.get((criterion, language, has_source))
+        if known is None:
+            known = self._frames[criterion, language, has_source] = self._render(criterion, language, has_source)
+        return known
+
+    def _render(self, criterion: str, language: str, has_source: bool) -> _Frame:
+        values = rubric_variables(self.rubrics[criterion])
+        values |= {
+            "language": language_name(language) if language else "",
+            "has_source": has_source,
+            "source": "\ue000source\ue001",
+            "output": "\ue000output\ue001",
+        }
+        try:
+            frame = _Frame(*(tuple(_SLOT.split(part.render(values).strip())) for part in self._compiled))
+        except Exception as error:  # whatever a template can bring about
+            raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
+        if "output" not in (*frame.system[1::2], *frame.user[1::2]):
+            raise DataError(self.template.path, "nowhere says {{ output }}", "The output has to be in what is sent")
+        return frame
+
+    def __getstate__(self) -> dict[str, Any]:  # for other processes: compiled templates stay in this one
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
+    @cached_property
+    def _compiled(self) -> tuple[Any, ...]:
+        return compiled(self.template.path, (self.template.system, self.template.user), _VARIABLES)
+
+
+def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
+    """Texts of a file as templates. Raises DataError when one of them is none; remedy: what they may use."""
+    import jinja2
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+    )
+    try:
+        return tuple(environment.from_string(text) for text in texts)
+    except jinja2.TemplateError as error:
+        raise DataError(path, f"not a template METAL can fill ({error})", remedy) from None
+
+
+_VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, source, output"
+
+
+def rubric_variables(rubric: Rubric) -> dict[str, Any]:
+    """What a template may say of a criterion: criterion, levels, values."""
+    criterion = rubric.criterion
+    levels = [
+        {
+            "value": f"{level.value:g}",
+            "label": level.label,
+            "letter": chr(65 + place),
+            "definition": (text := rubric.levels.get(level.value, LevelText())).definition,
+            "reasons": list(text.reasons),
+        }
+        for place, level in enumerate(criterion.scale.levels)
+    ]
+    return {
+        "criterion": {
+            "name": criterion.name,
+            "label": criterion.label or criterion.name.replace("_", " "),
+            "question": criterion.question,
+            "simple": rubric.simple,
+            "detailed": rubric.detailed,
+        },
+        "levels": levels,
+        "values": _either([level["value"] for level in levels])
+        or ("" if criterion.scale.low is None else "a number from ") + criterion.scale.describe(),
+    }
+
+
+def _either(values: Sequence[Any]) -> str:
+    """`0, 1 or 2`."""
+    return f"{', '.join(values[:-1])} or {values[-1]}" if values else ""
+
+
+def _filled(parts: Iterable[str], texts: Mapping[str, str]) -> str:
+    """The pieces of a frame with the texts in their slots (every second piece names one)."""
+    return "".join(texts[part] if slot % 2 else part for slot, part in enumerate(parts))
+
+
+def fence_code(*texts: str) -> str:
+    """A code that stands in none of the texts; the same texts always give the same code."""
+    whole = "\0".join(texts)
+    code = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=_CODE_BYTES).hexdigest()
+    whole = whole.casefold()
+    while code in whole:
+        code = blake2b(code.encode(), digest_size=_CODE_BYTES).hexdigest()
+    return code
+
+
+def fence(what: str, code: str, text: str) -> str:
+    """The text between its marker lines."""
+    return f"----- {what} {code} BEGINS -----\n{text}\n----- {what} {code} ENDS -----"

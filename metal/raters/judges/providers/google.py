@@ -1,0 +1,155 @@
+"""Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai package.
+
+The package is asked for the reply as it arrived and nothing is parsed by it. Its own retries are off; it would
+otherwise send a second time, unasked, when a connection breaks.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import aiohttp
+import google.auth.exceptions
+from google import genai
+from google.genai import errors, types
+
+from metal.errors import UsageError
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.models import Model
+from metal.raters.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after, retry_delay
+from metal.raters.judges.secrets import key_from_environment
+
+KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+LOCATION = "global"
+ENDINGS = {"STOP": calls.COMPLETE, "MAX_TOKENS": calls.TRUNCATED, "FINISH_REASON_UNSPECIFIED": calls.COMPLETE}
+OURS = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}  # METAL's name of a parameter -> Gemini's
+NO_LOGIN = "no Google Cloud login (run: gcloud auth application-default login)"
+
+
+def open_client(model: Model) -> Client:
+    """A client for gemini: and vertex: models."""
+    client, whose = connect(model)
+    return Gemini(client, model, whose)
+
+
+def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
+    """The package's client for a gemini: or vertex: model, and whom its errors are about. http: further HttpOptions."""
+    options = types.HttpOptions(
+        base_url=model.base_url or None,
+        timeout=round(model.timeout * 1000),
+        headers=model.sent_headers() or None,
+        retry_options=types.HttpRetryOptions(attempts=1),
+        **http,
+    )
+    about = f"model {model.model} with"
+    if model.provider == "gemini":
+        key = key_from_environment([model.api_key_env] if model.api_key_env else KEYS, model.name)
+        return genai.Client(vertexai=False, api_key=key, http_options=options), f"{about} the key"
+    project, location = project_and_location(model)
+    try:
+        client = genai.Client(
+            vertexai=True,
+            project=project,
+            location=location or LOCATION,
+            credentials=credentials(model),
+            http_options=options,
+        )
+    except google.auth.exceptions.GoogleAuthError:
+        raise UsageError(f"{model.name}: {NO_LOGIN}") from None
+    return client, f"{about} project {project} in {location or LOCATION}"
+
+
+def project_and_location(model: Model) -> tuple[str, str]:
+    """Where on Google Cloud: judges.toml, else the environment. Raises UsageError without a project."""
+    project = model.project or os.environ.get("GOOGLE_CLOUD_PROJECT", "")
+    if not project:
+        raise UsageError(f"{model.name}: which project? Set GOOGLE_CLOUD_PROJECT, or project in judges.toml")
+    return project, model.location or os.environ.get("GOOGLE_CLOUD_LOCATION", "")
+
+
+def credentials(model: Model) -> Any:
+    """An access token from the environment variable that judges.toml names; None for Google's own defaults."""
+    if not model.api_key_env:
+        return None
+    from google.oauth2.credentials import Credentials
+
+    return Credentials(key_from_environment([model.api_key_env], model.name))  # type: ignore[no-untyped-call]
+
+
+class Gemini:
+    """A connection to one model."""
+
+    def __init__(self, client: genai.Client, model: Model, whose: str) -> None:
+        self._client, self._model, self._whose = client, model, whose
+
+    async def close(self) -> None:
+        await self._client.aio.aclose()
+        self._client.close()
+
+    async def ask(self, ask: Ask) -> Reply:
+        """One call. Raises CallFailed."""
+        try:
+            response = await self._client.aio.models.generate_content(
+                model=self._model.model, contents=ask.message.user, config=configured(ask)
+            )
+        except errors.APIError as error:
+            raise api_failure(error, self._whose) from None
+        except TimeoutError:
+            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+        except google.auth.exceptions.GoogleAuthError as error:
+            raise CallFailed(calls.DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
+        except ValueError as error:
+            raise CallFailed(calls.SERVER, f"not a reply: {one_line(str(error))}") from None
+        raw = response.sdk_http_response.body if response.sdk_http_response else None
+        return read_body((raw or "").encode("utf-8", "surrogatepass"))
+
+
+def configured(ask: Ask) -> types.GenerateContentConfig:
+    """All of a question but its words. Raises CallFailed for parameters that Gemini does not have."""
+    known = {OURS.get(name, name): value for name, value in ask.parameters.items()}
+    if ask.structured != "none":
+        known["response_mime_type"] = "application/json"
+    if ask.structured == "json_schema":
+        known["response_json_schema"] = dict(ask.schema)
+    try:
+        return types.GenerateContentConfig(
+            system_instruction=ask.message.system or None,
+            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            should_return_http_response=True,
+            **known,
+        )
+    except ValueError as error:
+        raise CallFailed(calls.REJECTED, f"parameters {sorted(known)}: {one_line(str(error))}") from None
+
+
+def api_failure(error: errors.APIError, whose: str, code: str = "") -> CallFailed:
+    """What an error of the package's means; code: as of `failure`."""
+    headers = getattr(error.response, "headers", None) or {}
+    wait = retry_after(headers) or retry_delay(error.details)
+    return failure(error.code, f"{error.message or error.details}", code=code, wait=wait, whose=whose)
+
+
+def read_body(body: bytes) -> Reply:
+    """The reply in the body of generateContent. Raises CallFailed for what is none."""
+    found = read_json(body)
+    usage = found.get("usageMetadata") or {}
+    thought, said = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
+    candidates = found.get("candidates") or []
+    candidate = candidates[0] if candidates and isinstance(candidates[0], dict) else {}
+    finish = str(candidate.get("finishReason", ""))
+    parts = (candidate.get("content") or {}).get("parts") or []
+    text = "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict) and not part.get("thought"))
+    blocked = (found.get("promptFeedback") or {}).get("blockReason")
+    return Reply(
+        text or (f"blocked: {blocked}" if blocked else finish if finish not in ENDINGS else ""),
+        calls.FILTERED if blocked else ENDINGS.get(finish, calls.FILTERED) if finish else calls.COMPLETE,
+        one_line_json(body),
+        str(found.get("modelVersion") or ""),
+        "",
+        usage.get("promptTokenCount"),
+        None if said is None and thought is None else (said or 0) + (thought or 0),
+    )

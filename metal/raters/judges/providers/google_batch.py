@@ -1,0 +1,340 @@
+"""Batches of Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai package.
+
+By key (https://ai.google.dev/gemini-api/docs/batch-api) a file of {"key", "request"} lines is uploaded; results
+have the key again, with "response" or "error". Through Vertex AI (https://docs.cloud.google.com/vertex-ai/generative-ai/
+docs/multimodal/batch-prediction-from-cloud-storage) requests and results are files in Cloud Storage; results come in
+any order, beside the request, whose labels have the key. The package is called synchronously, on threads: its
+asynchronous upload sleeps on the event loop.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import google.auth.exceptions
+import httpx
+from google import genai
+from google.genai import errors, types
+from google.oauth2.credentials import Credentials
+
+from metal.data.folders import naming, new_file
+from metal.raters.judges import call as calls
+from metal.raters.judges.batch.contract import BatchClient, Limits, Status
+from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.models import Model
+from metal.raters.judges.prompts import Message
+from metal.raters.judges.providers.cloud_storage import Bucket, open_bucket
+from metal.raters.judges.providers.failures import one_line, read_json
+from metal.raters.judges.providers.google import (
+    NO_LOGIN,
+    api_failure,
+    configured,
+    connect,
+    project_and_location,
+    read_body,
+)
+from metal.raters.judges.providers.google_jobs import (
+    QUEUE_FULL,
+    Threads,
+    ask_to_cancel,
+    batch_name,
+    file_gone,
+    job_status,
+    told_failure,
+)
+
+Json = dict[str, Any]
+OF_THE_DISK = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT)
+
+
+def open_batch_client(model: Model) -> BatchClient:
+    """The batch service of a gemini: or vertex: model."""
+    if model.provider == "gemini":
+        return GeminiBatches(model)
+    return VertexGeminiBatches(model, open_bucket(model, project_and_location(model)[0]))
+
+
+class GeminiBatches:
+    """Gemini's batches by API key: 2 GB a file; how many tokens may wait depends on the account, and is not told.
+
+    Nothing limits the requests of a file; there are as many as Vertex AI takes. Uploaded files go by themselves after
+    two days, results stay. A batch that is not done within two days expires, and has no results.
+    """
+
+    limits = Limits(200_000, 2_000_000_000)
+
+    def __init__(self, model: Model) -> None:
+        self._model, self._requests, self._threads = model, Requests(model), Threads(model)
+        self._raw: dict[str, bytes] = {}  # batch -> the body it was described with
+        self._client, self._whose = connect(model, client_args={"event_hooks": {"response": [self._keep]}})
+
+    def line(self, key: str, ask: Ask) -> bytes:
+        """A request with its key. Raises CallFailed(REJECTED) for parameters that Gemini does not have."""
+        return encoded({"key": key, "request": self._requests.body(ask)})
+
+    async def upload(self, file: Path, token: str) -> str:
+        """The name of the file there, files/..."""
+        return await self._threads.run(self._upload, file, token)
+
+    async def submit(self, uploaded: str, token: str) -> str:
+        """The id of the batch, batches/..."""
+        return await self._threads.run(self._submit, uploaded, token)
+
+    async def find(self, token: str) -> str | None:
+        """The batch with this token in its display name."""
+        return await self._threads.run(self._find, token)
+
+    async def status(self, batch: str) -> Status:
+        """As the service says; its state without JOB_STATE_."""
+        return await self._threads.run(self._status, batch)
+
+    async def fetch(self, batch: str, into: Path) -> None:
+        """The file of results, if there is one."""
+        await self._threads.run(self._fetch, batch, into)
+
+    def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
+        """A line of results."""
+        found = read_json(line)
+        key = key_of(found)
+        response, problem = found.get("response"), found.get("error") or found.get("status")
+        if not (isinstance(response, dict) and response):
+            return key, self._told(problem)
+        try:
+            return key, read_body(encoded(response))
+        except CallFailed as error:
+            return key, error
+        except (AttributeError, TypeError, KeyError) as error:  # of another shape than any reply
+            return key, CallFailed(calls.SERVER, f"not a reply: {one_line(repr(error))}")
+
+    async def cancel(self, batch: str) -> None:
+        """Ask the service to stop; what is answered by then may still come."""
+        await ask_to_cancel(self._threads.run(self._cancel, batch), lambda: self.status(batch))
+
+    async def forget(self, uploaded: str) -> None:
+        """Take the file away; one that is not there any more is as good."""
+        await self._threads.run(self._forget, uploaded)
+
+    async def close(self) -> None:
+        """Give back connections."""
+        self._client.close()
+
+    # ---------------------------------------------------------------- on a thread
+
+    def _upload(self, file: Path, token: str) -> str:
+        settings = types.UploadFileConfig(mime_type="application/jsonl", display_name=batch_name(token))
+        with self._failures():
+            uploaded = self._client.files.upload(file=str(file), config=settings)
+        if not uploaded.name:
+            raise CallFailed(calls.SERVER, "an uploaded file was given no name")
+        return uploaded.name
+
+    def _submit(self, uploaded: str, token: str) -> str:
+        try:
+            with self._failures():
+                made = self._client.batches.create(
+                    model=self._model.model, src=uploaded, config=self._settings(uploaded, token)
+                )
+        except CallFailed as error:
+            if error.kind == calls.UNKNOWN_MODEL:
+                error.said += " (it may be a model that takes no batches)"
+            raise file_gone(error, uploaded) from None
+        if not made.name:
+            raise CallFailed(calls.SERVER, "a batch was given no name")
+        return made.name
+
+    def _settings(self, uploaded: str, token: str) -> types.CreateBatchJobConfig:
+        return types.CreateBatchJobConfig(display_name=batch_name(token))
+
+    def _find(self, token: str) -> str | None:
+        with self._failures():
+            for job in self._client.batches.list(config=self._listing(token)):
+                if job.display_name == batch_name(token):
+                    return job.name
+        return None
+
+    def _listing(self, token: str) -> types.ListBatchJobsConfig:
+        return types.ListBatchJobsConfig(page_size=100)  # the service has no filter
+
+    def _get(self, batch: str) -> tuple[types.BatchJob, Json]:
+        """A batch, and the same as it came: the package leaves its error and its counts out."""
+        with self._failures():
+            job = self._client.batches.get(name=batch)
+        return job, read_json(self._raw.pop(batch.rsplit("/", 1)[-1], b"{}"))
+
+    def _status(self, batch: str) -> Status:
+        _, raw = self._get(batch)
+        about = raw.get("metadata") or {}
+        counts = about.get("batchStats") or {}
+        answered, failed = (int(counts.get(f"{how}RequestCount") or 0) for how in ("successful", "failed"))
+        state = str(about.get("state", "")).replace("BATCH_STATE_", "JOB_STATE_")
+        failure = self._told(raw["error"]) if raw.get("error") else None
+        return job_status(state, answered, failed, failure, counted=bool(counts))
+
+    def _told(self, error: object) -> CallFailed:
+        return self._threads.without_keys(told_failure(error, self._whose))
+
+    def _fetch(self, batch: str, into: Path) -> None:
+        job, raw = self._get(batch)
+        results = (job.dest and job.dest.file_name) or (raw.get("response") or {}).get("responsesFile")
+        with new_file(into) as partial, naming(partial), self._failures():
+            if results:
+                self._client.files.download(file=results, destination=partial)
+            else:
+                partial.touch()
+
+    def _cancel(self, batch: str) -> None:
+        with self._failures():
+            self._client.batches.cancel(name=batch)
+
+    def _forget(self, uploaded: str) -> None:
+        try:
+            with self._failures():
+                self._client.files.delete(name=uploaded)
+        except CallFailed as error:  # of a file that is gone it says 403: it may not exist
+            if error.status != 404 and not (error.status == 403 and "not exist" in error.said):
+                raise
+
+    def _keep(self, response: httpx.Response) -> None:
+        """Remember how a batch is described."""
+        folder, _, name = response.request.url.path.rpartition("/")
+        if response.request.method == "GET" and folder.endswith(("/batches", "/batchPredictionJobs")):
+            self._raw[name] = response.read()
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Errors of the package's become CallFailed."""
+        try:
+            yield
+        except errors.APIError as error:
+            raise api_failure(error, self._whose, QUEUE_FULL) from None
+        except google.auth.exceptions.GoogleAuthError as error:
+            raise CallFailed(calls.DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
+        except httpx.TimeoutException:
+            raise CallFailed(calls.TIMEOUT, f"no answer in {self._model.timeout:g} s") from None
+        except (httpx.HTTPError, OSError) as error:
+            if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+                raise
+            raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
+        except (ValueError, KeyError) as error:
+            raise CallFailed(calls.SERVER, f"not an answer: {one_line(str(error))}") from None
+
+
+class VertexGeminiBatches(GeminiBatches):
+    """Gemini's batches through Vertex AI: 200,000 requests and 1 GB a file, which lies in a bucket of the user's.
+
+    It may wait for three days; a day after it began it is cancelled. Whatever ends it, it has the results there are by
+    then. The service agent of Vertex AI has to be allowed to read and write the bucket.
+    """
+
+    limits = Limits(200_000, 1_000_000_000)
+
+    def __init__(self, model: Model, bucket: Bucket) -> None:
+        super().__init__(model)
+        self._bucket = bucket
+
+    def line(self, key: str, ask: Ask) -> bytes:
+        """A request with its key, also as a label of the request, which is repeated beside the reply."""
+        body = self._requests.body(ask)
+        return encoded({"key": key, "request": {**body, "labels": {**body.get("labels", {}), "metal": key}}})
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await super().close()
+        self._bucket.close()
+
+    def _upload(self, file: Path, token: str) -> str:
+        place = self._bucket.requests(token)
+        self._bucket.upload(file, place)
+        return place
+
+    def _settings(self, uploaded: str, token: str) -> types.CreateBatchJobConfig:
+        return types.CreateBatchJobConfig(
+            display_name=batch_name(token),
+            dest=self._bucket.results(token),
+            http_options=types.HttpOptions(extra_body={"labels": {"metal": token}}),
+        )
+
+    def _listing(self, token: str) -> types.ListBatchJobsConfig:
+        return types.ListBatchJobsConfig(page_size=100, filter=f'display_name="{batch_name(token)}"')
+
+    def _status(self, batch: str) -> Status:
+        _, raw = self._get(batch)
+        counts = raw.get("completionStats") or {}
+        answered, failed = (int(counts.get(f"{how}Count") or 0) for how in ("successful", "failed"))
+        failure = self._told(raw["error"]) if raw.get("error") else None
+        return job_status(str(raw.get("state", "")), answered, failed, failure, counted=bool(counts))
+
+    def _fetch(self, batch: str, into: Path) -> None:
+        job, _ = self._get(batch)
+        if not (job.dest and job.dest.gcs_uri):
+            raise CallFailed(calls.SERVER, f"{batch} does not say where its results are")
+        with new_file(into) as partial:
+            self._bucket.download(job.dest.gcs_uri, partial)
+
+    def _forget(self, uploaded: str) -> None:
+        self._bucket.remove(uploaded)
+
+
+class Requests:
+    """What the package would send for a question. It is asked once for all questions that differ in words alone."""
+
+    def __init__(self, model: Model) -> None:
+        self._model, self._sent = model, b""
+        self._shapes: dict[str, Json] = {}
+
+    def body(self, ask: Ask) -> Json:
+        """The body of generateContent. Raises CallFailed(REJECTED) for parameters that Gemini does not have."""
+        kind = json.dumps([bool(ask.message.system), ask.structured, ask.parameters, ask.schema], default=str)
+        if kind not in self._shapes:
+            self._shapes[kind] = self._shape(ask)
+        body = dict(self._shapes[kind])
+        body["contents"] = [{**body["contents"][0], "parts": [{"text": ask.message.user}]}]
+        if ask.message.system:
+            body["systemInstruction"] = {**body["systemInstruction"], "parts": [{"text": ask.message.system}]}
+        return body
+
+    def _shape(self, ask: Ask) -> Json:
+        wordless = replace(ask, message=Message("." if ask.message.system else "", "."))
+        try:
+            self._client.models.generate_content(model=self._model.model, contents=".", config=configured(wordless))
+        except ValueError as error:
+            raise CallFailed(calls.REJECTED, f"parameters {sorted(ask.parameters)}: {one_line(str(error))}") from None
+        return read_json(self._sent)
+
+    @cached_property
+    def _client(self) -> genai.Client:
+        """Connected to nobody."""
+        options = types.HttpOptions(client_args={"transport": httpx.MockTransport(self._keep)})
+        if self._model.provider == "gemini":
+            return genai.Client(vertexai=False, api_key="none", http_options=options)
+        unused = Credentials("none")  # type: ignore[no-untyped-call]
+        return genai.Client(vertexai=True, project="none", location="global", credentials=unused, http_options=options)
+
+    def _keep(self, request: httpx.Request) -> httpx.Response:
+        self._sent = request.read()
+        return httpx.Response(200, json={})
+
+
+def encoded(line: Json) -> bytes:
+    """One line of JSON in UTF-8; half a surrogate pair, which has none, is escaped."""
+    try:
+        return json.dumps(line, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(line).encode()
+
+
+def key_of(found: Json) -> str:
+    """The key in a line of results. Raises CallFailed when there is none."""
+    request = found.get("request")
+    labels = request.get("labels") if isinstance(request, dict) else None
+    for key in (found.get("key"), labels.get("metal") if isinstance(labels, dict) else None):
+        if isinstance(key, str) and key:
+            return key
+    raise CallFailed(calls.SERVER, "a result without its key", body=json.dumps(found)[:2000])

@@ -1,0 +1,135 @@
+"""Models of OpenAI's protocol, asked through guidance (guidance:openai:gpt-4o, guidance:azure:..., ...).
+
+Why: METAL's authors used guidance for generation; this asks with its roles and its `json`. What it costs: a thread a
+call, four to five times the CPU of openai: (2 ms a call instead of 0.45), and messages in parts, which some servers do
+not take. The model is the same, so without that reason openai: is the better name.
+
+What guidance 0.3 composes is sent over the connection of `openai_like`, which guidance takes for its client. By itself
+it leaves out a temperature of 0, knows no seed, asks for log probabilities, which newer models reject, raises at a
+refusal, and takes a broken or cut reply for a whole one without a word. Here parameters are put into the body as they
+were asked for, nothing is streamed, and the reply's body is kept as it came and read by METAL before guidance sees its
+text. guidance is synchronous: its program runs on a thread, its request on the event loop, and both end with the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+import guidance
+from guidance.models import Model as Program
+from guidance.models._openai_base import (
+    BaseOpenAIClientWrapper,
+    BaseOpenAIInterpreter,
+    OpenAIJSONMixin,
+    OpenAIRegexMixin,
+    OpenAIRuleMixin,
+)
+from openai.types.chat import ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import Choice, ChoiceDelta
+
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.models import Model, called
+from metal.raters.judges.providers import openai_like
+from metal.raters.judges.providers.failures import one_line
+
+UNANSWERED = Reply("")
+
+
+def open_client(model: Model) -> Client:
+    """A client for guidance: models, with keys and addresses as the provider beneath has them."""
+    provider, name = called(model.provider, model.model)
+    return GuidanceChat(openai_like.open_client(replace(model, provider=provider, model=name)), name, model.concurrency)
+
+
+class GuidanceChat:
+    """A connection to one model, and a thread for each call in flight."""
+
+    def __init__(self, connection: openai_like.OpenAILike, name: str, concurrency: int) -> None:
+        self._connection, self._name = connection, name
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="guidance")
+        self._answers: dict[str, Any] = {}
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self._connection.close()
+
+    async def ask(self, ask: Ask) -> Reply:
+        """One call. Raises CallFailed."""
+        loop = asyncio.get_running_loop()
+        line = Line(self._connection, loop, ask)  # a new one, and a new program: what they share, guidance would keep
+        try:
+            await loop.run_in_executor(self._threads, self._run, line, ask)
+        finally:
+            line.cut()  # of use when this call was cancelled: its thread then ends at once
+        return line.reply
+
+    def _run(self, line: Line, ask: Ask) -> None:
+        """The program of one call, on a thread. Texts go in as `string`: in a bare str, guidance looks for its tags."""
+        program = Program(Interpreter(self._name, line), sampling_params={}, echo=False)
+        try:
+            if ask.message.system:
+                with guidance.system():
+                    program += guidance.string(ask.message.system)
+            with guidance.user():
+                program += guidance.string(ask.message.user)
+            with guidance.assistant():
+                program += self._answer(ask.structured, ask.schema)
+        except CallFailed:
+            raise
+        except Exception as error:  # a schema or a text that guidance does not take; an answer that is here is kept
+            if line.reply is not UNANSWERED:
+                return
+            raise CallFailed(calls.REJECTED, one_line(f"guidance: {type(error).__name__}: {error}")) from None
+
+    def _answer(self, structured: str, schema: Mapping[str, Any]) -> Any:
+        """guidance's node for the answer; kept, because guidance compiles the schema to see whether it is one."""
+        known = json.dumps([structured, schema], sort_keys=True)
+        if known not in self._answers:
+            if structured == "none":
+                self._answers[known] = guidance.gen()
+            else:
+                self._answers[known] = guidance.json(schema=schema if structured == "json_schema" else None)
+        return self._answers[known]
+
+
+class Interpreter(OpenAIRuleMixin, OpenAIJSONMixin, OpenAIRegexMixin, BaseOpenAIInterpreter):  # type: ignore[misc]
+    """guidance's own for OpenAI's protocol, without log probabilities, which no judge needs."""
+
+    logprobs = False
+
+
+class Line(BaseOpenAIClientWrapper):  # type: ignore[misc]
+    """What guidance takes for its client: sends one request from guidance's thread over the loop's connection."""
+
+    def __init__(self, connection: openai_like.OpenAILike, loop: asyncio.AbstractEventLoop, ask: Ask) -> None:
+        self._connection, self._loop, self._ask = connection, loop, ask
+        self._under_way: Future[Reply] | None = None
+        self._is_cut = False
+        self.reply = UNANSWERED
+
+    def streaming_chat_completions(
+        self, model: str, messages: list[dict[str, Any]], logprobs: bool, **settings: Any
+    ) -> AbstractContextManager[Iterator[ChatCompletionChunk]]:
+        """Send what guidance composed, with the parameters as asked for. Raises CallFailed."""
+        composed = {name: value for name, value in settings.items() if value is not None}
+        body = {"model": model, "messages": messages, **composed, **self._ask.parameters}
+        self._under_way = asyncio.run_coroutine_threadsafe(self._connection.post(body, self._ask.timeout), self._loop)
+        if self._is_cut:
+            self._under_way.cancel()
+        self.reply = self._under_way.result()
+        choice = Choice(delta=ChoiceDelta(content=self.reply.text), index=0, finish_reason="stop")
+        chunk = ChatCompletionChunk(id="", choices=[choice], created=0, model=model, object="chat.completion.chunk")
+        return nullcontext(iter([chunk]))
+
+    def cut(self) -> None:
+        """Give up the request if it is still under way."""
+        self._is_cut = True
+        if self._under_way:
+            self._under_way.cancel()

@@ -1,0 +1,140 @@
+"""Any chat model LangChain knows (langchain:PROVIDER:MODEL), through init_chat_model.
+
+LangChain's own structured output loses the text of a reply that is not as it should be. So the JSON schema goes
+to the provider by the provider's own parameter, where we know it, and the text is read by METAL's reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+
+from langchain.chat_models import init_chat_model
+
+from metal.errors import UsageError
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.models import Model
+from metal.raters.judges.providers.failures import failure, one_line, retry_after
+
+# Providers that do not say at once that their key is missing, and the variable it is in.
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "mistralai": "MISTRAL_API_KEY", "cohere": "COHERE_API_KEY"}
+ENDINGS = {
+    "stop": calls.COMPLETE,
+    "end_turn": calls.COMPLETE,
+    "length": calls.TRUNCATED,
+    "max_tokens": calls.TRUNCATED,
+    "content_filter": calls.FILTERED,
+    "safety": calls.FILTERED,
+    "refusal": calls.REFUSED,
+}
+
+
+def open_client(model: Model) -> Client:
+    """A client for langchain: models. LangChain takes the key from its own variables, or that of api_key_env."""
+    provider, _, name = model.model.partition(":")
+    key = os.environ.get(model.api_key_env) if model.api_key_env else None
+    wanted = model.api_key_env or KEYS.get(provider, "")
+    if wanted and not os.environ.get(wanted):
+        raise UsageError(f"{model.name} needs a key in the environment variable {wanted}, which is not set")
+    settings: dict[str, Any] = {"max_retries": 0, "timeout": model.timeout}
+    settings |= {"api_key": key} if key else {}
+    settings |= {"base_url": model.base_url} if model.base_url else {}
+    settings |= {"default_headers": model.sent_headers()} if model.headers else {}
+    client = LangChainChat(model, name, provider, settings)
+    client.chat({}, "none", {})  # a missing package or key shows here
+    return client
+
+
+class LangChainChat:
+    """A connection to one model; LangChain's object is made anew when parameters change."""
+
+    def __init__(self, model: Model, name: str, provider: str, settings: dict[str, Any]) -> None:
+        self._model, self._name, self._provider, self._settings = model, name, provider, settings
+        self._chats: dict[str, Any] = {}
+
+    async def close(self) -> None:
+        self._chats.clear()
+
+    def chat(self, parameters: dict[str, Any], structured: str, schema: dict[str, Any]) -> Any:
+        """LangChain's chat model with these parameters. Raises UsageError when LangChain cannot make it."""
+        known = json.dumps([parameters, structured, schema], sort_keys=True, default=str)
+        if known not in self._chats:
+            wanted = self._settings | parameters | _structured(self._provider, structured, schema)
+            try:
+                self._chats[known] = init_chat_model(self._name, model_provider=self._provider, **wanted)
+            except ImportError as error:
+                raise UsageError(f"{self._model.name}: {one_line(str(error))}") from None
+            except Exception as error:  # each package has its own way to say that a key or setting is missing
+                raise UsageError(f"{self._model.name}: {type(error).__name__}: {one_line(str(error))}") from None
+        return self._chats[known]
+
+    async def ask(self, ask: Ask) -> Reply:
+        """One call. Raises CallFailed."""
+        parameters = dict(ask.parameters)
+        try:
+            chat = self.chat(parameters, ask.structured, dict(ask.schema))
+        except UsageError as error:
+            raise CallFailed(calls.DENIED, str(error)) from None
+        messages = [("system", ask.message.system), ("user", ask.message.user)]
+        try:
+            async with asyncio.timeout(ask.timeout):
+                found = await chat.ainvoke([message for message in messages if message[1]])
+        except TimeoutError:
+            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+        except Exception as error:  # every integration has exceptions of its own
+            raise self._failure(error) from None
+        dropped = tuple(name for name in ("temperature",) if name in parameters and getattr(chat, name, 0) is None)
+        return _reply(found, dropped)
+
+    def _failure(self, error: Exception) -> CallFailed:
+        status = getattr(error, "status_code", None) or getattr(error, "code", None)
+        said = one_line(str(error)) or type(error).__name__
+        if isinstance(status, int):
+            headers = getattr(getattr(error, "response", None), "headers", None) or {}
+            code = getattr(error, "code", None)
+            return failure(
+                status,
+                said,
+                code=code if isinstance(code, str) else "",
+                parameter=str(getattr(error, "param", None) or ""),
+                wait=retry_after(headers),
+                whose=f"model {self._model.model}",
+            )
+        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+            return CallFailed(calls.TIMEOUT, said)
+        if isinstance(error, OSError) or "Connect" in type(error).__name__:
+            return CallFailed(calls.DROPPED, said)
+        return CallFailed(calls.SERVER, f"not a reply that LangChain can read: {type(error).__name__}: {said}")
+
+
+def _structured(provider: str, structured: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """How a provider is asked for JSON."""
+    if provider in ("openai", "azure_openai") and structured == "json_schema":
+        form = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+        return {"extra_body": {"response_format": form}}
+    if provider in ("openai", "azure_openai") and structured == "json_object":
+        return {"extra_body": {"response_format": {"type": "json_object"}}}
+    if provider == "anthropic" and structured == "json_schema":
+        return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+    return {}
+
+
+def _reply(found: Any, dropped: tuple[str, ...]) -> Reply:
+    about = found.response_metadata or {}
+    refusal = (found.additional_kwargs or {}).get("refusal")
+    finish = str(about.get("finish_reason") or about.get("stop_reason") or "").lower()
+    usage = found.usage_metadata or {}
+    raw = {"content": found.content, "additional_kwargs": found.additional_kwargs, "response_metadata": about}
+    return Reply(
+        str(refusal) if refusal else str(found.text),
+        calls.REFUSED if refusal else ENDINGS.get(finish, calls.COMPLETE),
+        json.dumps(raw | {"usage_metadata": usage}, default=str).encode(),
+        str(about.get("model_name") or about.get("model") or ""),
+        str(about.get("system_fingerprint") or ""),
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
+        dropped,
+    )

@@ -1,0 +1,207 @@
+"""OpenAI, Azure OpenAI, and servers that speak OpenAI's protocol, through the openai package.
+
+The package's client makes the first request, through its low-level `post`, which leaves the body as it is: nothing is
+lost of a reply that is not what the package expects. Later requests are that one with another body, sent by the same
+HTTP client: a call costs a quarter of the package's own `create`. The package's own retries are off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+
+import aiohttp
+import httpx2
+import openai
+
+from metal.errors import UsageError
+from metal.raters.judges import call as calls
+from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.models import Model
+from metal.raters.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after
+from metal.raters.judges.secrets import key_from_environment
+
+API_VERSION = "2024-10-21"  # of Azure, the newest that is not a preview
+ENDINGS = {
+    "stop": calls.COMPLETE,
+    "length": calls.TRUNCATED,
+    "content_filter": calls.FILTERED,
+    "refusal": calls.REFUSED,
+}
+
+
+def open_client(model: Model) -> OpenAILike:
+    """A client for openai:, azure: and openai-compatible: models."""
+    return OpenAILike(*connect(model), model)
+
+
+def connect(model: Model) -> tuple[openai.AsyncOpenAI, httpx2.AsyncClient]:
+    """The package's client for the model's service, without retries, and the HTTP client that it uses.
+
+    Raises UsageError when a key or an address is missing.
+    """
+    timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
+    http = openai.DefaultAioHttpClient(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
+    shared: dict[str, Any] = {
+        "max_retries": 0,
+        "timeout": timeout,
+        "default_headers": model.sent_headers(),
+        "http_client": http,
+    }
+    if model.provider == "azure":
+        return _azure(model, shared), http
+    if model.provider == "openai":
+        key = key_from_environment([model.api_key_env or "OPENAI_API_KEY"], model.name)
+        return openai.AsyncOpenAI(api_key=key, base_url=model.base_url or None, **shared), http
+    url = model.base_url or os.environ["OPENAI_COMPATIBLE_BASE_URL"]
+    wanted = model.api_key_env or "OPENAI_COMPATIBLE_API_KEY"
+    # Servers of one's own mostly want no key; OpenAI's is never sent to somebody else.
+    key = key_from_environment([wanted], model.name) if model.api_key_env else os.environ.get(wanted) or "none"
+    shared["default_headers"] |= {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+    return openai.AsyncOpenAI(api_key=key, base_url=url, **shared), http
+
+
+def _azure(model: Model, shared: dict[str, Any]) -> openai.AsyncOpenAI:
+    key = key_from_environment([model.api_key_env or "AZURE_OPENAI_API_KEY"], model.name)
+    endpoint = model.base_url or os.environ.get("AZURE_OPENAI_ENDPOINT", "")
+    if not endpoint:
+        raise UsageError(
+            f"{model.name} needs your resource's address: set AZURE_OPENAI_ENDPOINT, or base_url in judges.toml"
+        )
+    if "/openai/v1" in endpoint:  # the newer address, without versions
+        return openai.AsyncOpenAI(api_key=key, base_url=endpoint, **shared)
+    version = model.api_version or os.environ.get("OPENAI_API_VERSION") or API_VERSION
+    return openai.AsyncAzureOpenAI(azure_endpoint=endpoint, api_version=version, api_key=key, **shared)
+
+
+class OpenAILike:
+    """A connection to one model."""
+
+    def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient, model: Model) -> None:
+        self._client, self._http, self._model = client, http, model
+        self._first: httpx2.Request | None = None  # as the package made it
+        self._whose = whose(model, client)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def ask(self, ask: Ask) -> Reply:
+        """One call. Raises CallFailed."""
+        return await self.post(request_body(self._model.model, ask), ask.timeout)
+
+    async def post(self, body: dict[str, Any], seconds: float) -> Reply:
+        """One request with this body and its whole reply, within that time. Raises CallFailed."""
+        try:
+            async with asyncio.timeout(seconds):  # the client's own timeout is between two pieces of a reply
+                response = await self._send(body)
+        except TimeoutError:
+            raise CallFailed(calls.TIMEOUT, f"no whole reply in {seconds:g} s") from None
+        except openai.APIStatusError as error:
+            response = error.response
+        except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError) as error:
+            raise lost(self._client.base_url.host, error) from None
+        except ValueError as error:  # an address or a header that cannot be sent
+            raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
+        if response.is_error:
+            raise read_failure(response.status_code, response.content, self._whose, retry_after(response.headers))
+        return read_body(response.content)
+
+    async def _send(self, body: dict[str, Any]) -> httpx2.Response:
+        first = self._first
+        if first is None:
+            response = await self._client.post("/chat/completions", cast_to=httpx2.Response, body=body)
+            if not response.history:  # answered where it was sent
+                self._first = response.request
+                self._first.headers.pop("content-length", None)
+            return response
+        content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        again = httpx2.Request("POST", first.url, headers=first.headers, content=content, extensions=first.extensions)
+        return await self._http.send(again)
+
+
+def request_body(model: str, ask: Ask) -> dict[str, Any]:
+    """The body of a chat completion."""
+    messages = [{"role": "system", "content": ask.message.system}] if ask.message.system else []
+    messages.append({"role": "user", "content": ask.message.user})
+    body: dict[str, Any] = {"model": model, "messages": messages, **ask.parameters}
+    if ask.structured == "json_schema":
+        schema = {"name": "verdict", "strict": True, "schema": ask.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif ask.structured == "json_object":
+        body["response_format"] = {"type": "json_object"}
+    return body
+
+
+def whose(model: Model, client: openai.AsyncOpenAI) -> str:
+    """Whose model and key a failure is about, for people."""
+    what = "deployment" if model.provider == "azure" else "model"
+    usual = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
+    key = model.api_key_env or usual.get(model.provider, "OPENAI_COMPATIBLE_API_KEY")
+    return f"{what} {model.model} with the key in {key} at {client.base_url.host}"
+
+
+def lost(host: str, error: Exception) -> CallFailed:
+    """A connection that failed; the transport calls some of these timeouts, and only the innermost cause tells."""
+    cause: BaseException = error
+    while cause.__cause__:
+        cause = cause.__cause__
+    kind = calls.TIMEOUT if isinstance(cause, TimeoutError) else calls.DROPPED
+    return CallFailed(kind, one_line(f"{host}: {str(cause) or type(cause).__name__}"))
+
+
+def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
+    """The failure in the body of an HTTP error. wait: seconds that its headers ask for."""
+    try:
+        found = as_object(json.loads(body))
+    except (ValueError, RecursionError):
+        found = {}
+    error = as_object(found.get("error", found))
+    return failure(
+        status,
+        str(error.get("message") or body.decode("utf-8", "replace")),
+        code=str(error.get("code") or error.get("type") or ""),
+        parameter=str(error.get("param") or ""),
+        wait=wait,
+        whose=whose,
+    )
+
+
+def read_body(body: bytes) -> Reply:
+    """The reply in the body of a chat completion. Raises CallFailed for what is none."""
+    found = read_json(body)
+    if isinstance(found.get("error"), dict) and not found.get("choices"):  # some routers send errors with status 200
+        error = found["error"]
+        status = error.get("code") if isinstance(error.get("code"), int) else 500
+        raise failure(status, str(error.get("message", "")), code=str(error.get("type") or ""), whose="the model")
+    choices = found.get("choices")
+    choice = as_object(choices[0] if isinstance(choices, list) and choices else None)
+    message, usage = as_object(choice.get("message")), as_object(found.get("usage"))
+    refusal = message.get("refusal")
+    return Reply(
+        refusal if isinstance(refusal, str) and refusal else _text(message.get("content")),
+        calls.REFUSED if refusal else ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE),
+        one_line_json(body),
+        str(found.get("model") or ""),
+        str(found.get("system_fingerprint") or ""),
+        _count(usage.get("prompt_tokens")),
+        _count(usage.get("completion_tokens")),
+    )
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is an object of JSON, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def _text(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):  # parts, as some servers send them
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return ""
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

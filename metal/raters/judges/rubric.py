@@ -1,0 +1,227 @@
+"""Rubrics: what judges are told of a criterion. prompts/criteria/NAME.toml, or METAL's released JSON files.
+
+A rubric file is a criterion's table of dataset.toml with three more things: `simple`, one or two sentences;
+`detailed`, a thorough description; and for each level a `definition` and `reasons` to give it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from metal.data.dataset import read_criterion, read_toml
+from metal.data.json_files import read_json
+from metal.data.records import Criterion
+from metal.errors import DataError, UnknownName, UsageError
+
+SIMPLE, DETAILED = "simple", "detailed"
+
+
+@dataclass(frozen=True)
+class LevelText:
+    """What a rubric says of one level."""
+
+    definition: str = ""
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """A criterion with its texts. flipped: the rubric counts the other way round than the dataset's scale."""
+
+    criterion: Criterion
+    simple: str = ""
+    detailed: str = ""
+    levels: Mapping[float, LevelText] = field(default_factory=dict)
+    flipped: bool = False
+
+    def score(self, said: float) -> float:
+        """The dataset's score for the judge's."""
+        if not self.flipped:
+            return said
+        scale = self.criterion.scale
+        if scale.levels:
+            return scale.values[-1 - scale.values.index(said)]
+        return scale.low + scale.high - said if scale.low is not None and scale.high is not None else -said
+
+
+def rubrics_for(
+    criteria: Iterable[Criterion],
+    folders: Sequence[Path],
+    *,
+    needed: Iterable[str] = (SIMPLE,),
+    language: str = "",
+    flip: Iterable[str] = (),
+) -> dict[str, Rubric]:
+    """The rubric of each criterion: the first found in the folders; without a file, the dataset's own question.
+
+    folders: prompt folders, the most special first; each holds criteria/NAME.toml (criteria/NAME.LANGUAGE.toml for
+    prompts in another language), or METAL's released simple/NAME.json and detailed/NAME.json. needed: the
+    descriptions that will be asked for. flip: criteria whose rubric scores the other way round.
+    Raises UsageError where a description is missing, DataError for a rubric on another scale than the dataset's.
+    """
+    found = {}
+    flip = tuple(flip)
+    named = {criterion.name: criterion for criterion in criteria}
+    for name in flip:
+        if name not in named:
+            raise UnknownName("criterion", name, named)
+    for name, criterion in named.items():
+        found_there = _find(criterion, folders, language, name in flip)
+        rubric = found_there or _own(criterion, language)
+        if name in flip:
+            rubric = replace(rubric, flipped=True)
+            if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
+                rubric = replace(rubric, criterion=_turned(rubric.criterion))
+        for description in needed:
+            if not getattr(rubric, description, "x"):
+                raise UsageError(
+                    f"criterion {name} has no {description} description; write criteria/{name}.toml in a folder and "
+                    "give it with --prompts (prompts/criteria/ has five to start from)"
+                )
+        found[name] = rubric
+    return found
+
+
+def _turned(criterion: Criterion) -> Criterion:
+    """The criterion with its labels in the other order."""
+    scale = criterion.scale
+    labels = reversed([level.label for level in scale.levels])
+    levels = tuple(replace(level, label=label) for level, label in zip(scale.levels, labels, strict=True))
+    return replace(criterion, scale=replace(scale, levels=levels))
+
+
+def _find(criterion: Criterion, folders: Sequence[Path], language: str, flipped: bool = False) -> Rubric | None:
+    ending = f".{language}" if language else ""
+    for folder in folders:
+        path = folder / "criteria" / f"{criterion.name}{ending}.toml"
+        if path.is_file():
+            return read_rubric(path, criterion, flipped)
+        released = _released(criterion, folder) if not language else None
+        if released:
+            return released
+    return None
+
+
+def _own(criterion: Criterion, language: str) -> Rubric:
+    if language:
+        raise UsageError(
+            f"no prompt in {language!r} for {criterion.name}: write criteria/{criterion.name}.{language}.toml, a "
+            "translation of the English file, in a folder and give it with --prompts"
+        )
+    return Rubric(criterion, simple=criterion.question or criterion.label)
+
+
+def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubric:
+    """A rubric file, checked against the dataset's criterion of that name."""
+    rubric = declared(criterion.name, read_toml(path), path)
+    said = rubric.criterion
+    if (said.scale.values, said.scale.low, said.scale.high) != (
+        criterion.scale.values,
+        criterion.scale.low,
+        criterion.scale.high,
+    ):
+        raise DataError(
+            path,
+            f"its scale ({said.scale.describe()}) is not the dataset's ({criterion.scale.describe()})",
+            "Use the dataset's values, or give another rubric with --prompts",
+        )
+    theirs, ours = ([level.label.casefold() for level in one.scale.levels] for one in (said, criterion))
+    if theirs != ours and sorted(theirs) == sorted(ours) and not flipped:
+        raise DataError(
+            path,
+            f"its labels are in another order ({said.scale.describe()}) than the dataset's "
+            f"({criterion.scale.describe()})",
+            f"If it counts the other way round, pass --flip {criterion.name}",
+        )
+    if flipped and theirs == ours and theirs:
+        raise DataError(
+            path,
+            f"it counts the same way as the dataset ({said.scale.describe()})",
+            f"Leave --flip {criterion.name} out",
+        )
+    if said.direction != criterion.direction:
+        raise DataError(
+            path,
+            f"{said.direction} is better here, {criterion.direction} in the dataset",
+            f"If it counts the other way round, set the dataset's direction there and pass --flip {criterion.name}",
+        )
+    return rubric
+
+
+def declared(name: str, entry: Mapping[str, Any], path: Path) -> Rubric:
+    """A rubric from its TOML table, with the criterion that it declares. path: the file, for messages."""
+    texts, levels = _level_texts(entry, path)
+    plain = {key: value for key, value in entry.items() if key not in (SIMPLE, DETAILED)}
+    criterion = read_criterion(name, plain | ({"levels": levels} if levels else {}), path)
+    for key in (SIMPLE, DETAILED):
+        if not isinstance(entry.get(key, ""), str):
+            raise DataError(path, f"{key} is not a text", f'Write {key} = """..."""')
+    return Rubric(criterion, entry.get(SIMPLE, "").strip(), entry.get(DETAILED, "").strip(), texts)
+
+
+def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, LevelText], list[dict[str, Any]]]:
+    """The texts by level value, and the levels without them."""
+    texts, bare = {}, []
+    listed = entry.get("levels", [])
+    if not isinstance(listed, list):
+        raise DataError(path, "levels is not a list of tables", "Write [[levels]] before each")
+    for level in listed:
+        if not isinstance(level, dict):
+            raise DataError(path, "levels", "Each is a table with value, label, definition and reasons")
+        for key in level:
+            if key not in ("value", "label", "definition", "reasons"):
+                raise UnknownName(f"{path}: levels: key", key, ["value", "label", "definition", "reasons"])
+        reasons = level.get("reasons", [])
+        if not isinstance(reasons, list) or not all(isinstance(reason, str) for reason in reasons):
+            raise DataError(path, "reasons is not a list of texts", 'Write reasons = ["...", "..."]')
+        bare.append({key: level[key] for key in ("value", "label") if key in level})
+        if isinstance(level.get("value"), int | float):
+            texts[float(level["value"])] = LevelText(str(level.get("definition", "")).strip(), tuple(reasons))
+    return texts, bare
+
+
+# ---------------------------------------------------------------- METAL's released rubrics
+
+
+def _released(criterion: Criterion, folder: Path) -> Rubric | None:
+    """simple/NAME.json and detailed/NAME.json, directly in the folder or in its `metrics` folder."""
+    for base in (folder, folder / "metrics"):
+        simple, detailed = (base / kind / f"{criterion.name}.json" for kind in (SIMPLE, DETAILED))
+        if simple.is_file() or detailed.is_file():
+            brief = _read_released(simple, criterion) if simple.is_file() else Rubric(criterion)
+            full = _read_released(detailed, criterion) if detailed.is_file() else Rubric(criterion)
+            named = full if detailed.is_file() else brief
+            return Rubric(named.criterion, brief.simple, full.simple, full.levels)
+    return None
+
+
+def _read_released(path: Path, criterion: Criterion) -> Rubric:
+    """One file: {"name", "description", "scoring": a text, or {"0": {"(a)": reason, ...}, ...}}."""
+    shape = 'an object with "name", "description" and "scoring"'
+    found = read_json(path, shape)
+    if not isinstance(found, dict) or not isinstance(found.get("description"), str):
+        raise DataError(path, 'no "description"', f"It should be {shape}")
+    named = replace(criterion, label=str(found.get("name") or criterion.label))
+    scoring = found.get("scoring", "")
+    if isinstance(scoring, str):
+        return Rubric(named, "\n".join(part.strip() for part in (found["description"], scoring) if part.strip()))
+    if not isinstance(scoring, dict):
+        raise DataError(path, '"scoring" is neither a text nor an object', f"It should be {shape}")
+    texts = {}
+    for key, reasons in scoring.items():
+        try:
+            value = float(key)
+        except ValueError:
+            raise DataError(path, f"scoring: {key!r} is not a score", "Its keys are the scores") from None
+        if not criterion.scale.allows(value):
+            raise DataError(
+                path,
+                f"scoring: {key} is not on the scale of {criterion.name} ({criterion.scale.describe()})",
+                "Import the dataset with the rubric's levels",
+            )
+        listed = reasons.values() if isinstance(reasons, dict) else reasons if isinstance(reasons, list) else [reasons]
+        texts[value] = LevelText("", tuple(map(str, listed)))
+    return Rubric(named, found["description"].strip(), levels=texts)

@@ -1,0 +1,198 @@
+"""What metrics say of a dataset's outputs: raters of kind metric, and their ratings.
+
+Scores of METRIC_SCORE are higher-is-better: where lower is better they are negated here, and the rater's `about` says
+so. It also has a digest of the texts that were compared, so that one can tell whether the scores still hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.dataset import Dataset, concat_facts
+from metal.data.json_files import whole_text
+from metal.data.ratings import tidy_facts
+from metal.data.records import METRIC_SCORE, Direction, Output, Rater
+from metal.errors import UsageError
+from metal.raters.metrics import scored
+from metal.raters.metrics.contract import Item, Metric, Scored
+
+GROUP = "metric"
+NOT_AGAIN = "not scored again"
+AT_ONCE = 256  # texts a metric is handed at a time, between two steps of the progress
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A metric as a rater, and what it says: facts (metal.data.ratings.FACTS), one row an output."""
+
+    rater: Rater
+    facts: pd.DataFrame
+
+    @property
+    def outputs(self) -> list[str]:
+        """The outputs that were asked about."""
+        return [str(name) for name in self.facts["output"]]
+
+
+def with_metric_score(dataset: Dataset) -> Dataset:
+    """The dataset with the criterion of metrics' scores. Raises UsageError where that name has another scale."""
+    own = dataset.criteria.get(METRIC_SCORE.name)
+    if own and (own.scale != METRIC_SCORE.scale or own.direction != METRIC_SCORE.direction):
+        raise UsageError(
+            f"dataset {dataset.card.name} has a criterion {METRIC_SCORE.name!r} of its own ({own.scale.describe()}, "
+            f"{own.direction} is better), where scores of metrics are any number, higher is better; rename it there"
+        )
+    return replace(dataset, criteria=dict(dataset.criteria) | {METRIC_SCORE.name: own or METRIC_SCORE})
+
+
+def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output]:
+    """The outputs that are to be rated and have a text.
+
+    Raises UsageError when there is none, or when a metric would find nothing to compare any of them with.
+    """
+    outputs = [one for one in dataset.outputs.values() if one.chosen and one.text.strip()]
+    if not outputs:
+        raise UsageError(f"dataset {dataset.card.name} has no texts of outputs; metrics score texts")
+    sources = [dataset.sources[name] for name in dict.fromkeys(one.source for one in outputs)]
+    there = {
+        "references": any(text.strip() for source in sources for text in source.references),
+        "source": any(source.text.strip() for source in sources),
+    }
+    remedies = {
+        "references": "has no references, which {} compared with; add them to its sources.jsonl: "
+        '"references": ["...", ...]',
+        "source": "has no texts of its sources, which {} compared with; add them to its sources.jsonl",
+    }
+    for need, remedy in remedies.items():
+        lacking = [whole_text(metric.name) for metric in metrics if need in metric.needs]
+        if lacking and not there[need]:
+            verb = " is" if len(lacking) == 1 else " are"
+            raise UsageError(f"dataset {dataset.card.name} " + remedy.format(", ".join(lacking) + verb))
+    return outputs
+
+
+def metric_rater(metric: Metric, name: str = "") -> Rater:
+    """The metric as a rater, by its own name or another."""
+    more: dict[str, Any] = {"descriptive": True} if metric.descriptive else {}
+    ends = [metric.low, metric.high]
+    if _negated(metric):
+        ends = [None if end is None else 0.0 - end for end in reversed(ends)]
+    more |= {"range": ends} if ends != [None, None] else {}
+    return rater(
+        name or metric.name, metric.signature, metric.direction, metric.summary, negated=_negated(metric), **more
+    )
+
+
+def rater(
+    name: str, signature: str, direction: Direction, summary: str = "", *, negated: bool = False, **more: Any
+) -> Rater:
+    """A rater of kind metric; names and signatures may hold file names, which need not be text that UTF-8 can hold."""
+    about: dict[str, Any] = {"signature": whole_text(signature), "direction": direction}
+    about |= {"negated": True} if negated else {}
+    return Rater(whole_text(name), "metric", GROUP, about | {"summary": whole_text(summary)} | more)
+
+
+def score_outputs(
+    metric: Metric,
+    dataset: Dataset,
+    outputs: Sequence[Output],
+    *,
+    name: str = "",
+    at_once: int = AT_ONCE,
+    progress: Progress | None = None,
+) -> Scores:
+    """The metric's scores of these outputs. Where text and what it is compared with are equal, it is asked once.
+
+    at_once: texts the metric is handed together. progress: called with distinct texts done and in all.
+    """
+    items = [Item.of(output, dataset.sources[output.source]) for output in outputs]
+    distinct = list(dict.fromkeys(items))
+    found: dict[Item, Scored] = {}
+    for at in range(0, len(distinct), at_once):
+        part = distinct[at : at + at_once]
+        found |= zip(part, scored(metric, part), strict=True)
+        if progress:
+            progress(at + len(part), len(distinct))
+    answers = [found[item] for item in items]
+    scores = np.array([np.nan if answer.score is None else answer.score for answer in answers], dtype=np.float64)
+    made = metric_rater(metric, name)
+    names = [output.output for output in outputs]
+    rows = facts(made.rater, names, 0.0 - scores if _negated(metric) else scores, [one.reason for one in answers])
+    return Scores(with_digest(made, dataset, names), rows)
+
+
+def facts(name: str, outputs: Sequence[str], scores: Any, reasons: Sequence[str]) -> pd.DataFrame:
+    """A metric's ratings as facts; a score that is NaN has a reason."""
+    rows = np.zeros(len(outputs), dtype=np.int64)
+    return tidy_facts(
+        pd.DataFrame(
+            {
+                "output": pd.Series(outputs, dtype=object),
+                "criterion": pd.Categorical.from_codes(rows, pd.Index([METRIC_SCORE.name])),
+                "rater": pd.Categorical.from_codes(rows, pd.Index([name])),
+                "score": scores,
+                "reason": [whole_text(reason) for reason in reasons],
+            }
+        )
+    )
+
+
+def _negated(metric: Metric) -> bool:
+    return metric.direction == "lower" and not metric.descriptive
+
+
+# ---------------------------------------------------------------- scores that are there already
+
+
+def with_digest(rater: Rater, dataset: Dataset, outputs: Iterable[str]) -> Rater:
+    """The rater with a digest of these outputs' texts and of all that they may be compared with."""
+    digest = blake2b(digest_size=8)
+    for name in sorted(outputs):
+        output = dataset.outputs[name]
+        source = dataset.sources[output.source]
+        for text in (name, output.language, output.text, source.text, str(len(source.references)), *source.references):
+            digest.update(f"{len(text)} {text}".encode("utf-8", "surrogatepass"))
+    return replace(rater, about=dict(rater.about) | {"texts": digest.hexdigest()})
+
+
+def changed(wanted: Rater, earlier: Scores, dataset: Dataset) -> str:
+    """Why earlier scores are not what this rater would give now, in words; empty where they are."""
+    theirs = earlier.rater
+    if theirs.kind != wanted.kind:
+        return f"is of kind {theirs.kind}"
+    if any(theirs.about.get(key) != wanted.about.get(key) for key in ("signature", "direction", "negated")):
+        return f"has another signature ({theirs.about.get('signature') or 'none'})"
+    gone = [name for name in earlier.outputs if name not in dataset.outputs]
+    if gone or theirs.about.get("texts") != with_digest(wanted, dataset, earlier.outputs).about["texts"]:
+        return "has scored other texts than there are now"
+    return ""
+
+
+def together(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
+    """The scores of one metric about outputs at two times; of what both have, the later ones."""
+    kept = earlier.facts[~earlier.facts["output"].isin(later.outputs)]
+    rows = tidy_facts(concat_facts([kept, later.facts]))
+    return Scores(with_digest(later.rater, dataset, rows["output"].astype(str)), rows)
+
+
+def in_place_of(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
+    """The later scores; what only the earlier ones had stays a question, without an answer."""
+    left = sorted(set(earlier.outputs) - set(later.outputs))
+    if not left:
+        return later
+    none = facts(later.rater.rater, left, np.full(len(left), np.nan), [NOT_AGAIN] * len(left))
+    return together(Scores(later.rater, none), later, dataset)
+
+
+def not_in(earlier: Scores | None, outputs: Sequence[Output]) -> list[Output]:
+    """The outputs that earlier scores say nothing of."""
+    known: Collection[str] = set(earlier.outputs) if earlier else ()
+    return [output for output in outputs if output.output not in known]

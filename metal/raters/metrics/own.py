@@ -1,0 +1,153 @@
+"""Metrics of the user's own: a function in a Python file, or what another package offers.
+
+A function scores one text and says by its parameters what it needs, any of:
+
+    def score(output, *, references, reference, source, language): ...
+
+`output` is the text to score. With `reference` it is called once for each and the best counts; with `references` it
+gets all as a tuple of strings. It returns a number, or None or a sentence (str) where there is no score. Attributes
+say what else is known: `score.direction = "lower"`, `score.range = (0, 1)`, `score.version = "2"`. The first line of
+the docstring is the summary.
+
+A package offers metrics as entry points of the group `metal.metrics`: name = "package.module:function", such a function
+or a metal.raters.metrics.Metric of that name. Whatever code is named is run: name only what you trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from metal.errors import UnknownName, UsageError
+from metal.raters.metrics.contract import Answer, Item, Metric, Need
+
+GROUP = "metal.metrics"
+RAISED = "the metric raised"
+PARAMETERS = ("output", "reference", "references", "source", "language")
+_NEEDS: Mapping[str, Need] = {"reference": "references", "references": "references", "source": "source"}
+
+
+def is_file(name: str) -> bool:
+    """Whether a metric's name is `path/to/metric.py:function`."""
+    return ".py:" in name
+
+
+def metric_from_file(name: str) -> Metric:
+    """The metric `path/to/metric.py:function`. The file is run.
+
+    Raises UsageError where there is no such file, it cannot be run, or the function is not one as above.
+    """
+    path_text, _, function_name = name.rpartition(":")
+    path = Path(path_text)
+    if not path.is_file():
+        raise UsageError(f"metric {name}: there is no file {path_text}")
+    module, program = ModuleType(f"metal_metric_{path.stem}"), path.read_bytes()
+    module.__file__ = str(path)
+    try:
+        # Not by an import, which would leave bytecode beside the file, and may take an older one for the file's.
+        exec(compile(program, str(path), "exec"), vars(module))  # noqa: S102  named by the user
+    except Exception as error:  # whatever the file does
+        raise UsageError(f"metric {name}: {path_text} cannot be run: {_said(error)}") from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        known = [key for key, value in vars(module).items() if inspect.isfunction(value) and not key.startswith("_")]
+        raise UnknownName(f"function of {path_text}", function_name, known)
+    digest = hashlib.blake2b(program, digest_size=8).hexdigest()
+    return metric_from_function(name, function, f"{name}|blake2b:{digest}")
+
+
+def metric_from_function(name: str, function: Callable[..., Any], signature: str) -> Metric:
+    """A function as above as a metric. What it raises for an item is the reason why that item has no score."""
+    parameters = inspect.signature(function).parameters
+    asked = [key for key in parameters if key in PARAMETERS]
+    surplus = [
+        key for key, one in parameters.items() if key not in PARAMETERS and one.default is inspect.Parameter.empty
+    ]
+    if "output" not in parameters or surplus or {"reference", "references"} <= set(asked):
+        problem = f"parameter {surplus[0]!r} is not known" if surplus else "its parameters do not fit"
+        raise UsageError(
+            f"metric {name}: {problem}; write def {getattr(function, '__name__', 'score')}(output, ...) with any of "
+            "reference or references, source, language"
+        )
+    low, high = getattr(function, "range", (None, None))
+    version = getattr(function, "version", "")
+
+    def score(items: Sequence[Item]) -> list[Answer]:
+        return [_answer(function, {key: _given(item)[key] for key in asked}) for item in items]
+
+    return Metric(
+        name,
+        (inspect.getdoc(function) or "").partition("\n")[0],
+        score,
+        signature + (f"|version:{version}" if version else ""),
+        needs=tuple(sorted({_NEEDS[key] for key in asked if key in _NEEDS})),
+        direction=getattr(function, "direction", "higher"),
+        low=low,
+        high=high,
+        multi_reference="references" in asked,
+    )
+
+
+@cache
+def offered() -> Mapping[str, metadata.EntryPoint]:
+    """Metrics of installed packages, by name; nothing of theirs is imported yet.
+
+    Raises UsageError for a name given twice.
+    """
+    found: dict[str, metadata.EntryPoint] = {}
+    for point in metadata.entry_points(group=GROUP):
+        if point.name in found and found[point.name].value != point.value:
+            raise UsageError(f"two packages offer a metric {point.name!r}: {found[point.name].value}, {point.value}")
+        found[point.name] = point
+    return found
+
+
+def metric_offered(name: str) -> Metric:
+    """A metric of an installed package. Raises UsageError where it cannot be loaded or has another name."""
+    point = offered()[name]
+    try:
+        loaded = point.load()
+    except Exception as error:  # whatever the package does
+        raise UsageError(f"metric {name}: {point.value} cannot be loaded: {_said(error)}") from error
+    if not isinstance(loaded, Metric):
+        version = point.dist.version if point.dist else "unknown"
+        return metric_from_function(name, loaded, f"{name}|{point.value}|package:{version}")
+    if loaded.name != name:
+        raise UsageError(f"metric {name}: {point.value} is a metric called {loaded.name!r}; give both one name")
+    return loaded
+
+
+def _given(item: Item) -> dict[str, Any]:
+    return {
+        "output": item.text,
+        "reference": item.references[0] if item.references else "",
+        "references": item.references,
+        "source": item.source,
+        "language": item.language,
+    }
+
+
+def _answer(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Answer:
+    try:
+        found = function(**arguments)
+    except Exception as error:  # whatever the function does
+        return f"{RAISED} {_said(error)}"
+    if found is None:
+        return "the metric gave none"
+    if isinstance(found, str):
+        return found or "the metric gave none"
+    try:
+        return float(found)
+    except (TypeError, ValueError, OverflowError):
+        return f"the metric gave {type(found).__name__}, no finite number"
+
+
+def _said(error: Exception) -> str:
+    line = next(iter(str(error).splitlines()), "")
+    return f"{type(error).__name__}: {line}"[:200]

@@ -1,0 +1,177 @@
+"""BLEU, chrF, chrF++ and TER of single texts, as sacrebleu computes them, in the tokens that suit the language.
+
+Where a language is written without spaces, BLEU and TER over words would be all or nothing:
+
+language              BLEU                                   TER
+Chinese               sacrebleu's `zh`                       sacrebleu's Asian support
+Japanese              `ja-mecab` where installed, else `char` sacrebleu's Asian support
+Thai, Lao, Khmer, ... `char`                                 a token a character
+others                `13a`                                  words
+
+`tokenize=` chooses one for all languages. Several references are given to sacrebleu as they are. Texts are brought to
+Unicode's composed form first. Scores are on sacrebleu's scale: 0 to 100, TER from 0 (best) without end.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from metal.errors import UsageError
+from metal.raters.metrics.contract import Answer, Item, Metric
+from metal.raters.metrics.names import Asked, Value
+from metal.raters.metrics.words import HAN, JAPANESE, OTHER_UNSPACED, composed, script_of, spread
+
+BLEU_TOKENS = ("auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")  # those that download nothing
+SMOOTHING = ("exp", "floor", "add-k", "none")
+TER_TOKENS = ("auto", "words", "asian", "char")
+
+Prepare = Callable[[str], str]
+
+
+def open_metric(asked: Asked) -> Metric:
+    """`bleu`, `chrf`, `chrf++` or `ter`, with their options.
+
+    Raises UsageError for a tokenizer that is not installed.
+    """
+    return {"bleu": _bleu, "chrf": _chrf, "chrf++": _chrf, "ter": _ter}[asked.name](asked)
+
+
+def bleu_tokens(language: str) -> str:
+    """sacrebleu's name of the tokenizer for a language."""
+    script = script_of(language)
+    if script in HAN:
+        return "zh"
+    if script in JAPANESE:
+        return "ja-mecab" if _has_mecab() else "char"
+    return "char" if script in OTHER_UNSPACED else "13a"
+
+
+def ter_tokens(language: str) -> str:
+    """What TER counts edits of: `words`, `asian` (sacrebleu's characters of Chinese and Japanese) or `char`."""
+    script = script_of(language)
+    if script in HAN | JAPANESE:
+        return "asian"
+    return "char" if script in OTHER_UNSPACED else "words"
+
+
+def _bleu(asked: Asked) -> Metric:
+    name, options = asked.fill(tokenize=BLEU_TOKENS, smooth=SMOOTHING, lowercase=False)
+    chosen = str(options["tokenize"])
+
+    @cache
+    def scorer(tokenizer: str) -> Any:
+        from sacrebleu.metrics.bleu import BLEU
+
+        try:
+            return BLEU(
+                tokenize=tokenizer,
+                smooth_method=str(options["smooth"]),
+                lowercase=bool(options["lowercase"]),
+                effective_order=True,  # else a text of three words has no BLEU
+            )
+        except (RuntimeError, ImportError):
+            raise UsageError(
+                f"metric {name}: tokenizer {tokenizer} is not installed: pip install 'sacrebleu[{tokenizer[:2]}]'"
+            ) from None
+
+    def score(items: Sequence[Item]) -> list[Answer]:
+        return [
+            _score(scorer(bleu_tokens(item.language) if chosen == "auto" else chosen), item, composed) for item in items
+        ]
+
+    if chosen != "auto":
+        return _metric(name, "BLEU of a text, smoothed", score, _signature(scorer(chosen)))
+    japanese = _signature(scorer(bleu_tokens("ja"))).partition("|tok:")[2].partition("|")[0]
+    others = ",".join(sorted(OTHER_UNSPACED))
+    signature = _signature(scorer("13a")).replace(
+        "|tok:13a|", f"|tok:auto(Han:zh;Jpan:{japanese};{others}:char;else:13a)|"
+    )
+    return _metric(name, "BLEU of a text, smoothed", score, signature)
+
+
+def _chrf(asked: Asked) -> Metric:
+    from sacrebleu.metrics.chrf import CHRF
+
+    words = 2 if asked.name == "chrf++" else 0
+    name, options = asked.fill(char_order=6, beta=2, lowercase=False, whitespace=False)
+    for key in ("char_order", "beta"):
+        _at_least_one(asked.name, key, options[key])
+    settings: dict[str, Any] = dict(options)
+    scorer = CHRF(word_order=words, **settings)
+    summary = "F-score of rows of characters" + (" and of words" if words else "")
+    metric = _metric(
+        name, summary, lambda items: [_score(scorer, item, composed) for item in items], _signature(scorer)
+    )
+    # sacrebleu takes the reference with the highest F: asked one at a time, equal pairs of texts are scored once.
+    return replace(metric, multi_reference=False)
+
+
+def _ter(asked: Asked) -> Metric:
+    name, options = asked.fill(tokenize=TER_TOKENS, case_sensitive=False, no_punct=False)
+    chosen = str(options["tokenize"])
+
+    @cache
+    def scorer(tokenizer: str) -> Any:
+        from sacrebleu.metrics.ter import TER
+
+        asian = tokenizer == "asian"
+        return TER(
+            normalized=asian,
+            asian_support=asian,
+            case_sensitive=bool(options["case_sensitive"]),
+            no_punct=bool(options["no_punct"]),
+        )
+
+    def score(items: Sequence[Item]) -> list[Answer]:
+        answers = []
+        for item in items:
+            tokenizer = ter_tokens(item.language) if chosen == "auto" else chosen
+            answers.append(_score(scorer(tokenizer), item, _spread_out if tokenizer == "char" else composed))
+        return answers
+
+    others = ",".join(sorted(OTHER_UNSPACED))
+    units = f"auto(Han,Jpan:asian;{others}:char;else:words)" if chosen == "auto" else chosen
+    signature = f"{_signature(scorer(chosen))}|units:{units}"
+    return _metric(name, "edits and shifts to the reference / its length", score, signature, "lower", None)
+
+
+def _metric(
+    name: str,
+    summary: str,
+    score: Callable[[Sequence[Item]], list[Answer]],
+    signature: str,
+    direction: Any = "higher",
+    high: float | None = 100.0,
+) -> Metric:
+    return Metric(name, summary, score, signature, direction=direction, low=0.0, high=high, multi_reference=True)
+
+
+def _score(scorer: Any, item: Item, prepare: Prepare) -> Answer:
+    found = scorer.sentence_score(prepare(item.text), [prepare(reference) for reference in item.references])
+    # BLEU of equal texts can be 100.00000000000004.
+    return float(found.score) if found.name == "TER" else min(float(found.score), 100.0)
+
+
+def _signature(scorer: Any) -> str:
+    """sacrebleu's own, for any number of references, and what is ours."""
+    name = scorer.sentence_score("a", ["a"]).name  # it has no signature before it has seen references
+    scorer.num_refs = -1
+    return f"sacrebleu|{name}|{scorer.get_signature().format()}|unicode:NFC"
+
+
+def _spread_out(text: str) -> str:
+    return spread(composed(text))
+
+
+def _at_least_one(metric: str, key: str, value: Value) -> None:
+    if not isinstance(value, int) or value < 1:
+        raise UsageError(f"metric {metric}: {key}={value}: write 1 or more")
+
+
+@cache
+def _has_mecab() -> bool:
+    return all(importlib.util.find_spec(library) for library in ("MeCab", "ipadic"))

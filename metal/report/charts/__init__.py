@@ -1,1 +1,0 @@
-"""Charts: figures of one criterion in, a Chart out (metal.report.view)."""

@@ -1,0 +1,1 @@
+"""A job carried to its end: judge, generate, score."""

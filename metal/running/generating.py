@@ -1,0 +1,309 @@
+"""A generation run: what was asked of `metal generate`, its parts, its run folder, and what it adds to the dataset."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from metal.building.generate import Generation, choose, flagged, references, written
+from metal.building.instructions import REFERENCE, Instruction, load_instruction
+from metal.building.languages import LanguageProfiles
+from metal.building.store import read_tasks
+from metal.data.dataset import Dataset, load_dataset, update_dataset
+from metal.data.folders import check_outside, one_writer
+from metal.data.json_files import whole_text
+from metal.data.languages import sides
+from metal.data.records import Output
+from metal.data.tokens import ENCODING, count_text, load_encoding
+from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.raters.judges.journal import FILE as JOURNAL
+from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
+from metal.raters.judges.rubric import Rubric, rubrics_for
+from metal.raters.judges.tally import Found, Tally, look_up
+from metal.running.asking_folder import check_same, check_unchanged, clear, identities, read_request, write_run
+from metal.running.judging import prompt_folders
+from metal.show.terminal import console as show
+from metal.show.terminal.asking_text import duration, oddities, show_calls
+
+LISTS = ("models", "quality", "languages")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run was asked to write: everything that decides which calls it has. The same in run.toml."""
+
+    models: tuple[str, ...]
+    quality: tuple[str, ...] = ("good", "bad")
+    languages: tuple[str, ...] = ()
+    reask: int = 1
+    prompt_folders: tuple[str, ...] = ()
+    base_url: str = ""
+    choose: str = "one"
+    keep_flagged: bool = False
+    seed: int = 0
+
+    def extends(self, older: Request) -> str:
+        """The first setting in which this is neither equal to the older request nor asks for more; empty if none.
+
+        How outputs are chosen may change: nothing is asked anew for it.
+        """
+        for name in LISTS:
+            mine, theirs = getattr(self, name), getattr(older, name)
+            if name == "languages" and not mine:  # all
+                continue
+            if (name == "languages" and not theirs) or not set(theirs) <= set(mine):
+                return name
+        return next(
+            (name for name in ("prompt_folders", "base_url") if getattr(self, name) != getattr(older, name)), ""
+        )
+
+
+@dataclass
+class GenerationJob:
+    """A request with its parts found (metal.running.asking.Job)."""
+
+    request: Request
+    folder: Path
+    dataset: Dataset
+    plan: Generation
+    rubrics: Mapping[str, Rubric]
+    outputs: list[Output] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    complete: bool = False
+
+    command = "generate"
+
+    @property
+    def reask(self) -> int:
+        return self.request.reask
+
+    def what(self) -> str:
+        return f"{len(self.plan.sources):,} passages, quality {', '.join(self.request.quality)}"
+
+    def check(self, out: Path) -> None:
+        known = self.dataset.extra.get("generators", {})
+        for name, about in self._generators({}).items():
+            before = known.get(name, {}).get("prompt")
+            if before and before != about["prompt"]:
+                raise UsageError(
+                    f"{self.folder} has texts of {name} with the prompt {before}, which is {about['prompt']} now; give "
+                    "the new one another name (generate/NAME.toml), or --force to replace texts that nobody rated"
+                )
+        if not (out / "run.toml").is_file():
+            return
+        older, settings = read_request(out, self.command, Request)
+        check_same(out, self.request, older, self.folder, settings.get("dataset", ""))
+        now = identities(self.plan.models)
+        check_unchanged(out, settings.get("identities", {}), now, "judges.toml or the environment")
+        check_unchanged(out, settings.get("prompt_hashes", {}), self._digests, "the prompts' files")
+
+    def begin(self, out: Path, *, force: bool) -> None:
+        clear(out, force=force)
+        self._write_run(out, {})
+
+    def finish(self, out: Path) -> Mapping[str, Tally]:
+        """Add the outputs to the dataset; what it holds besides stays."""
+        with one_writer(self.folder):
+            return self._add_to_dataset(out)
+
+    def _add_to_dataset(self, out: Path) -> Mapping[str, Tally]:
+        dataset = load_dataset(self.folder)  # as it is now: a run takes its time
+        found = look_up(self.plan, out / JOURNAL) if self.plan.models else None
+        tallies = found.tallies if found else {}
+        fresh = self._fresh(dataset, found)
+        before = dict(dataset.extra.get("generators", {}))
+        silent = {name for name in before if not (name in tallies and tallies[name].sent)}  # answered other runs only
+        generators = {name: about for name, about in self._generators(tallies).items() if name not in silent}
+        kept = self._together(dataset, fresh, generators)
+        generators = before | generators
+        people = dataset.ratings[dataset.ratings["kind"] == "human"]
+        held = {*map(str, people["output"].unique()), *read_tasks(self.folder).values()}  # by people, rated or not
+        drawn = choose(
+            [one for one in kept.values() if one.generator in generators],
+            held=held,
+            every=self.request.choose == "all",
+            keep_flagged=self.request.keep_flagged,
+            seed=self.request.seed,
+        )
+        self.outputs = drawn
+        chosen = {"seed": self.request.seed, "choose": self.request.choose, "keep_flagged": self.request.keep_flagged}
+        extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
+        others = [one for one in kept.values() if one.generator not in generators]
+        together = {one.output: one for one in [*others, *drawn]}
+        update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
+        not_asked = sum(tally.not_asked for tally in tallies.values())
+        self.complete = not not_asked
+        self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
+        return tallies
+
+    def _fresh(self, dataset: Dataset, found: Found | None) -> list[Output]:
+        """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""
+        texts = list(written(self.plan, found)) if found else []
+        if REFERENCE in self.request.quality:
+            texts += references(self.plan.sources)
+        texts = [one for one in texts if one.source in dataset.sources]
+        profiles = LanguageProfiles([*_english(self.rubrics), *_in_languages(dataset)])
+        return list(flagged(texts, dataset.sources, profiles, self._token_counter(dataset)))
+
+    def _together(
+        self, dataset: Dataset, fresh: Iterable[Output], generators: Mapping[str, Mapping[str, Any]]
+    ) -> dict[str, Output]:
+        """The dataset's outputs and the fresh ones. What has been rated stays the text that was rated.
+
+        Texts that one of the generators wrote when it was told otherwise go.
+        """
+        rated = set(map(str, dataset.ratings["output"].unique()))
+        before = dataset.extra.get("generators", {})
+        stale = {
+            name
+            for name in generators
+            if name in before and before[name].get("prompt") != generators[name].get("prompt")
+        }
+        old = {name: one for name, one in dataset.outputs.items() if one.generator not in stale or name in rated}
+        new = {one.output: one for one in fresh}
+        differ = [name for name in new if name in rated and name in old and new[name].text != old[name].text]
+        if differ:
+            self.notes.append(f"{len(differ):,} outputs have been rated and keep their text, though there is a new one")
+        return old | {name: one for name, one in new.items() if name not in rated or name not in old}
+
+    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
+        rows = []
+        for name in dict.fromkeys(one.generator for one in self.outputs):
+            mine = [one for one in self.outputs if one.generator == name]
+            wrong, chosen = sum(bool(one.flags) for one in mine), sum(one.chosen for one in mine)
+            tally = tallies.get(name)  # None: of another run
+            missing = f"{sum(tally.kinds.values()) - tally.answered:,}" if tally else "-"
+            model, _, quality = name.rpartition("/")
+            rows.append([model or "people", quality, f"{len(mine):,}", missing, f"{wrong:,}", f"{chosen:,}"])
+        if rows:
+            show.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
+        if self.plan.models:
+            show_calls(tallies, self.plan)
+        for name, tally in tallies.items():
+            for line in oddities(name, tally, "no text"):
+                show.say(line)
+        self._show_flags()
+        for note in self.notes:
+            show.say(f"note: {note}")
+        replies = f"; the replies are in {out}" if self.plan.models else ""
+        show.say(f"In {self.folder}{replies} ({duration(seconds)})", wrap=False)
+
+    def following(self, out: Path) -> str:
+        if not self.complete:
+            return ""
+        return f"metal annotate export {self.folder} --to html"
+
+    def _show_flags(self) -> None:
+        """Why outputs are flagged, and where that leaves a source without one."""
+        reasons = Counter((one.generator, flag) for one in self.outputs for flag in one.flags)
+        for (name, flag), count in sorted(reasons.items()):
+            show.say(f"{name}: {count:,} flagged: {flag}")
+        if reasons and not self.request.keep_flagged:
+            show.say("Flagged outputs are kept but not chosen; --keep-flagged lets them be.")
+        chosen = {one.source for one in self.outputs if one.chosen}
+        left = sorted({source.source for source in self.plan.sources} - chosen)
+        if left:
+            listed = ", ".join(left[:3]) + (", ..." if len(left) > 3 else "")
+            show.say(f"warning: {len(left):,} passages have no usable output to choose: {listed}")
+
+    @property
+    def _digests(self) -> dict[str, str]:
+        return {one.quality: one.digest for one in self.plan.instructions}
+
+    def _write_run(self, out: Path, state: Mapping[str, Any]) -> None:
+        more: dict[str, Any] = {"identities": identities(self.plan.models), "prompt_hashes": self._digests}
+        more |= {"described": {model.name: model.described() for model in self.plan.models}}  # models: their names
+        more |= {"state": dict(state)} if state else {}
+        write_run(out, self.command, self.request, self.dataset, self.folder, more)
+
+    def _generators(self, tallies: Mapping[str, Tally]) -> dict[str, Any]:
+        """What is known of each generator, for dataset.toml."""
+        about: dict[str, Any] = {}
+        for (model_name, quality), name in self.plan.names.items():
+            model = next(one for one in self.plan.models if one.name == model_name)
+            instruction = next(one for one in self.plan.instructions if one.quality == quality)
+            tally = tallies.get(name, Tally())
+            described = {key: value for key, value in model.described().items() if key != "parameters"}
+            about[name] = described | {
+                "quality": quality,
+                "through": "guidance" if model.provider == "guidance" else "structured output",
+                "prompt": f"{quality}@{instruction.digest}",
+                "asked_temperature": instruction.temperature,
+                "sent": dict(tally.sent),
+            }
+            about[name] |= (
+                {"rejected": {key: whole_text(said) for key, said in tally.rejected.items()}} if tally.rejected else {}
+            )
+            versions = {whole_text(version): count for version, count in tally.versions.most_common()}
+            about[name] |= {"versions": versions} if versions else {}
+        if REFERENCE in self.request.quality:
+            about[REFERENCE] = {"quality": REFERENCE, "family": "people"}
+        return about
+
+    def _token_counter(self, dataset: Dataset) -> Callable[[str], int | None]:
+        """Tokens in the encoding that the passages were counted in; None where its file cannot be had."""
+        name = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
+        try:
+            encoding = load_encoding(name)
+        except (MetalError, OSError) as error:  # what was generated is paid for, and worth more than its token counts
+            self.notes.append(f"tokens were not counted: {error}")
+            return lambda text: None
+        return lambda text: count_text(text, encoding)
+
+
+def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
+    """English texts that are always at hand: the rubrics' own."""
+    for rubric in rubrics.values():
+        yield "en", " ".join([rubric.simple, rubric.detailed, *(one.definition for one in rubric.levels.values())])
+
+
+def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
+    """The dataset's passages, and what people wrote of them, each with its language; of a pair theirs."""
+    for source in dataset.sources.values():
+        theirs, ours = sides(source.language)
+        yield theirs, source.text
+        for text in source.references:
+            yield ours, text
+
+
+def wire(request: Request, folder: Path, concurrency: int | None = None) -> GenerationJob:
+    """Find the dataset, models and instructions of a request. Raises UsageError, UnknownName or DataError."""
+    dataset = load_dataset(folder)
+    for key in ("generators", "sample"):
+        entry = dataset.extra.get(key, {})
+        if not isinstance(entry, dict) or (
+            key == "generators" and not all(isinstance(v, dict) for v in entry.values())
+        ):
+            raise DataError(folder / "dataset.toml", f"{key} is not what METAL wrote there", "Take it out")
+    check_outside(folder)
+    if not (os.access(folder, os.W_OK) and os.access(folder.resolve().parent, os.W_OK)):
+        raise UsageError(f"{folder} cannot be written to; change its rights, or generate into a copy of it")
+    named = named_models(judges_files())
+    models = tuple(
+        with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
+        for name in request.models
+    )
+    there = sorted({source.language for source in dataset.sources.values()})
+    for language in request.languages:
+        if language not in there:
+            raise UnknownName("language", language, there)
+    sources = [one for one in dataset.sources.values() if not request.languages or one.language in request.languages]
+    usable = [one for one in sources if one.text.strip()]
+    if not usable:
+        raise UsageError(f"{folder} has no passages with a text; `metal sample` draws some")
+    folders = prompt_folders(request.prompt_folders, folder)
+    rubrics = rubrics_for(dataset.criteria.values(), folders)
+    instructions: tuple[Instruction, ...] = tuple(
+        load_instruction(quality, folders, rubrics) for quality in request.quality if quality != REFERENCE
+    )
+    if instructions and not models:
+        raise UsageError("give the model that is to write: --model openai:gpt-4o")
+    if not instructions:
+        models = ()
+    if len(usable) < len(sources):
+        show.say(f"warning: {len(sources) - len(usable):,} passages have no text and are passed over")
+    return GenerationJob(request, folder, dataset, Generation(models, instructions, usable), rubrics)

@@ -1,0 +1,279 @@
+"""A judges' run: what was asked of `metal judge`, its parts, and its run folder."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from metal.data.bundled import bundled
+from metal.data.dataset import Dataset, load_dataset, read_toml
+from metal.data.dataset_lines import rater_record
+from metal.data.folders import new_file
+from metal.data.json_files import write_jsonl
+from metal.data.ratings import FACTS
+from metal.data.ratings_files import write_ratings
+from metal.data.records import Output, Rating
+from metal.errors import UnknownName, UsageError
+from metal.genie.store import draw_questions, read_questions, write_tests
+from metal.genie.test_questions import with_questions
+from metal.raters.judges.baselines import BASELINES, run_baselines
+from metal.raters.judges.collect import Collected
+from metal.raters.judges.journal import FILE as JOURNAL
+from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
+from metal.raters.judges.plan import Plan, choose_outputs
+from metal.raters.judges.prompts import Prompt, load_template
+from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.tally import Tally, look_up
+from metal.running.asking_folder import (
+    check_same,
+    check_unchanged,
+    clear,
+    identities,
+    read_request,
+    write_run,
+)
+from metal.show.terminal import console as show
+from metal.show.terminal import judging_text
+
+LISTS = ("judges", "prompts", "criteria", "languages")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run was asked to do: everything that decides which calls it has. The same in run.toml."""
+
+    judges: tuple[str, ...]
+    prompts: tuple[str, ...] = ("detailed",)
+    criteria: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    sample: int = 0
+    seed: int = 0
+    repeat: int = 1
+    reask: int = 1
+    prompt_language: str = ""
+    prompt_folders: tuple[str, ...] = ()
+    flip: tuple[str, ...] = ()
+    base_url: str = ""
+    test_questions: str = ""
+
+    def extends(self, older: Request) -> str:
+        """The first setting in which this is neither equal to the older request nor asks for more; empty if none."""
+        for name in LISTS:
+            mine, theirs = getattr(self, name), getattr(older, name)
+            if name in ("criteria", "languages") and not mine:  # all
+                continue
+            if (name in ("criteria", "languages") and not theirs) or not set(theirs) <= set(mine):
+                return name
+        if self.sample and not (0 < older.sample <= self.sample):
+            return "sample"
+        if self.repeat < older.repeat:
+            return "repeat"
+        if older.test_questions not in ("", self.test_questions):
+            return "test_questions"
+        same = ("seed", "prompt_language", "prompt_folders", "flip", "base_url")
+        return next((name for name in same if getattr(self, name) != getattr(older, name)), "")
+
+
+@dataclass
+class Wired:
+    """A request with its parts found: dataset, plan of calls, baselines to run (metal.running.asking.Job)."""
+
+    request: Request
+    folder: Path
+    dataset: Dataset
+    plan: Plan
+    baselines: tuple[str, ...] = ()
+    questions: tuple[Output, ...] = ()  # test questions among the plan's outputs
+    written: tuple[int, Mapping[tuple[str, str], int]] = (0, {})  # ratings; (baseline, reason) of missing ones
+
+    command = "judge"
+
+    @property
+    def reask(self) -> int:
+        return self.request.reask
+
+    def what(self) -> str:
+        plan = self.plan
+        prompts = ", ".join(prompt.name for prompt in plan.prompts)
+        times = f", {plan.repeat} times" if plan.repeat > 1 else ""
+        outputs = f"{len(plan.outputs) - len(self.questions):,} outputs"
+        if self.questions:
+            outputs += f" and {len(self.questions):,} test questions"
+        return f"{outputs}, {len(plan.criteria)} criteria, prompts {prompts}{times}"
+
+    def check(self, out: Path) -> None:
+        if not (out / "run.toml").is_file():
+            return
+        older, settings = read_request(out, self.command, Request)
+        check_same(out, self.request, older, self.folder, settings.get("dataset", ""))
+        now, prompts = identities(self.plan.models), prompt_hashes(self.plan)
+        check_unchanged(out, settings.get("identities", {}), now, "judges.toml or the environment")
+        check_unchanged(out, settings.get("prompt_hashes", {}), prompts, "the prompts' files")
+
+    def begin(self, out: Path, *, force: bool) -> None:
+        clear(out, force=force)
+        write_manifest(out, self, {})
+
+    def finish(self, out: Path) -> Mapping[str, Tally]:
+        """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into run.toml."""
+        found = Collected(self.plan, look_up(self.plan, out / JOURNAL))
+        rated = with_questions(self.dataset, self.questions)
+        people, facts = run_baselines(rated, self.baselines, seed=self.request.seed)
+        with new_file(out / "raters.jsonl") as partial:
+            write_jsonl(partial, map(rater_record, chain(found.raters(), people)))
+        chosen = {output.output for output in self.plan.outputs}
+        baselines = (
+            Rating(*row)
+            for row in zip(*(facts[name] for name in FACTS), strict=True)
+            if row[0] in chosen and row[1] in self.plan.criteria
+        )
+        answers: list[Rating] = []
+        rows = write_ratings(self._kept(chain(found.ratings(), baselines), answers), out / "ratings.parquet")
+        write_tests(out, self.questions, answers)
+        not_asked = sum(tally.not_asked for tally in found.found.tallies.values())
+        write_manifest(out, self, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
+        silent = facts[facts["score"].isna()]
+        self.written = rows, Counter(zip(silent["rater"], silent["reason"], strict=True))
+        return found.found.tallies
+
+    def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
+        """The ratings of the dataset's outputs; answers to test questions go to the list."""
+        asked = {question.output for question in self.questions}
+        for rating in ratings:
+            if rating.output in asked:
+                answers.append(rating)
+            else:
+                yield rating
+
+    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
+        judging_text.show_judges(tallies, self.plan)
+        judging_text.show_ratings(*self.written, out, seconds)
+
+    def following(self, out: Path) -> str:
+        return f"metal {'monitor' if self.questions else 'audit'} {self.folder} {out}"
+
+
+def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wired:
+    """Find the dataset, models, prompts and rubrics of a request. Raises UsageError, UnknownName or DataError."""
+    dataset = load_dataset(folder)
+    if not dataset.outputs:
+        raise UsageError(f"{folder} has no outputs to rate yet; `metal generate` makes some from its sources")
+    named = named_models(judges_files())
+    baselines = tuple(name for name in request.judges if name in BASELINES and name not in named)
+    models = tuple(
+        with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
+        for name in request.judges
+        if name not in baselines
+    )
+    criteria = {}
+    for name in request.criteria or dataset.criteria:
+        if name not in dataset.criteria:
+            raise UnknownName("criterion", name, dataset.criteria)
+        criteria[name] = dataset.criteria[name]
+    folders = prompt_folders(request.prompt_folders, folder)
+    prompts = load_prompts(request, criteria.values(), folders) if models else ()
+    outputs = choose_outputs(dataset.outputs, request.languages, request.sample, request.seed)
+    questions = _questions(request, folder, dataset, outputs)
+    plan = Plan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
+    return Wired(request, folder, dataset, plan, baselines, questions)
+
+
+def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
+    """The dataset a run was begun over. Raises UsageError when it is not where it was."""
+    dataset = Path(settings["dataset"])
+    if not dataset.is_dir():
+        raise UsageError(f"{run} was begun over {dataset}, which is not here; resume it where it was begun")
+    return dataset
+
+
+def _questions(request: Request, folder: Path, dataset: Dataset, outputs: Iterable[Output]) -> tuple[Output, ...]:
+    """The test questions of a request: those that people of these languages were asked, and as many as wanted."""
+    if not request.test_questions:
+        return ()
+    outputs = list(outputs)
+    known = read_questions(folder)
+    found = draw_questions(dataset, outputs, request.test_questions, request.seed, known, show.say)
+    languages = {output.language for output in outputs}
+    asked = {question.output: question for question in found}
+    return tuple((asked | {name: one for name, one in known.items() if one.language in languages}).values())
+
+
+def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
+    """Where prompts are looked for: --prompts, the dataset's own, METAL's."""
+    folders = [Path(name) for name in given]
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"--prompts {folder}: no such folder (it holds judge/NAME.toml or criteria/NAME.toml)")
+    return [*folders, *([dataset / "prompts"] if dataset else []), bundled("prompts")]
+
+
+def load_prompts(request: Request, criteria: Iterable[Any], folders: list[Path]) -> tuple[Prompt, ...]:
+    """The prompts of a request, with the rubrics they need."""
+    wanted = list(criteria)
+    prompts = []
+    for name in dict.fromkeys(request.prompts):
+        template = load_template(name, folders, request.prompt_language)
+        rubrics = rubrics_for(
+            wanted, folders, needed=template.needed, language=request.prompt_language, flip=request.flip
+        )
+        unlevelled = [one for one in rubrics if not rubrics[one].criterion.scale.levels]
+        if template.letters and unlevelled:
+            raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")
+        prompt = Prompt(template, rubrics, request.prompt_language)
+        for criterion in rubrics:  # a fault in a template shows before anything is sent
+            prompt.digest(criterion)
+        prompts.append(prompt)
+    return tuple(prompts)
+
+
+# ---------------------------------------------------------------- run.toml
+
+
+def warn_of_texts(wired: Wired) -> None:
+    """Say which outputs and sources have no text. Raises UsageError when no output has one."""
+    plan = wired.plan
+    if plan.models and plan.without_text == len(plan.outputs):
+        raise UsageError(f"{wired.folder} has ratings but no texts of its outputs; LLM judges need the texts")
+    if plan.without_text:
+        show.say(f"warning: {plan.without_text:,} outputs have no text and are not judged")
+    if plan.models and plan.without_source:
+        show.say(f"warning: {plan.without_source:,} outputs are judged without their source, whose text is missing")
+
+
+def prompt_hashes(plan: Plan) -> dict[str, str]:
+    """The content hash of each prompt on each criterion."""
+    return {f"{prompt.name} {name}": prompt.digest(name) for prompt in plan.prompts for name in plan.criteria}
+
+
+def write_manifest(out: Path, wired: Wired, state: Mapping[str, Any]) -> None:
+    """run.toml: all that is needed to repeat or resume the run, and how far it is."""
+    more: dict[str, Any] = {"identities": identities(wired.plan.models), "prompt_hashes": prompt_hashes(wired.plan)}
+    more |= {"models": {model.name: model.described() for model in wired.plan.models}}
+    more |= {"texts": texts_digest(wired.dataset), "state": dict(state)} if state else {}
+    write_run(out, wired.command, wired.request, wired.dataset, wired.folder, more, wired.request.judges)
+
+
+def texts_digest(dataset: Dataset) -> str:
+    """A hash of the outputs' and sources' texts: what judges have seen."""
+    digest = blake2b(digest_size=8)
+    for output in dataset.outputs.values():
+        digest.update(f"{output.output}\0{output.text}\0{dataset.sources[output.source].text}\0".encode())
+    return digest.hexdigest()
+
+
+def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
+    """What an audit should say of a run of LLM judges: that it is not whole, or that the texts have changed since."""
+    if not (run / "run.toml").is_file():
+        return
+    settings = read_toml(run / "run.toml").get("settings", {})
+    state = settings.get("state", {})
+    if "identities" in settings and not state.get("complete"):
+        missing = f"{state['not_asked']:,} calls were not made" if "not_asked" in state else "it was not finished"
+        yield f"{run} is not complete: {missing}; go on with `metal judge --resume {run}`"
+    if settings.get("texts", "") not in ("", texts_digest(dataset)):
+        yield f"{run}: texts of the dataset have changed since its judges saw them"

@@ -1,0 +1,159 @@
+"""Parts that every run folder has: run.toml, warnings.txt, raters.jsonl, tables/ (CSV, JSON, Parquet).
+
+They are written alike, and read with a word on what is wrong with them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import tomli_w
+
+from metal.data.csv_cells import csv_text
+from metal.data.dataset import read_criterion, read_toml
+from metal.data.dataset_lines import rater_record, read_raters
+from metal.data.json_files import write_jsonl
+from metal.data.records import Criterion, Rater
+from metal.errors import DataError, UsageError
+
+SHAPES = {"criteria": dict, "datasets": list, "settings": dict, "signature": str, "libraries": dict, "metal": str}
+
+
+def again(command: str) -> str:
+    """What to do about a run that cannot be used."""
+    return f"Run `metal {command}` again"
+
+
+def write_parts(
+    folder: Path,
+    described: Mapping[str, Any],
+    warnings: Iterable[str],
+    raters: Iterable[Rater],
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
+    """Write them into a new folder. described: run.toml. The tables' bytes depend on their figures only."""
+    (folder / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
+    lines = "".join(f"{' '.join(text.split())}\n" for text in warnings)
+    (folder / "warnings.txt").write_text(lines, encoding="utf-8")
+    write_jsonl(folder / "raters.jsonl", map(rater_record, raters))
+    write_tables(folder / "tables", tables)
+
+
+def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Each table as CSV, JSON and Parquet; the bytes depend on its figures only."""
+    folder.mkdir()
+    for name, table in tables.items():
+        (folder / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
+        (folder / f"{name}.json").write_text(json.dumps(records(table), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        table.to_parquet(folder / f"{name}.parquet", index=False)
+
+
+def read_parts(
+    folder: Path,
+    name: str,
+    command: str,
+    needed: Mapping[str, Collection[str]],
+    optional: Mapping[str, Collection[str]] | None = None,
+) -> tuple[
+    str,
+    dict[str, Any],
+    dict[str, Criterion],
+    dict[str, Rater],
+    dict[str, pd.DataFrame],
+    tuple[str, ...],
+]:
+    """What metal.show.run.Tables holds, of a run of `metal COMMAND`.
+
+    needed: the tables, and their columns; optional: tables that a run may lack. name: what the run is called, the
+    folder's name if empty. Raises UsageError for another folder, DataError for a part that cannot be used.
+    """
+    about = read_manifest(folder, command)
+    need_files(folder, ("raters.jsonl", "warnings.txt"), command)
+    tables = {
+        table: read_table(path, set(columns), command)
+        for table, columns in {**needed, **(optional or {})}.items()
+        if (path := folder / "tables" / f"{table}.parquet").is_file() or table in needed
+    }
+    return (
+        name or folder.resolve().name,
+        about,
+        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
+        {rater.rater: rater for rater in read_raters(folder)},
+        tables,
+        read_lines(folder / "warnings.txt", command),
+    )
+
+
+def command_of(folder: Path) -> str:
+    """The command whose run the folder is; empty for no run."""
+    path = folder / "run.toml"
+    return str(read_toml(path).get("command", "")) if path.is_file() else ""
+
+
+def read_manifest(folder: Path, command: str) -> dict[str, Any]:
+    """run.toml of a run of `metal COMMAND` from which a report can be made. Raises UsageError for another folder,
+    DataError for a part that is missing.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such run folder (make one with `metal {command}`)")
+    if not (folder / "run.toml").is_file():
+        raise UsageError(f"{folder}: not a run folder, run.toml is missing (make one with `metal {command}`)")
+    about = read_toml(folder / "run.toml")
+    if about.get("command") != command:
+        whose = f"a run of `metal {about['command']}`" if "command" in about else "run.toml names no command"
+        makers = "`metal audit`, `billboard`, `monitor`, `leaderboard` or `design`"
+        raise UsageError(f"{folder}: {whose}; a report is made from a run of {makers}")
+    for part, shape in SHAPES.items():
+        if not isinstance(about.get(part), shape) or not about[part]:
+            raise DataError(folder / "run.toml", f"no {part!r}", again(command))
+    return about
+
+
+def need_files(folder: Path, names: tuple[str, ...], command: str) -> None:
+    """Raises DataError for the first that is missing."""
+    for name in names:
+        if not (folder / name).is_file():
+            raise DataError(folder / name, "the file is missing", again(command))
+
+
+def read_lines(path: Path, command: str) -> tuple[str, ...]:
+    """A text file's lines."""
+    try:
+        return tuple(path.read_text(encoding="utf-8").splitlines())
+    except UnicodeDecodeError:
+        raise DataError(path, "not UTF-8", again(command)) from None
+
+
+def read_parquet(path: Path, command: str) -> pa.Table:
+    """A Parquet file."""
+    try:
+        return pq.ParquetFile(path).read()
+    except FileNotFoundError:
+        raise DataError(path, "the file is missing", again(command)) from None
+    except (pa.ArrowInvalid, OSError) as error:
+        first = str(error).split("\n")[0]
+        raise DataError(path, f"not readable as Parquet ({first})", again(command)) from None
+
+
+def read_table(path: Path, needed: set[str], command: str) -> pd.DataFrame:
+    """A table with the needed columns, or an empty one."""
+    table = read_parquet(path, command)
+    missing = sorted(needed - set(table.column_names))
+    if missing and table.num_rows:
+        raise DataError(path, f"no column {missing[0]!r}", again(command))
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as plain values; undefined figures are null."""
+    plain = table.astype(object)
+    return [
+        {str(key): value for key, value in row.items()} for row in plain.where(plain.notna(), None).to_dict("records")
+    ]

@@ -1,0 +1,180 @@
+"""The board in a few sentences, each true by the run's tables alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from metal.boards.ensemble import NAME
+from metal.show.board.ranking import one_person
+from metal.show.board.reasons import parts
+from metal.show.board.run import KINDS, BoardRun, spoken
+from metal.show.summary import Line
+from metal.show.text import figure, interval, known, listed, p_value, plural, within
+
+FEW_SOURCES = 30
+
+
+def facts(run: BoardRun) -> list[Line]:
+    """What was ranked, who agrees best, how near to a person, how the ensemble does, and what not to conclude."""
+    rows = [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
+    return [
+        Line("Ranked", _ranked(run)),
+        Line("Agrees best", _best(run, rows)),
+        Line("Against a person", _person(run, rows)),
+        Line("Ensemble", _ensemble(run, rows)),
+        *_generators(run),
+        *_overrated(run),
+        Line("Not to be concluded", _limits(run)),
+    ]
+
+
+def _ranked(run: BoardRun) -> str:
+    kinds = Counter(run.kinds[rater] for rater in run.rows("raters")["rater"].unique())
+    named = {"human": ("other group of people", "other groups of people"), "llm": ("LLM judge", "LLM judges")}
+    raters = listed([plural(kinds[kind], *named.get(kind, (words,))) for kind, words in KINDS.items() if kinds[kind]])
+    groups = sorted({run.raters[name].group for name in run.people if name in run.raters} - {""})
+    by = f" ({listed([within(group) for group in groups])})" if groups else ""
+    generators = run.rows("within_generators")["generator"].nunique() if len(run.tables["within_generators"]) else 0
+    spoken_here = [spoken(code) for code in run.languages if code]
+    languages = listed(spoken_here) if len(spoken_here) <= 12 else plural(len(spoken_here), "language")
+    criteria = listed([within(run.criterion(one)) for one in run.measured])
+    outputs = sum(int(row["outputs"]) for row in run.records("people", criterion=run.main, language=run.language))
+    return (
+        f"{raters} against {plural(len(run.people), 'person', 'people')}{by} on the outputs of "
+        f"{plural(generators, 'generator')} in {languages}; {plural(len(run.measured), 'criterion', 'criteria')}: "
+        f"{criteria}. Shown first is {within(run.criterion(run.main))}, {spoken(run.language)}: {outputs:,} outputs "
+        f"that people rated. Version {run.version} of the board."
+    )
+
+
+def _told(row: dict[str, Any]) -> str:
+    return f"r {figure(row['pearson'])} {interval(row['pearson_low'], row['pearson_high'])}".strip()
+
+
+def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+    if not rows:
+        return "Nobody: no rater's correlation with people is defined here; the reasons stand under the table."
+    best = rows[0]
+    kind = "" if run.kinds[best["rater"]] == "ensemble" else f" ({run.kind(best['rater'])})"
+    words = f"{within(best['rater'])}{kind}: {_told(best)} over {int(best['outputs']):,} outputs"
+    if len(rows) == 1:
+        return f"{words}. There is no other rater to compare it with."
+    second = rows[1]
+    versus = f"{within(second['rater'])} ({figure(second['pearson'])})"
+    if second["cluster"] != best["cluster"]:
+        words += f", significantly better than the next, {versus}, and all that follow."
+    else:
+        alike = sum(row["cluster"] == best["cluster"] for row in rows)
+        words += (
+            f". It is not shown to be better than the next, {versus}{_tested(run, best, second)}: "
+            f"{'the two are' if alike == 2 else f'the first {alike} are'} one cluster."
+        )
+    return words + _best_single(run, rows)
+
+
+def _best_single(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+    """Where an ensemble is first, the best that is none."""
+    if run.kinds[rows[0]["rater"]] != "ensemble":
+        return ""
+    single = next((row for row in rows if run.kinds[row["rater"]] != "ensemble"), None)
+    return f" The best that is no ensemble is {within(single['rater'])}, {_told(single)}." if single else ""
+
+
+def _tested(run: BoardRun, first: dict[str, Any], second: dict[str, Any]) -> str:
+    """The p-value of two raters of the main ranking, the better one first."""
+    pair = {"first": first["rater"], "second": second["rater"]}
+    for row in run.records("comparisons", criterion=run.main, language=run.language, **pair):
+        return f", p {p_value(row['p'])} before correction" if known(row["p"]) else ""
+    return ""
+
+
+def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+    ceiling = one_person(run, run.main, run.language)
+    if ceiling is None:
+        why = [
+            reason
+            for row in run.records("people", criterion=run.main, language=run.language)
+            for _, reason in parts(row["undefined"])
+        ]
+        why = ["there is one person only"] if len(run.people) == 1 else why
+        because = f" ({why[0]})" if why else ""
+        return f"What one person reaches against the others cannot be said{because}: how good r can get is not known."
+    words = f"One of the people against the mean of the others reaches r {figure(ceiling)}"
+    if not rows:
+        return f"{words}."
+    gap = ceiling - rows[0]["pearson"]
+    best = within(rows[0]["rater"])
+    if gap > 0:
+        return f"{words}; {best} stays {figure(gap)} below. The line is dashed in the chart."
+    return (
+        f"{words}; {best} goes {figure(-gap)} beyond, which is no more than that it is nearer to the mean of all "
+        "people than one person is to the others."
+    )
+
+
+def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
+    found = run.records("ensembles", criterion=run.main, language=run.language)
+    if not found:
+        return "None was fitted here; the warnings say why."
+    members = [one["member"] for one in run.records("ensemble_members", criterion=run.main, language=run.language)]
+    named = listed([within(one) for one in members])
+    unseen = next((row for row in rows if row["rater"] == NAME), None)
+    metric = next((row for row in rows if run.kinds[row["rater"]] == "metric"), None)
+    if unseen is None or metric is None:
+        return f"Of {named}; its r on generators that it has not seen is undefined."
+    words = f"Of {named}: on generators that it has not seen {_told(unseen)}, "
+    ahead = unseen["pearson"] > metric["pearson"]
+    first, second = (unseen, metric) if ahead else (metric, unseen)
+    apart = first["cluster"] != second["cluster"]
+    verdict = ("better" if ahead else "worse") if apart else "not shown to differ"
+    than = "than" if apart else "from"
+    tested = _tested(run, first, second)
+    return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({_told(metric)}{tested})."
+
+
+def _generators(run: BoardRun) -> list[Line]:
+    rows = run.records("generators", criterion=run.main, language=run.language)
+    by: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        by.setdefault(row["by"], []).append(row)
+    if not by:
+        return []
+    told = []
+    for who, ranked in by.items():
+        top = [row for row in ranked if known(row["cluster"]) and row["cluster"] == ranked[0]["cluster"]] or ranked[:1]
+        share = f" (with {len(top) - 1} more in its cluster)" if len(top) > 1 else ""
+        told.append(f"{within(who)} {within(ranked[0]['generator'])}{share}")
+    return [Line("Best generator", f"By {'; by '.join(told)}.")]
+
+
+def _overrated(run: BoardRun) -> list[Line]:
+    rows = run.records("overrating", criterion=run.main, language=run.language)
+    drawn = [row for row in rows if known(row["value"])]
+    if not drawn:
+        return []
+    over = sum(row["low"] > 0 for row in drawn)
+    under = sum(row["high"] < 0 for row in drawn)
+    most = max(drawn, key=lambda row: row["value"])
+    words = f"Of {plural(len(drawn), 'rater')} {over} overrate machines and {under} underrate them, by 90% intervals"
+    if over:
+        words += f"; most {within(most['rater'])}, by {figure(most['value'])} standard deviations"
+    left = len(rows) - len(drawn)
+    return [Line("Overrating", words + (f". It is undefined for {left}." if left else "."))]
+
+
+def _limits(run: BoardRun) -> str:
+    sentences = [
+        "That a rater high on this board is high on other texts, languages or criteria; that people are right, only "
+        "that a rater goes with them; that raters within a cluster are equal.",
+    ]
+    rows = run.rows("raters", criterion=run.main, language=run.language)
+    least = float(rows["coverage"].min())
+    if least < 1 and rows["coverage"].max() - least > 0.001:
+        sentences.append("Raters scored different outputs (see coverage), so their figures are not of the same ones.")
+    generators = run.rows("generators", criterion=run.main, language=run.language)
+    if len(generators) and int(generators["sources"].min()) < FEW_SOURCES:
+        few = int(generators["sources"].min())
+        sentences.append(f"With as few as {few} sources of a generator, intervals are somewhat too narrow.")
+    return " ".join(sentences)

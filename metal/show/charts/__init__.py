@@ -1,0 +1,1 @@
+"""Charts: figures of one criterion in, a Chart out (metal.show.view)."""

@@ -1,0 +1,97 @@
+"""The page of a design study as one HTML file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from metal.data.csv_cells import csv_text
+from metal.genie.design.planning import F1, SCORE, TEST
+from metal.show.design.facts import facts
+from metal.show.design.labels import designs_table, population_chart, raters_table, spread_chart, stability_table
+from metal.show.design.methods import definitions
+from metal.show.design.needs import costs_table, curve_chart, judges, needs_table
+from metal.show.design.run import DesignRun
+from metal.show.document import PAGE_BYTES, document
+from metal.show.packing import Packed, blob, fitting
+from metal.show.sections import settings_in_words
+from metal.show.text import within
+from metal.show.view import Chart, TableView
+
+MOST_CHARTS = 24  # of designs, and of curves, on the page; all are in `metal report --figures`
+MOST_ROWS = 300  # of a table on the page
+
+
+@dataclass(frozen=True)
+class Part:
+    """Charts under one head."""
+
+    title: str
+    charts: tuple[Chart, ...]
+
+
+def label_parts(run: DesignRun) -> list[Part]:
+    """Figures 2 and 3 of each criterion and language."""
+    return [Part(run.where(*cell), (spread_chart(run, *cell), population_chart(run, *cell))) for cell in run.cells]
+
+
+def curve_parts(run: DesignRun) -> list[Part]:
+    """Width and power by items, of each judge, criterion and language."""
+    parts = []
+    for cell in run.cells:
+        for judge in judges(run, *cell):
+            found = [curve_chart(run, question, *cell, judge) for question in (F1, TEST)]
+            drawn = tuple(chart for chart in found if chart)
+            if drawn:
+                parts.append(Part(f"{run.where(*cell)}: {within(judge)}", drawn))
+    return parts
+
+
+def charts(run: DesignRun) -> list[Chart]:
+    """Every chart, in the page's order (also for files of their own)."""
+    return [chart for part in (*label_parts(run), *curve_parts(run)) for chart in part.charts]
+
+
+def tables(run: DesignRun) -> list[TableView]:
+    """Every table of the page, in its order (also for LaTeX)."""
+    needed = [needs_table(run, question) for question in (F1, TEST, SCORE)]
+    shown = [*needed, costs_table(run), designs_table(run), stability_table(run), raters_table(run)]
+    return [table for table in shown if table.rows]
+
+
+def page(run: DesignRun) -> str:
+    """The whole page. Two runs with equal tables give equal pages."""
+    write = document(
+        "design.html", _content(run), styles=("report.css", "board.css"), scripts=("common.js", "board.js")
+    )
+    room = PAGE_BYTES - len(write(Packed("", 0, 0, frozenset(run.tables))).encode())
+    csv = fitting({key: csv_text(table) for key, table in run.tables.items()}, room)
+    return write(Packed(blob({"csv": csv}), 0, 0, frozenset(csv)))
+
+
+def _content(run: DesignRun) -> dict[str, Any]:
+    labels, curves = label_parts(run), curve_parts(run)
+    return {
+        "run": run,
+        "brand": "design study",
+        "facts": facts(run),
+        "needs": [_cut(table) for question in (F1, TEST, SCORE) if (table := needs_table(run, question)).rows],
+        "curves": curves[:MOST_CHARTS],
+        "curves_left": len(curves[MOST_CHARTS:]),
+        "costs": costs_table(run),
+        "designs": _cut(designs_table(run)),
+        "labels": labels[:MOST_CHARTS],
+        "labels_left": len(labels[MOST_CHARTS:]),
+        "stability": _cut(stability_table(run)),
+        "raters": _cut(raters_table(run)),
+        "definitions": definitions(run),
+        "settings": settings_in_words(run),
+    }
+
+
+def _cut(table: TableView) -> TableView:
+    """The first rows of a long table, which says so."""
+    if len(table.rows) <= MOST_ROWS:
+        return table
+    notes = (f"The first {MOST_ROWS} of {len(table.rows):,} rows; the CSV has all.", *table.notes)
+    return replace(table, rows=table.rows[:MOST_ROWS], notes=notes)

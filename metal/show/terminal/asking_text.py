@@ -1,0 +1,209 @@
+"""What is printed while models are asked: estimates, progress, what calls were like."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from metal.raters.judges.call import BUSY, DROPPED, SERVER, TOO_LONG, VERDICT, Question, Questions
+from metal.raters.judges.cost import Estimate
+from metal.raters.judges.reader import OFF_SCALE
+from metal.raters.judges.tally import Tally
+from metal.show.terminal import console as show
+
+if TYPE_CHECKING:
+    from metal.raters.judges.engine import Engine, Progress
+
+NAME = 20  # letters of a judge's name in the progress
+AWAITED = 40  # letters of what is waited for: a provider's words
+QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
+
+
+def dollars(amount: float | None) -> str:
+    """`$1.20`, `under $0.01`; `-` where it is not known."""
+    if amount is None:
+        return "-"
+    return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else "<$0.01"
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def thousands(count: float) -> str:
+    """`950`, `12k`, `3.4M`."""
+    if count < 1000:
+        return f"{count:.0f}"
+    return f"{count / 1000:.0f}k" if count < 1e6 else f"{count / 1e6:.1f}M"
+
+
+def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool = False) -> None:
+    """Calls, tokens, cost and time to come, a row a model; with first_prompt, what would be sent first."""
+    if not any(one.calls for one in coming):
+        show.say(f"No calls to make: {what}{', all answered or under way' if coming else ''}. Nothing was sent.")
+        return
+    rows = [
+        [
+            one.model.name,
+            f"{one.calls:,}",
+            f"{one.known:,}",
+            thousands(one.tokens_in),
+            thousands(one.tokens_out),
+            dollars(one.cost),
+            "within 24 h" if one.batch and one.calls else duration(one.seconds),
+        ]
+        for one in coming
+    ]
+    show.table(
+        f"Calls to make: {what}",
+        ["model", "calls", "known", "tokens in", "tokens out", "cost", "time"],
+        rows,
+        note=_estimate_note(coming),
+    )
+    first = next((one.first for one in coming if one.first), None)
+    if first_prompt and first:
+        show.console().print()
+        show_call(first)
+        show.say("Nothing was sent.")
+
+
+def _estimate_note(coming: Sequence[Estimate]) -> str:
+    dates = sorted({one.model.price.as_of for one in coming if one.model.price and one.model.price.as_of})
+    notes = ["Tokens, cost and time are estimates; tokens may be off by a third."]
+    if any(one.batch for one in coming):
+        notes.append("Batch prices; the first question of a judge is asked directly, to see that it answers.")
+    if dates:
+        notes.append(f"List prices of {', '.join(dates)}; judges.toml takes your own.")
+    if any(one.cost is None for one in coming):
+        notes.append("-: price not known; give it in judges.toml.")
+    return " ".join(notes)
+
+
+def show_call(call: Question) -> None:
+    """Exactly what is sent for a call."""
+    show_message(call.message.system, call.message.user)
+
+
+def show_message(system: str, user: str) -> None:
+    """The two messages of a prompt."""
+    for title, text in (("system", system), ("user", user)):
+        if text:
+            show.say(f"[{title}]", bold=True)
+            for line in text.split("\n"):
+                show.say(line, wrap=False)
+            show.say("")
+
+
+# ---------------------------------------------------------------- progress
+
+
+@contextmanager
+def progress(run: Engine) -> Iterator[Callable[[], None]]:
+    """Progress on standard error: a bar a model in a terminal, a line now and then elsewhere."""
+    if not sys.stderr.isatty():
+        yield _quiet(run)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    name, more = (TextColumn(f"{{task.{part}}}", markup=False) for part in ("description", "fields[more]"))
+    columns = (name, BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, more, console=Console(stderr=True), transient=True) as bars:
+        tasks = [
+            bars.add_task(
+                _short(show.clean(one.model.name)), total=one.total, completed=one.done + one.arriving, more=""
+            )
+            for one in run.progress
+        ]
+        began = time.monotonic()
+
+        def look() -> None:
+            for task, one in zip(tasks, run.progress, strict=True):
+                bars.update(task, completed=one.done + one.arriving, more=_said(one, time.monotonic() - began))
+
+        yield look
+
+
+def _quiet(run: Engine) -> Callable[[], None]:
+    began = last = time.monotonic()
+    told: dict[str, tuple[int, str]] = {}
+
+    def look() -> None:
+        nonlocal last
+        if time.monotonic() - last >= QUIET_EVERY:
+            last = time.monotonic()
+            for one in run.progress:
+                answered, here = sum(one.kinds.values()), one.done + one.arriving
+                if told.get(one.model.name) == (here, one.awaited):
+                    continue  # a batch may be waited for all day
+                told[one.model.name] = here, one.awaited
+                left = duration((one.total - one.done) * (last - began) / answered) if answered else "unknown time"
+                said = _said(one, last - began)
+                print(f"{show.clean(one.model.name)}: {here:,} of {one.total:,}, {left} left, {said}", file=sys.stderr)
+
+    return look
+
+
+# Kinds of trouble in the progress, where every letter counts; the closing lines have them in full.
+BRIEF = {BUSY: "429", SERVER: "5xx", DROPPED: "lost", OFF_SCALE: "off-scale", TOO_LONG: "long"}
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME else "..." + name[3 - NAME :]
+
+
+def _said(one: Progress, seconds: float) -> str:
+    """`12/s $0.40 429:12 refused:3`."""
+    answered = sum(one.kinds.values())
+    parts = [f"{answered / seconds:.0f}/s" if seconds > 0 and not one.under_way else ""]  # batches come all at once
+    if one.model.price:
+        parts.append(dollars(one.cost))
+    troubles: Counter[str] = Counter()
+    for kind, count in (*one.kinds.items(), *one.retries.items()):
+        if kind != VERDICT:
+            troubles[BRIEF.get(kind, kind.split()[0])] += count
+    parts += [f"{kind}:{count}" for kind, count in troubles.most_common(3)]
+    return " ".join(filter(None, [*parts, show.clean(one.awaited)[:AWAITED]]))
+
+
+# ---------------------------------------------------------------- the end
+
+
+def show_calls(tallies: Mapping[str, Tally], plan: Questions) -> None:
+    """Tokens, cost and latency, a row a model and prompt."""
+    prices = {model.name: (model.price, model.batch_price) for model in plan.models}
+    rows = []
+    for (model, prompt), name in plan.names.items():
+        tally = tallies[name]
+        latencies = ("-" if seconds is None else f"{seconds:.2f} s" for seconds in map(tally.latency, (50, 95)))
+        tokens = (thousands(tally.tokens_in), thousands(tally.tokens_out))
+        rows.append([model, prompt, *tokens, dollars(tally.cost(*prices[model])), *latencies])
+    show.table("Calls", ["model", "prompt", "tokens in", "out", "cost", "p50", "p95"], rows)
+
+
+def oddities(name: str, tally: Tally, missing: str = "no score") -> Iterator[str]:
+    """What is odd about the answers of a model and prompt. missing: what a reply without an answer amounts to."""
+    reasons = {kind: count for kind, count in tally.kinds.items() if kind != "verdict"}
+    if reasons:
+        listed = ", ".join(f"{count:,} {kind}" for kind, count in sorted(reasons.items(), key=lambda one: -one[1]))
+        yield f"{name}: {missing}: {listed}"
+    for parameter, said in tally.rejected.items():
+        yield f"{name}: asked without {parameter}, which the model rejects ({said})"
+    if len(tally.versions) > 1:
+        listed = ", ".join(f"{version} ({count:,})" for version, count in tally.versions.most_common())
+        yield f"warning: {name}: several model versions answered: {listed}"
+    if tally.wavering:
+        yield f"{name}: {tally.wavering:,} replies name two verdicts; the last one counts"
+    if tally.asked_again:
+        yield f"{name}: {tally.asked_again:,} replies came on being asked again"
+    if tally.reused:
+        yield f"{name}: {tally.reused:,} answers reused from other runs"
+    if tally.uncounted:
+        yield f"{name}: {tally.uncounted:,} replies without token counts; tokens and cost are too low"
