@@ -80,7 +80,7 @@ for verb in (
 
 
 def main() -> None:
-    """Run `metal`. Exit code 0: done; 2: something the user can put right; 1: a defect; 130: interrupted."""
+    """Run `metal`. Exit code 0: done; 2: something the user can put right; 70: a defect; 130: interrupted."""
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(threads, "1")  # our matrices are small: threads only wait for each other
     try:
@@ -111,16 +111,26 @@ def main() -> None:
         _defect(error)
 
 
+def as_typed(message: str) -> str:
+    """A message in words of the command line that was typed."""
+    from metal.cli.flags import in_flags
+
+    command: click.Command = metal
+    for word in sys.argv[1:]:
+        if not isinstance(command, click.Group):
+            break
+        command = command.commands.get(word, command)
+    return in_flags(message, getattr(command, "default", command), metal)
+
+
 def _defect(error: Exception) -> NoReturn:
-    _stop(f"unexpected {type(error).__name__}: {error}; the traceback is in {_log()}", 1)
+    _stop(f"unexpected {type(error).__name__}: {error}; the traceback is in {_log()}", 70)
 
 
 def _stop(message: str, code: int) -> NoReturn:
-    from metal.show.terminal.console import (
-        clean,  # what a message quotes comes from files, and could rewrite the screen
-    )
+    from metal.show.terminal.console import clean  # a message quotes files, whose text could rewrite the screen
 
-    one_line = " ".join(clean(message).split())
+    one_line = " ".join(clean(as_typed(message)).split())
     if code == 130:  # one more Ctrl-C would only break into the interpreter's end
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     print(f"metal: {one_line}", file=sys.stderr)

@@ -18,6 +18,7 @@ from rich.text import Text
 
 WIDTH = 80
 NAME_WIDTH = 30
+wording: Callable[[str], str] = str  # the command line puts messages into its own words
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
 
@@ -43,7 +44,8 @@ def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True) 
     """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths, signatures)."""
     style = "bold" if bold else "dim" if dim else ""
     out = console()
-    lines = textwrap.wrap(clean(text), out.width, subsequent_indent="  ") if wrap else [clean(text)]
+    text = clean(wording(text))
+    lines = textwrap.wrap(text, out.width, subsequent_indent="  ") if wrap else [text]
     for line in lines or [""]:
         out.print(Text(line, style=style), soft_wrap=True)
 

@@ -1,0 +1,49 @@
+"""What can be added to METAL from outside: providers, formats, metrics, forms, platforms, engines.
+
+Each kind is a group of entry points (`metal.providers`, `metal.formats`, ...). METAL declares its own in
+pyproject.toml as any other package does, and everything that lists a kind reads this one list.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from metal.errors import UnknownName, UsageError
+
+
+def plugins(group: str) -> dict[str, EntryPoint]:
+    """The entry points of a group by name: METAL's in the order of pyproject.toml, then others by name.
+
+    Nothing is imported. Raises UsageError when two packages offer the same name.
+    """
+    return dict(_plugins(group, tuple(sys.path)))
+
+
+def load_plugin(group: str, kind: str, name: str, remedy: str = "") -> Any:
+    """What the entry point of that name stands for.
+
+    kind: what a message calls it ("format"). Raises UnknownName, and UsageError when it cannot be imported.
+    """
+    offered = plugins(group)
+    if name not in offered:
+        raise UnknownName(kind, name, offered, remedy)
+    try:
+        return offered[name].load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{kind} {name} ({offered[name].value}) cannot be loaded: {error}") from error
+
+
+@lru_cache(maxsize=32)
+def _plugins(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+    by_name: dict[str, EntryPoint] = {}
+    points = list(entry_points(group=group))
+    own = [point for point in points if point.value.startswith("metal.")]
+    others = sorted((point for point in points if point not in own), key=lambda point: point.name)
+    for point in (*own, *others):
+        if by_name.setdefault(point.name, point).value != point.value:
+            both = f"{by_name[point.name].value} and {point.value}"
+            raise UsageError(f"{both} both offer {point.name!r} in {group}; uninstall or rename one of them")
+    return by_name
