@@ -87,9 +87,10 @@ def audit(
     from metal.data.folders import check_new
     from metal.genie.excluding import telling, warnings_of_tests, without_noisy
     from metal.running.judging import doubts
-    from metal.runs.audit_run import write_audit
+    from metal.runs.audit_run import AuditRun
     from metal.runs.manifest import manifest
     from metal.runs.parts import records
+    from metal.show.pages import page
     from metal.show.terminal import audit_text
     from metal.show.terminal import console as show
 
@@ -122,7 +123,7 @@ def audit(
         )
     found = telling(found, excluded, first)
     about = manifest("audit", loaded, [dataset, *ratings], settings.to_dict(), found.judges, found.signature)
-    write_audit(out, found, loaded, about, force=force)
+    AuditRun.of(found, loaded, about).write(out, page, force=force)
     if as_json:
         import json
 

@@ -99,9 +99,10 @@ def board(
     from metal.cli.import_ import pair
     from metal.data.folders import check_new
     from metal.genie.excluding import telling, warnings_of_tests, without_noisy
-    from metal.runs.board_run import write_board
+    from metal.runs.board_run import BoardRun
     from metal.runs.manifest import manifest
     from metal.runs.parts import records
+    from metal.show.pages import page
     from metal.show.terminal import billboard_text
     from metal.show.terminal import console as show
 
@@ -125,7 +126,7 @@ def board(
     if at is None and kept:
         keep_settings(dataset, settings)
     about = manifest("billboard", loaded, [dataset, *ratings], settings.to_dict(), found.raters, found.signature)
-    write_board(out, found, loaded, about, opened.entries[: opened.version], force=force)
+    BoardRun.of(found, loaded, about, opened.entries[: opened.version]).write(out, page, force=force)
     if as_json:
         whole: dict[str, Any] = {"signature": found.signature, "run": str(out), "version": opened.version}
         whole |= {"warnings": list(found.warnings), "ensembles": found.ensembles}

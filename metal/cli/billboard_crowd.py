@@ -77,10 +77,10 @@ def crowd(
     from metal.boards.crowd import crowd as run
     from metal.boards.settings import BoardSettings
     from metal.data.folders import check_new
+    from metal.data.text import plural
     from metal.genie.excluding import said_without_noisy
     from metal.show.files import write_svg
     from metal.show.terminal import console as show
-    from metal.show.text import plural
 
     if out:
         check_new(out, force=force, marks=("crowd_raters.csv",))
@@ -113,8 +113,8 @@ def crowd(
 
 def charts(found: Crowd, area: float) -> Iterator[Chart]:
     """A picture a cell, with a panel a rater."""
+    from metal.data.text import slug
     from metal.show.charts.disagreement import Ends, disagreement, panels
-    from metal.show.text import slug
 
     dots = found.tables["crowd_dots"]
     raters = found.tables["crowd_raters"]

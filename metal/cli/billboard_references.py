@@ -82,11 +82,11 @@ def references(
 
     from metal.boards.references import ReferenceSettings, reference_curve
     from metal.boards.settings import BoardSettings
+    from metal.data.text import plural
     from metal.genie.excluding import said_without_noisy
     from metal.raters.metrics import find_metric
     from metal.show.files import write_svg
     from metal.show.terminal import console as show
-    from metal.show.text import plural
 
     if out:
         _check_out(out, force)
@@ -114,8 +114,8 @@ def references(
 
 def charts(found: ReferenceCurve) -> Iterator[Chart]:
     """A picture a cell, with a curve a metric."""
+    from metal.data.text import slug
     from metal.show.charts.references import Curve, Step, references_chart
-    from metal.show.text import slug
 
     for (language, criterion), rows in found.table.groupby(["language", "criterion"], sort=False):
         curves = []

@@ -102,9 +102,10 @@ def design(
     from metal.genie.design.settings import DesignSettings
     from metal.genie.design.study import design as run
     from metal.genie.excluding import telling, without_noisy
-    from metal.runs.design_run import measured_seconds, write_design
+    from metal.runs.design_run import DesignRun, measured_seconds
     from metal.runs.manifest import manifest
     from metal.runs.parts import records
+    from metal.show.pages import page
     from metal.show.terminal import console as show
     from metal.show.terminal import design_text
 
@@ -119,7 +120,7 @@ def design(
         found = run(loaded, settings, progress=advance)
     found = telling(found, excluded)
     about = manifest("design", loaded, [dataset, *ratings], settings.to_dict(), found.raters, found.signature)
-    write_design(out, found, loaded, about, force=force)
+    DesignRun.of(found, loaded, about).write(out, page, force=force)
     if as_json:
         whole: dict[str, Any] = {"signature": found.signature, "run": str(out), "warnings": list(found.warnings)}
         whole |= {name: records(table) for name, table in found.tables.items()}

@@ -91,9 +91,10 @@ def leaderboard(
     from metal.genie.leaderboard.cautions import about_size
     from metal.genie.leaderboard.leaderboard import leaderboard as run
     from metal.genie.leaderboard.settings import LeaderboardSettings
-    from metal.runs.leaderboard_run import write_leaderboard
+    from metal.runs.leaderboard_run import LeaderboardRun
     from metal.runs.manifest import manifest
     from metal.runs.parts import records
+    from metal.show.pages import page
     from metal.show.terminal import console as show
     from metal.show.terminal import leaderboard_text
 
@@ -111,7 +112,7 @@ def leaderboard(
     found = telling(replace(found, warnings=(*found.warnings, *sizes)), excluded, told)
     raters = (*found.people, *found.beside)
     about = manifest("leaderboard", loaded, [dataset, *ratings], settings.to_dict(), raters, found.signature)
-    write_leaderboard(out, found, loaded, about, force=force)
+    LeaderboardRun.of(found, loaded, about).write(out, page, force=force)
     if as_json:
         whole: dict[str, Any] = {"signature": found.signature, "run": str(out), "main": found.main}
         whole |= {"warnings": list(found.warnings)}

@@ -32,7 +32,8 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
       metal report runs/pariksha --open
       metal report runs/pariksha --figures paper/figures --latex paper/tables
     """
-    from metal.show.files import write_charts, write_page, write_tables_latex
+    from metal.runs.run import write_page
+    from metal.show.files import write_charts, write_tables_latex
     from metal.show.terminal import console as show
 
     html, charts, tables = _parts(run)
@@ -53,23 +54,10 @@ def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -
             show.say("No browser could be opened; open the file above in one.")
 
 
-# What each command's run folder is read with, and the module that draws its page: both are loaded when needed.
-PAGES = {
-    "audit": ("metal.runs.audit_run", "read_run", "metal.show.page"),
-    "billboard": ("metal.runs.board_run", "read_board_run", "metal.show.board.page"),
-    "design": ("metal.runs.design_run", "read_design_run", "metal.show.design.page"),
-    "leaderboard": ("metal.runs.leaderboard_run", "read_leaderboard_run", "metal.show.leaderboard.page"),
-    "monitor": ("metal.genie.monitor_run", "read_monitor_run", "metal.show.monitor.page"),
-}
-
-
 def _parts(folder: Path) -> tuple[str, list[Chart], list[TableView]]:
     """Page, charts and tables of a run folder."""
-    from importlib import import_module
+    from metal.runs.open import open_run_folder
+    from metal.show import pages
 
-    from metal.runs.parts import command_of
-
-    module, reader, drawing = PAGES.get(command_of(folder), PAGES["audit"])
-    run = getattr(import_module(module), reader)(folder)
-    page = import_module(drawing)
-    return page.page(run), page.charts(run), page.tables(run)
+    run = open_run_folder(folder)
+    return pages.page(run), pages.charts(run), pages.tables(run)

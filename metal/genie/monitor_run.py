@@ -11,7 +11,6 @@ import pandas as pd
 from metal import __version__
 from metal.building.store import read_rounds
 from metal.data.dataset import Dataset
-from metal.data.folders import new_folder
 from metal.data.records import Manifest
 from metal.data.signature import join
 from metal.errors import UsageError
@@ -25,8 +24,6 @@ from metal.genie.exclusion import without
 from metal.genie.monitoring import Doubted, Monitoring
 from metal.genie.store import Tests
 from metal.genie.test_questions import NEGATIVE, SIDES, leak_line
-from metal.runs.parts import read_parts, write_parts
-from metal.show.files import write_page
 from metal.show.monitor.page import page
 from metal.show.monitor.run import NEEDED, MonitorRun
 
@@ -183,11 +180,10 @@ def write_monitor(
     force: bool,
 ) -> None:
     """The run folder, whole or not at all. The tables' bytes depend on their figures only."""
-    with new_folder(folder, force=force) as partial:
-        write_parts(partial, about.to_dict(), noted, dataset.raters.values(), found)
-        write_page(page(read_monitor_run(partial, folder.name)), partial)
+    run = MonitorRun(dataset.card.name, about.to_dict(), dataset.criteria, dataset.raters, found, tuple(noted))
+    run.write(folder, page, force=force)
 
 
 def read_monitor_run(folder: Path, name: str = "") -> MonitorRun:
     """The run folder. Raises UsageError when it is none, DataError when a part of it cannot be used."""
-    return MonitorRun(*read_parts(folder, name, COMMAND, NEEDED))
+    return MonitorRun.read(folder, name)

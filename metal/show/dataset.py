@@ -1,4 +1,4 @@
-"""The dataset that was rated: METAL's Tables 1 and 2 with rates, and Figure 2."""
+"""The dataset that was rated: METAL's Run 1 and 2 with rates, and Figure 2."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pandas as pd
 from metal.building.describe import ALL, LENGTHS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
+from metal.data.text import UNDEFINED, count, name, slug
+from metal.runs.audit_run import AuditRun
 from metal.show.charts.classes import Bar, class_bars
-from metal.show.run import Run
-from metal.show.text import UNDEFINED, count, name, slug
 from metal.show.view import Cell, Chart, TableView
 
 
@@ -73,7 +73,7 @@ def quality_charts(found: pd.DataFrame, criteria: Mapping[str, Criterion]) -> li
     return charts
 
 
-def has_dataset_section(run: Run) -> bool:
+def has_dataset_section(run: AuditRun) -> bool:
     """Whether lengths or qualities are known: else the section would repeat what others say."""
     found = run.tables["lengths"]
     if found.empty:
@@ -82,18 +82,18 @@ def has_dataset_section(run: Run) -> bool:
     return bool(listed) or bool(found[["passages_counted", "outputs_counted"]].to_numpy().any())
 
 
-def dataset_tables(run: Run) -> list[TableView]:
+def dataset_tables(run: AuditRun) -> list[TableView]:
     """The section's tables; none where nothing is known."""
     if not has_dataset_section(run):
         return []
-    tables = [lengths_view(run.tables["lengths"], run.signature("lengths"))]
+    tables = [lengths_view(run.tables["lengths"], run.signature_of("lengths"))]
     classes = run.tables["classes_by_quality"]
     if _qualities(classes):
-        tables.append(classes_view(classes, run.criteria, run.signature("classes_by_quality")))
+        tables.append(classes_view(classes, run.criteria, run.signature_of("classes_by_quality")))
     return tables
 
 
-def dataset_charts(run: Run) -> list[Chart]:
+def dataset_charts(run: AuditRun) -> list[Chart]:
     """The section's charts; none where no quality is known."""
     classes = run.tables["classes_by_quality"]
     return quality_charts(classes, run.criteria) if _qualities(classes) else []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import interval, known, p_value, signed, within
+from metal.runs.audit_run import AuditRun
 from metal.show.charts.forest import Difference, forest
-from metal.show.run import Run
-from metal.show.text import interval, known, p_value, signed, within
 from metal.show.view import Cell, Chart, TableView
 
 MOST_PAIRS = 30  # of a criterion; the CSV has all
@@ -16,13 +16,13 @@ NOTE = (
 )
 
 
-def is_prompt_pair(run: Run, row: dict[str, Any]) -> bool:
+def is_prompt_pair(run: AuditRun, row: dict[str, Any]) -> bool:
     """Whether both judges are the same model asked with different prompts."""
     (model, prompt), (other, another) = (run.model_and_prompt(row[side]) for side in ("first", "second"))
     return model == other and prompt != another and bool(prompt or another)
 
 
-def difference_tables(run: Run) -> list[TableView]:
+def difference_tables(run: AuditRun) -> list[TableView]:
     """A table of prompt pairs and one of judge pairs; those that have rows."""
     records = run.records("differences")
     prompts = [row for row in records if is_prompt_pair(run, row)]
@@ -34,7 +34,7 @@ def difference_tables(run: Run) -> list[TableView]:
     return [table for table in tables if table.rows]
 
 
-def _table(run: Run, key: str, title: str, records: list[dict[str, Any]]) -> TableView:
+def _table(run: AuditRun, key: str, title: str, records: list[dict[str, Any]]) -> TableView:
     rows, cut = [], []
     for criterion in run.audited:
         pairs: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
@@ -55,7 +55,7 @@ def _table(run: Run, key: str, title: str, records: list[dict[str, Any]]) -> Tab
         ("", "first − second", *run.languages),
         tuple(rows),
         "differences",
-        run.signature("differences"),
+        run.signature_of("differences"),
         heads=2,
         notes=(NOTE, *cut),
     )
@@ -76,7 +76,7 @@ def _cell(row: dict[str, Any] | None) -> Cell:
     )
 
 
-def prompt_charts(run: Run) -> list[Chart]:
+def prompt_charts(run: AuditRun) -> list[Chart]:
     """A chart a criterion of the differences between prompts."""
     records = [row for row in run.records("differences") if is_prompt_pair(run, row)]
     charts = []
@@ -99,7 +99,7 @@ def prompt_charts(run: Run) -> list[Chart]:
     return charts
 
 
-def _pair_name(run: Run, row: dict[str, Any]) -> str:
+def _pair_name(run: AuditRun, row: dict[str, Any]) -> str:
     model, first = run.model_and_prompt(row["first"])
     _, second = run.model_and_prompt(row["second"])
     return f"{model}: {first or '(none)'} − {second or '(none)'}"

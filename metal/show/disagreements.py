@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from metal.data.languages import language_name, text_direction
+from metal.data.text import name, printable
+from metal.runs.audit_run import AuditRun
 from metal.show.packing import Packed, blob, fitting
-from metal.show.run import Run
-from metal.show.text import name, printable
 from metal.stats.patterns import find_patterns
 
 LONGEST_TEXT = 6000
@@ -20,14 +20,14 @@ RATING_LENGTH = 18  # of the shortest, as JSON
 PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
 
 
-def pack(run: Run, csv: dict[str, str], room: int) -> Packed:
+def pack(run: AuditRun, csv: dict[str, str], room: int) -> Packed:
     """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
 
     Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
     Files that would take more than a third of the room are left out, the largest first.
     """
     csv = fitting(csv, room / 3)
-    table = run.disagreements
+    table = run.disagreement_table
     order = _in_turn(table, int(run.manifest.get("settings", {}).get("seed", 0)))
     order = order[: _at_most(table, order, room)]
     while True:
@@ -76,7 +76,7 @@ class _Index:
         return self.places.setdefault(text, len(self.places))
 
 
-def _payload(run: Run, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Compact and harmless: every text passed through `printable` and cut to length."""
     texts, raters = _Index(), _Index()
     items = []
@@ -123,7 +123,7 @@ def _criterion(criterion: Any) -> dict[str, Any]:
     }
 
 
-def _raters(run: Run, raters: Sequence[str]) -> list[list[str]]:
+def _raters(run: AuditRun, raters: Sequence[str]) -> list[list[str]]:
     """Name, kind and group of each; names that look alike when cut get a number."""
     found: dict[str, list[str]] = {}
     for rater in raters:

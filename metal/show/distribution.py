@@ -6,9 +6,9 @@ from typing import Any
 
 from metal.auditing.distribution import PEOPLE
 from metal.data.records import Criterion
+from metal.data.text import MINUS, count, name
+from metal.runs.audit_run import AuditRun
 from metal.show.charts.classes import Bar, class_bars
-from metal.show.run import Run
-from metal.show.text import MINUS, count, name
 from metal.show.view import Cell, Chart, TableView
 
 ALL_ITEMS = "all items"
@@ -18,7 +18,7 @@ MOST_ROWS = 150  # a longer table is for the CSV
 Levels = dict[str, dict[str, Any]]
 
 
-def _by_case(run: Run, criterion: Criterion) -> dict[str, dict[tuple[str, str], Levels]]:
+def _by_case(run: AuditRun, criterion: Criterion) -> dict[str, dict[tuple[str, str], Levels]]:
     """case -> (side, rater) -> levels, people first, over all languages; cases without items are left out."""
     found: dict[str, dict[tuple[str, str], Levels]] = {}
     for row in run.records("class_distribution_overall", criterion=criterion.name):
@@ -31,7 +31,7 @@ def _total(levels: Levels, column: str) -> int:
     return sum(int(row[column]) for row in levels.values())
 
 
-def case_charts(run: Run) -> list[Chart]:
+def case_charts(run: AuditRun) -> list[Chart]:
     """A chart a criterion: people and judges in each agreement case."""
     charts = []
     for criterion in run.audited:
@@ -51,7 +51,7 @@ def case_charts(run: Run) -> list[Chart]:
     return charts
 
 
-def prediction_table(run: Run) -> TableView:
+def prediction_table(run: AuditRun) -> TableView:
     """How much more or less often than the people a judge gives each class, by agreement case, over all languages."""
     rows, missing = [], []
     widest = max(len(criterion.scale.levels) for criterion in run.audited)
@@ -76,7 +76,7 @@ def prediction_table(run: Run) -> TableView:
         columns,
         tuple(rows[:MOST_ROWS]),
         "class_distribution_overall",
-        run.signature("class_distribution_overall"),
+        run.signature_of("class_distribution_overall"),
         heads=3,
         notes=(
             "Share of the class among the judge's answers minus its share among the people's aggregates, over the "

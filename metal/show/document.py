@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from metal.data.text import count, name, printable_sentence
 from metal.show import svg
 from metal.show.packing import Packed
-from metal.show.text import count, name, printable_sentence
 from metal.show.view import Chart
 
 PAGE_BYTES = 1_450_000

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from metal.show.run import Tables
-from metal.show.text import count, name
+from metal.data.text import count, name
+from metal.runs.run import Run
 from metal.show.view import Cell, TableView
 
 COLUMNS = ("rater", "language", "criterion", "ratings", "why")
 
 
-def exclusions_table(run: Tables) -> TableView | None:
+def exclusions_table(run: Run) -> TableView | None:
     """A row a person, from the table `exclusions`; None where a run has none."""
     if "exclusions" not in run.tables or run.tables["exclusions"].empty:
         return None
@@ -29,4 +29,4 @@ def exclusions_table(run: Tables) -> TableView | None:
     )
     title = "Ratings of noisy people"
     columns = ("rater", "ratings", "why")
-    return TableView("exclusions", title, columns, rows, "exclusions", run.signature("exclusions"))
+    return TableView("exclusions", title, columns, rows, "exclusions", run.signature_of("exclusions"))

@@ -6,20 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from metal.data.folders import new_file
-from metal.errors import MissingExtra, UsageError
+from metal.errors import MissingExtra
 from metal.show.latex import beyond_latin, to_latex
 from metal.show.svg import standalone
 from metal.show.view import Chart, TableView
-
-
-def write_page(html: str, folder: Path) -> Path:
-    """report.html in the folder; one that is there is replaced only when the new one is whole."""
-    path = folder / "report.html"
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder, where the report should stand; move it away")
-    with new_file(path) as partial:
-        partial.write_text(html, encoding="utf-8", newline="\n")
-    return path
 
 
 def write_charts(charts: Sequence[Chart], folder: Path, advance: Callable[[int, int], None]) -> int:

@@ -8,17 +8,17 @@ from typing import Any
 
 from metal.data.languages import language_name
 from metal.data.records import Criterion
+from metal.data.text import count, figure, interval, known, name, percent, signed
+from metal.runs.audit_run import AuditRun
 from metal.show import notes, svg
 from metal.show.charts.agreement import Agreement, Point, dots, radar
 from metal.show.charts.chance import Dot, f1_against_kappa
-from metal.show.run import Run
-from metal.show.text import count, figure, interval, known, name, percent, signed
 from metal.show.view import Cell, Chart, TableView
 
 MOST_ROWS = 150  # a longer table is for the CSV
 
 
-def f1_table(run: Run) -> TableView:
+def f1_table(run: AuditRun) -> TableView:
     """Criterion, model and prompt in rows, languages in columns, weighted F1 and its interval in cells."""
     people = {(row["criterion"], row["language"]): row for row in run.records("people")}
     judges = {(row["criterion"], row["judge"], row["language"]): row for row in run.records("judges")}
@@ -28,9 +28,9 @@ def f1_table(run: Run) -> TableView:
         of_people = {code: people.get((key, code)) for code in run.languages}
         for column, words in (("pairwise_f1", "people, pairwise"), ("leave_one_out_f1", "people, against the others")):
             rows.append(_f1_row(criterion, words, "", of_people, column, "floor"))
-        if run.judges:
+        if run.judge_names:
             rows.append(_f1_row(criterion, "most frequent class", "", _floors(run, criterion), "majority_f1", "floor"))
-        for judge in run.judges:
+        for judge in run.judge_names:
             mine = {code: judges.get((key, judge, code)) for code in run.languages}
             if any(mine.values()):
                 rows.append(_f1_row(criterion, *run.shown_as(judge), mine, "weighted_f1", ""))
@@ -40,13 +40,13 @@ def f1_table(run: Run) -> TableView:
         ("", "model", "prompt", *run.languages),
         tuple(rows),
         "judges",
-        run.signature("judges"),
+        run.signature_of("judges"),
         heads=3,
         notes=notes.undefined(judges.values(), run, ("weighted_f1", "majority_f1")),
     )
 
 
-def _floors(run: Run, criterion: Criterion) -> dict[str, dict[str, Any] | None]:
+def _floors(run: AuditRun, criterion: Criterion) -> dict[str, dict[str, Any] | None]:
     """language -> the row with the floor: of the judge with the most items, where judges had different ones."""
     found: dict[str, dict[str, Any] | None] = dict.fromkeys(run.languages)
     for row in run.records("judges", criterion=criterion.name):
@@ -66,7 +66,7 @@ def _f1_row(
     return Cell(criterion.short), Cell(model, mark=mark), Cell(prompt, mark=mark), *values
 
 
-def self_agreement_table(run: Run) -> TableView:
+def self_agreement_table(run: AuditRun) -> TableView:
     """How often each judge says the same again; no rows where none was asked twice."""
     rows = [
         (
@@ -87,7 +87,7 @@ def self_agreement_table(run: Run) -> TableView:
         ("", "language", "judge", "times", "items", "self-agreement", "always the same", "alpha"),
         tuple(rows),
         "self_agreement",
-        run.signature("self_agreement"),
+        run.signature_of("self_agreement"),
         heads=3,
         notes=(
             "Self-agreement: share of equal pairs among a judge's answers to the same question, at the same settings.",
@@ -99,7 +99,7 @@ def self_agreement_table(run: Run) -> TableView:
 COEFFICIENTS = ("weighted_f1", "kappa", "kappa_quadratic", "gwet_ac1", "percent_agreement", "macro_f1", "strict_f1")
 
 
-def figures_table(run: Run) -> TableView:
+def figures_table(run: AuditRun) -> TableView:
     """Every judge, language and criterion with all coefficients, lead, distance to people, and test."""
     records = run.records("judges")
     rows = [
@@ -137,7 +137,7 @@ def figures_table(run: Run) -> TableView:
         columns,
         tuple(rows),
         "judges",
-        run.signature("judges"),
+        run.signature_of("judges"),
         heads=3,
         notes=(*cut, *notes.undefined(records, run, shown)),
     )
@@ -159,7 +159,7 @@ def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
         yield judges[piece * size : (piece + 1) * size], f"{piece + 1} of {pieces}" if pieces > 1 else ""
 
 
-def agreement_charts(run: Run, criterion: Criterion) -> list[Chart]:
+def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
     """Radar, dots and F1 against kappa of one criterion; several of each where there are many judges."""
     key, label = run.slug(criterion), criterion.label or criterion.name
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}

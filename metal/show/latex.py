@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.show.text import END_ISOLATE, ISOLATE, printable
+from metal.data.text import END_ISOLATE, ISOLATE, printable
 from metal.show.view import Cell, TableView
 
 _ESCAPES = {

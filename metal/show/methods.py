@@ -16,8 +16,8 @@ from metal.auditing.verdict import (
     WITH_CARE,
 )
 from metal.data.languages import language_name
-from metal.show.run import Run
-from metal.show.text import count, within
+from metal.data.text import count, within
+from metal.runs.audit_run import AuditRun
 from metal.show.view import Cell, TableView
 
 _FITTED = (
@@ -35,7 +35,7 @@ class Definition:
     source: str = ""
 
 
-def definitions(run: Run) -> list[Definition]:
+def definitions(run: AuditRun) -> list[Definition]:
     """The definitions behind this report, with the settings of this run."""
     settings = run.manifest.get("settings", {})
     rule = settings.get("aggregate", "majority-or-mean")
@@ -117,7 +117,7 @@ def definitions(run: Run) -> list[Definition]:
     ]
 
 
-def left_out_table(run: Run) -> TableView:
+def left_out_table(run: AuditRun) -> TableView:
     """Items that do not count, by language and criterion, and what judges left unanswered."""
     judges: dict[tuple[str, str], list[str]] = {}
     for row in run.records("judges"):
@@ -149,6 +149,6 @@ def left_out_table(run: Run) -> TableView:
         ("", "language", "items that count", "incomplete", "ties without a class", "left out by judges"),
         tuple(rows),
         "people",
-        run.signature("people"),
+        run.signature_of("people"),
         heads=2,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from metal.show.run import Run
-from metal.show.text import UNDEFINED, listed, name
+from metal.data.text import UNDEFINED, listed, name
+from metal.runs.audit_run import AuditRun
 
 NAMED = 6  # places named in a note; the rest are counted
 
@@ -33,7 +33,7 @@ FIGURES = {
 }
 
 
-def undefined(rows: Iterable[Mapping[str, Any]], run: Run, figures: Iterable[str]) -> tuple[str, ...]:
+def undefined(rows: Iterable[Mapping[str, Any]], run: AuditRun, figures: Iterable[str]) -> tuple[str, ...]:
     """One line for each figure and reason among `figures`, naming where.
 
     rows: with language, criterion, perhaps judge, and `undefined` as the audit writes it (`kappa: one class; ...`).
@@ -45,7 +45,7 @@ def undefined(rows: Iterable[Mapping[str, Any]], run: Run, figures: Iterable[str
             figure, _, reason = part.partition(": ")
             if figure in wanted and reason:
                 where = f"{row['language']} {run.criteria[row['criterion']].short}"
-                judge = f" {name(row['judge'])}" if "judge" in row and len(run.judges) > 1 else ""
+                judge = f" {name(row['judge'])}" if "judge" in row and len(run.judge_names) > 1 else ""
                 found.setdefault((figure, reason), []).append(where + judge)
     return tuple(
         f"{UNDEFINED} {FIGURES.get(figure, figure)}: {reason} ({places(where)})"

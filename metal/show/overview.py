@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from metal.auditing.verdict import NOT_BETTER, TOO_FEW, USABLE, VERDICTS, WITH_CARE
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.show.run import Run
-from metal.show.text import MINUS, UNDEFINED, name, within
+from metal.data.text import MINUS, UNDEFINED, name, within
+from metal.runs.audit_run import AuditRun
 
 # Sign, word and style of a verdict: shape and word say it without the colour.
 SIGNS = {
@@ -45,7 +45,7 @@ def legend() -> list[tuple[str, str, str, str]]:
     return [(*SIGNS[verdict], verdict) for verdict in VERDICTS]
 
 
-def matrices(run: Run) -> list[Matrix]:
+def matrices(run: AuditRun) -> list[Matrix]:
     """A matrix a criterion; none without judges."""
     found: list[Matrix] = []
     for criterion in run.audited:

@@ -7,10 +7,10 @@ from typing import Any
 
 from metal.auditing.distribution import PEOPLE
 from metal.data.languages import language_name
+from metal.data.text import UNDEFINED, count, figure, interval
+from metal.runs.audit_run import AuditRun
 from metal.show import notes
 from metal.show.charts.classes import Bar, class_bars
-from metal.show.run import Run
-from metal.show.text import UNDEFINED, count, figure, interval
 from metal.show.view import Cell, Chart, TableView
 
 CEILINGS = {
@@ -20,7 +20,7 @@ CEILINGS = {
 }
 
 
-def agreement_table(run: Run) -> TableView:
+def agreement_table(run: AuditRun) -> TableView:
     """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells."""
     cells = {(row["language"], row["criterion"]): row for row in run.records("people")}
     rows = [
@@ -36,7 +36,7 @@ def agreement_table(run: Run) -> TableView:
         ("", *(criterion.short for criterion in run.audited)),
         tuple(rows),
         "table_6",
-        run.signature("table_6"),
+        run.signature_of("table_6"),
         notes=notes.undefined(cells.values(), run, ("fleiss_kappa", "pairwise_f1")),
     )
 
@@ -47,7 +47,7 @@ def _pair(row: dict[str, Any] | None) -> Cell:
     return Cell(f"{figure(row['fleiss_kappa'])} / {figure(row['pairwise_f1'])}")
 
 
-def ceilings_table(run: Run) -> TableView:
+def ceilings_table(run: AuditRun) -> TableView:
     """Every language and criterion with its coefficients and the three human ceilings."""
     shown = (*CEILINGS, "fleiss_kappa", "alpha", "gwet_ac1", "percent_agreement")
     records = run.records("people")
@@ -83,7 +83,7 @@ def ceilings_table(run: Run) -> TableView:
         columns,
         tuple(rows),
         "people",
-        run.signature("people"),
+        run.signature_of("people"),
         heads=2,
         notes=notes.undefined(records, run, shown),
     )
@@ -93,7 +93,7 @@ def _estimate(row: dict[str, Any], key: str) -> Cell:
     return Cell(figure(row[key]), interval(row[f"{key}_low"], row[f"{key}_high"]))
 
 
-def class_charts(run: Run) -> list[Chart]:
+def class_charts(run: AuditRun) -> list[Chart]:
     """A chart a criterion: the aggregate classes of the people in each language and in all."""
     charts = []
     for criterion in run.audited:

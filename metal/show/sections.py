@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from metal.data.csv_cells import csv_text
+from metal.runs.run import Run
 from metal.show.document import PAGE_BYTES, document
 from metal.show.methods import Definition
 from metal.show.packing import Packed, blob, fitting
-from metal.show.run import Tables
 from metal.show.summary import Line
 from metal.show.view import Chart, TableView
 
@@ -38,7 +38,7 @@ def tables_of(sections: Sequence[Section]) -> list[TableView]:
 
 
 def write_sections(
-    run: Tables, brand: str, facts: Sequence[Line], sections: Sequence[Section], definitions: Sequence[Definition]
+    run: Run, brand: str, facts: Sequence[Line], sections: Sequence[Section], definitions: Sequence[Definition]
 ) -> str:
     """The whole page. Two runs with equal tables give equal pages. brand: what kind of page it is."""
     content: dict[str, Any] = {"run": run, "brand": brand, "facts": facts, "sections": sections}
@@ -49,7 +49,7 @@ def write_sections(
     return write(Packed(blob({"csv": csv}), 0, 0, frozenset(csv)))
 
 
-def settings_in_words(run: Tables) -> str:
+def settings_in_words(run: Run) -> str:
     """The settings as they were given, without what was left alone."""
     given = ((key, value) for key, value in run.manifest["settings"].items() if _says_something(value))
     return ", ".join(f"{key} {_plain(value)}" for key, value in given)

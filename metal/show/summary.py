@@ -9,9 +9,9 @@ from typing import Any
 
 from metal.auditing.verdict import NOT_BETTER, TOO_FEW, USABLE, VERDICTS, WITH_CARE
 from metal.data.languages import language_name
+from metal.data.text import figure, interval, known, listed, percent, plural, signed, within
+from metal.runs.audit_run import AuditRun
 from metal.show.differences import is_prompt_pair
-from metal.show.run import Run
-from metal.show.text import figure, interval, known, listed, percent, plural, signed, within
 
 HIGH_F1 = 0.7
 MOST_NAMED = 4
@@ -26,7 +26,7 @@ class Line:
     says: str
 
 
-def summary(run: Run) -> list[Line]:
+def summary(run: AuditRun) -> list[Line]:
     """What an audit says, at most ten lines, each true by the run's tables alone.
 
     Baselines are left out of all that is said of judges, unless there are no others.
@@ -48,7 +48,7 @@ def summary(run: Run) -> list[Line]:
     return [line for line in lines if line]
 
 
-def _cells(run: Run) -> list[dict[str, Any]]:
+def _cells(run: AuditRun) -> list[dict[str, Any]]:
     """Verdicts joined with the figures they rest on."""
     if run.tables["judges"].empty:
         return []
@@ -60,10 +60,10 @@ def _cells(run: Run) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in record.items()} for record in records]
 
 
-def _scope(run: Run) -> str:
+def _scope(run: AuditRun) -> str:
     table = run.tables["people"]
     languages = listed([language_name(code) for code in run.languages])
-    kinds = Counter(run.raters[judge].kind for judge in run.judges if judge in run.raters)
+    kinds = Counter(run.raters[judge].kind for judge in run.judge_names if judge in run.raters)
     words = {"llm": "LLM judge", "metric": "metric", "baseline": "baseline"}
     judges = listed([plural(number, words[kind]) for kind, number in kinds.items() if kind in words])
     people = sum(rater.kind == "human" for rater in run.raters.values())
@@ -86,7 +86,7 @@ def _counts(cells: Sequence[dict[str, Any]]) -> str:
     return f"Of {len(cells):,}, one a judge, language and criterion: {listed(parts)}."
 
 
-def _where(cell: dict[str, Any], run: Run) -> str:
+def _where(cell: dict[str, Any], run: AuditRun) -> str:
     return f"{within(cell['judge'])} on {_label(cell['criterion'], run)} in {language_name(cell['language'])}"
 
 
@@ -98,7 +98,7 @@ def _lead(cell: dict[str, Any]) -> float:
     return float(cell["lead_over_majority"]) if known(cell["lead_over_majority"]) else 0.0
 
 
-def _told(cell: dict[str, Any], run: Run) -> str:
+def _told(cell: dict[str, Any], run: AuditRun) -> str:
     kappa = f"kappa {figure(cell['kappa'])} {interval(cell['kappa_low'], cell['kappa_high'])}".strip()
     return (
         f"{_where(cell, run)}: {cell['verdict']} (F1 {figure(cell['weighted_f1'])}, {kappa}, lead over the most "
@@ -106,14 +106,14 @@ def _told(cell: dict[str, Any], run: Run) -> str:
     )
 
 
-def _best(decided: Sequence[dict[str, Any]], run: Run) -> str:
+def _best(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     best = min(decided, key=lambda cell: (VERDICTS.index(cell["verdict"]), -_low_kappa(cell)))
     if best["verdict"] == NOT_BETTER:
         return f"No judge is shown to be usable anywhere; the nearest is {_told(best, run)}."
     return f"{_told(best, run)}."
 
 
-def _worst(decided: Sequence[dict[str, Any]], run: Run) -> str:
+def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     failed = [cell for cell in decided if cell["verdict"] == NOT_BETTER]
     if not failed:
         weakest = max(decided, key=lambda cell: (VERDICTS.index(cell["verdict"]), -_low_kappa(cell)))
@@ -123,7 +123,7 @@ def _worst(decided: Sequence[dict[str, Any]], run: Run) -> str:
     return f"{_told(min(failed, key=_lead), run)}."
 
 
-def _trusted_most(decided: Sequence[dict[str, Any]], run: Run, column: str) -> Line | None:
+def _trusted_most(decided: Sequence[dict[str, Any]], run: AuditRun, column: str) -> Line | None:
     """Where (language, criterion) or who (judge) is usable most and least often; None where all are alike.
 
     The share of verdicts that are usable, with or without care, among those that could be given.
@@ -150,17 +150,17 @@ def _trusted_most(decided: Sequence[dict[str, Any]], run: Run, column: str) -> L
     return Line(about, f"Usable, with or without care, most often {extreme(high)}, least often {extreme(low)}.")
 
 
-def _called(key: str, run: Run, column: str) -> str:
+def _called(key: str, run: AuditRun, column: str) -> str:
     if column == "judge":
         return within(key)
     return language_name(key) if column == "language" else _label(key, run)
 
 
-def _label(criterion: str, run: Run) -> str:
+def _label(criterion: str, run: AuditRun) -> str:
     return within(run.criteria[criterion].label or criterion)
 
 
-def _prompts(run: Run) -> str:
+def _prompts(run: AuditRun) -> str:
     """One sentence on differences between prompts of one model; empty without any."""
     rows = [row for row in run.records("differences") if is_prompt_pair(run, row) and known(row["p_adjusted"])]
     if not rows:
@@ -173,7 +173,7 @@ def _prompts(run: Run) -> str:
     return f"Of {len(rows)} differences between prompts of one model {len(found)} are significant: {listed(parts)}."
 
 
-def _beware(cells: Sequence[dict[str, Any]], run: Run) -> Line | None:
+def _beware(cells: Sequence[dict[str, Any]], run: AuditRun) -> Line | None:
     """Cells where F1 is high and agreement beyond chance is not shown, or where a judge is often silent."""
     found = [
         cell
@@ -197,7 +197,7 @@ def _beware(cells: Sequence[dict[str, Any]], run: Run) -> Line | None:
     return Line("Beware", " ".join(parts)) if parts else None
 
 
-def _people(run: Run) -> str:
+def _people(run: AuditRun) -> str:
     rows = [row for row in run.records("people") if known(row["fleiss_kappa"])]
     if not rows:
         return "Their agreement beyond chance (Fleiss' kappa) is undefined everywhere."
@@ -219,7 +219,7 @@ def _people(run: Run) -> str:
     return words
 
 
-def _limits(run: Run, cells: Sequence[dict[str, Any]]) -> str:
+def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
     parts = ["that people are right, only that they agree"]
     if cells:
         parts.insert(0, "that a judge good here is good on other texts, languages or criteria")

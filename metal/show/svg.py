@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from metal.show.text import name
+from metal.data.text import name
 
 WIDTH = 400
 MARGIN = 8  # around a drawing in a file of its own

@@ -35,8 +35,8 @@ AUDIT = (
     ("metal.auditing.audit:lint", 0),
     ("metal.auditing.audit:lengths", 0),
     ("metal.auditing.audit:classes", 0),
-    ("metal.runs.audit_run:write_audit", 0),
-    ("metal.runs.audit_run:write_report", 1),
+    ("metal.runs.run:Run.write", 0),
+    ("metal.show.pages:page", 1),
 )
 BILLBOARD = (
     *AUDIT[:5],
@@ -49,7 +49,7 @@ BILLBOARD = (
     ("metal.boards.board:generator_rows", 1),
     ("metal.boards.board:crowd", 1),
     ("metal.stats.bootstrap:SourceBootstrap.totals", 1),
-    ("metal.runs.board_run:write_board", 0),
+    ("metal.runs.run:Run.write", 0),
 )
 
 

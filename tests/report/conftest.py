@@ -13,9 +13,9 @@ from metal.auditing.settings import AuditSettings
 from metal.data.bundled import bundled
 from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset
 from metal.raters.judges.baselines import run_baselines
-from metal.runs.audit_run import read_run, write_audit
+from metal.runs.audit_run import AuditRun
 from metal.runs.manifest import manifest
-from metal.show.run import Run
+from metal.show.pages import page
 from tests.browser import browser, visit
 
 __all__ = ["browser", "visit"]
@@ -28,7 +28,7 @@ def written(dataset: Dataset, folder: Path, **settings: Any) -> Path:
     chosen = AuditSettings(resamples=100, **settings)
     found = audit(dataset, chosen)
     about = manifest("audit", dataset, [Path("made")], chosen.to_dict(), found.judges, found.signature)
-    write_audit(folder, found, dataset, about, force=False)
+    AuditRun.of(found, dataset, about).write(folder, page)
     return folder
 
 
@@ -39,9 +39,9 @@ def write_run(tmp_path: Path) -> WriteRun:
 
 
 @pytest.fixture
-def report_on(write_run: WriteRun) -> Callable[..., Run]:
+def report_on(write_run: WriteRun) -> Callable[..., AuditRun]:
     """report_on(dataset, **settings): its audit as a report reads it."""
-    return lambda dataset, **settings: read_run(write_run(dataset, **settings))
+    return lambda dataset, **settings: AuditRun.read(write_run(dataset, **settings))
 
 
 @pytest.fixture(scope="session")

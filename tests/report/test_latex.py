@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.runs.audit_run import read_run
+from metal.runs.audit_run import AuditRun
 from metal.show.files import write_tables_latex
 from metal.show.latex import escape, to_latex
 from metal.show.page import tables
@@ -18,7 +18,7 @@ from metal.show.view import Cell, TableView
 
 def compiles(run: Path, folder: Path) -> None:
     """Every table of the run goes through pdfTeX; skipped without it, after the files were written."""
-    assert write_tables_latex(tables(read_run(run)), folder)[0] == len(list(folder.glob("*.tex"))) >= 6
+    assert write_tables_latex(tables(AuditRun.read(run)), folder)[0] == len(list(folder.glob("*.tex"))) >= 6
     tex = shutil.which("pdflatex")
     if not tex:
         pytest.skip("no pdflatex found")

@@ -14,11 +14,10 @@ import pytest
 from metal.data.dataset import Dataset
 from metal.genie.leaderboard.leaderboard import leaderboard
 from metal.genie.leaderboard.settings import LeaderboardSettings
-from metal.runs.leaderboard_run import read_leaderboard_run, write_leaderboard
+from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.manifest import manifest
 from metal.show.leaderboard.facts import facts
 from metal.show.leaderboard.page import charts, page, tables
-from metal.show.leaderboard.run import LeaderboardRun
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
 
 HOSTILE = (
@@ -35,7 +34,7 @@ def written(made: Dataset, folder: Path, **told: Any) -> Path:
     found = leaderboard(made, settings)
     raters = (*found.people, *found.beside)
     about = manifest("leaderboard", made, [Path("made")], settings.to_dict(), raters, found.signature)
-    write_leaderboard(folder, found, made, about, force=False)
+    LeaderboardRun.of(found, made, about).write(folder, page)
     return folder
 
 
@@ -65,7 +64,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(run_folder: Path) -> LeaderboardRun:
-    return read_leaderboard_run(run_folder)
+    return LeaderboardRun.read(run_folder)
 
 
 def test_equal_runs_give_equal_pages(run_folder: Path, run: LeaderboardRun, tmp_path: Path) -> None:
@@ -106,7 +105,7 @@ def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path:
     lines = ranked({"odd": [5.0] * 12, "few": few, "good": high, "bad": low})
     lines += ranked({"few": few, "good": high, "bad": low}, rater="W1")
     folder = written(dataset(lines, groups=groups), tmp_path / "run")
-    run = read_leaderboard_run(folder)
+    run = LeaderboardRun.read(folder)
     told = {line.about: line.says for line in facts(run)}
     assert "cannot be compared with the others: rated by group expert only. Of those that can, few is" in told["Best"]
     assert "one cluster, in which nobody is shown to be worse than its first; 1 in none" in told["How sure"]

@@ -11,7 +11,7 @@ import pytest
 from metal.cli.audit import audit
 from metal.cli.describe import describe
 from metal.data.dataset import Dataset
-from metal.runs.audit_run import read_run
+from metal.runs.audit_run import AuditRun
 from metal.show.methods import definitions
 from metal.stats.consensus import ALL_RULES
 
@@ -28,7 +28,7 @@ def test_the_rule_is_defined(
     make_dataset: Callable[..., Dataset], write_run: Callable[..., Path], rule: str, words: str, source: str
 ) -> None:
     people = {"A1": [0, 1, 2, 0], "A2": [0, 1, 2, 1], "A3": [0, 1, 1, 0], "judge": [0, 1, 2, 0]}
-    first = definitions(read_run(write_run(make_dataset({"hi": people}), aggregate=rule)))[0]
+    first = definitions(AuditRun.read(write_run(make_dataset({"hi": people}), aggregate=rule)))[0]
     assert words in first.words
     assert first.source == source
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
+from metal.data import text
 from metal.data.dataset import Dataset
 from metal.data.formats import read as read_draft
 from metal.data.records import Criterion, Level, Rater, Scale
-from metal.runs.audit_run import read_run, write_report
-from metal.show import text
+from metal.runs.audit_run import AuditRun
+from metal.runs.run import write_page
 from metal.show.differences import difference_tables, prompt_charts
 from metal.show.disagreements import pack
 from metal.show.distribution import prediction_table
@@ -28,12 +29,11 @@ from metal.show.methods import left_out_table
 from metal.show.overview import matrices
 from metal.show.page import charts, page, tables
 from metal.show.people import agreement_table, ceilings_table
-from metal.show.run import Run
 from metal.show.summary import summary
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
 from tests.report.conftest import written
 
-ReportOn = Callable[..., Run]
+ReportOn = Callable[..., AuditRun]
 
 
 def unpacked(blob: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def test_formats() -> None:
 
 
 def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
-    run = read_run(demo_run)
+    run = AuditRun.read(demo_run)
     shown = figures_table(run)
     place = shown.columns.index("kappa")
     for row, record in zip(shown.rows, run.records("judges"), strict=True):
@@ -119,7 +119,7 @@ def test_undefined_is_a_dash_with_its_reason(make_dataset: MakeDataset, report_o
 
 
 def test_every_table_names_its_source_and_signature(demo_run: Path) -> None:
-    run = read_run(demo_run)
+    run = AuditRun.read(demo_run)
     shown = tables(run)
     assert len({table.name for table in shown}) == len(shown) >= 7
     for table in shown:
@@ -227,8 +227,8 @@ def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: R
 
 def test_a_page_is_made_again_from_its_tables(demo_run: Path, tmp_path: Path) -> None:
     written = (demo_run / "report.html").read_bytes()
-    run = replace(read_run(demo_run), name="run")
-    assert write_report(run, tmp_path).read_bytes() == written
+    run = replace(AuditRun.read(demo_run), name="run")
+    assert write_page(page(run), tmp_path).read_bytes() == written
 
 
 def test_a_sample_is_even_seeded_and_says_so(make_dataset: MakeDataset, report_on: ReportOn) -> None:
@@ -265,11 +265,11 @@ def test_a_page_too_small_says_so(
 def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     draft = read_draft("pariksha", reference / "pariksha", {})
     folder = written(draft.assemble(tmp_path / "ratings"), tmp_path / "run")
-    run = read_run(folder)
+    run = AuditRun.read(folder)
     content = (folder / "report.html").read_text(encoding="utf-8")
     assert len(content.encode()) < 1_500_000
     blob = content.split('id="texts">')[1].split("<")[0]
-    assert len(unpacked(blob)["items"]) == run.disagreements.num_rows == 1981
+    assert len(unpacked(blob)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
     assert by_cell["TQ", "hi"][5].text == "0.62"
     best = {line.about: line.says for line in summary(run)}["Best"]

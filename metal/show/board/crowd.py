@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metal.boards.crowd import CrowdSettings
+from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, percent, printable, signed
+from metal.runs.board_run import BoardRun, spoken
 from metal.show.board.reasons import reasons
-from metal.show.board.run import BoardRun, spoken
 from metal.show.charts.disagreement import Ends, disagreement, panels
-from metal.show.text import UNDEFINED, count, figure, interval, known, name, p_value, percent, printable, signed
 from metal.show.view import Cell, Chart, TableView
 
 AREA = CrowdSettings().area
@@ -62,7 +62,7 @@ def _raters_table(run: BoardRun) -> TableView:
         columns,
         tuple(shown),
         "crowd_raters",
-        run.signature("crowd_raters"),
+        run.signature_of("crowd_raters"),
         notes=(
             "Bias: mean of its scores less the people's, in points of their scale; high and low: its outer thirds.",
             *reasons(rows),
@@ -87,7 +87,7 @@ def _answers_table(run: BoardRun) -> TableView:
         ("criterion", "language", "answer", "best judge, r", "best crowd, r", "p, corrected"),
         tuple(rows),
         "crowd_answers",
-        run.signature("crowd_answers"),
+        run.signature_of("crowd_answers"),
         heads=2,
     )
 

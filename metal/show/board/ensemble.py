@@ -6,10 +6,10 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+from metal.data.text import MINUS, figure, known, listed, name, within
+from metal.runs.board_run import BoardRun
 from metal.show.board.generators import score
-from metal.show.board.run import BoardRun
 from metal.show.charts.intervals import Mark, Row, interval_dots
-from metal.show.text import MINUS, figure, known, listed, name, within
 from metal.show.view import Cell, Chart, TableView
 
 MOST_ROWS = 60
@@ -112,7 +112,7 @@ def member_table(run: BoardRun) -> TableView | None:
         columns,
         tuple(rows),
         "ensemble_members",
-        run.signature("ensemble_members"),
+        run.signature_of("ensemble_members"),
         notes=(
             *_negated(run, str(members[0]["ensemble"])),
             "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on unseen "
@@ -175,7 +175,9 @@ def ensembles_table(run: BoardRun) -> TableView | None:
     )
     notes = (f"The first {MOST_ROWS} of {len(rows)}; the CSV has all.",) if len(rows) > MOST_ROWS else ()
     columns = ("", "r, unseen", "r, fitted", "alpha", "members", "signature")
-    return TableView("ensembles", "All ensembles", columns, shown, "ensembles", run.signature("ensembles"), notes=notes)
+    return TableView(
+        "ensembles", "All ensembles", columns, shown, "ensembles", run.signature_of("ensembles"), notes=notes
+    )
 
 
 def _number(value: Any) -> float:

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from metal.boards.ensemble import NAME
+from metal.data.text import figure, interval, known, listed, p_value, plural, within
+from metal.runs.board_run import KINDS, BoardRun, spoken
 from metal.show.board.ranking import one_person
 from metal.show.board.reasons import parts
-from metal.show.board.run import KINDS, BoardRun, spoken
 from metal.show.summary import Line
-from metal.show.text import figure, interval, known, listed, p_value, plural, within
 
 FEW_SOURCES = 30
 
@@ -34,7 +34,7 @@ def _ranked(run: BoardRun) -> str:
     kinds = Counter(run.kinds[rater] for rater in run.rows("raters")["rater"].unique())
     named = {"human": ("other group of people", "other groups of people"), "llm": ("LLM judge", "LLM judges")}
     raters = listed([plural(kinds[kind], *named.get(kind, (words,))) for kind, words in KINDS.items() if kinds[kind]])
-    groups = sorted({run.raters[name].group for name in run.people if name in run.raters} - {""})
+    groups = sorted({run.raters[name].group for name in run.people_names if name in run.raters} - {""})
     by = f" ({listed([within(group) for group in groups])})" if groups else ""
     generators = run.rows("within_generators")["generator"].nunique() if len(run.tables["within_generators"]) else 0
     spoken_here = [spoken(code) for code in run.languages if code]
@@ -42,7 +42,7 @@ def _ranked(run: BoardRun) -> str:
     criteria = listed([within(run.criterion(one)) for one in run.measured])
     outputs = sum(int(row["outputs"]) for row in run.records("people", criterion=run.main, language=run.language))
     return (
-        f"{raters} against {plural(len(run.people), 'person', 'people')}{by} on the outputs of "
+        f"{raters} against {plural(len(run.people_names), 'person', 'people')}{by} on the outputs of "
         f"{plural(generators, 'generator')} in {languages}; {plural(len(run.measured), 'criterion', 'criteria')}: "
         f"{criteria}. Shown first is {within(run.criterion(run.main))}, {spoken(run.language)}: {outputs:,} outputs "
         f"that people rated. Version {run.version} of the board."
@@ -98,7 +98,7 @@ def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
             for row in run.records("people", criterion=run.main, language=run.language)
             for _, reason in parts(row["undefined"])
         ]
-        why = ["there is one person only"] if len(run.people) == 1 else why
+        why = ["there is one person only"] if len(run.people_names) == 1 else why
         because = f" ({why[0]})" if why else ""
         return f"What one person reaches against the others cannot be said{because}: how good r can get is not known."
     words = f"One of the people against the mean of the others reaches r {figure(ceiling)}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.show.board.run import BoardRun
+from metal.data.text import MINUS, UNDEFINED, known, name, plural, within
+from metal.runs.board_run import BoardRun
 from metal.show.charts.intervals import MOST_ROWS, Row, interval_dots
 from metal.show.charts.ranks import Ranks, rank_lines
 from metal.show.notes import places
-from metal.show.text import MINUS, UNDEFINED, known, name, plural, within
 from metal.show.view import Cell, Chart, TableView
 
 PEOPLE = "people"
@@ -36,7 +36,7 @@ def generator_table(run: BoardRun, criterion: str, language: str, key: str = "ge
         ("generator", *columns),
         tuple(rows),
         "generators",
-        run.signature("generators"),
+        run.signature_of("generators"),
         notes=tuple(notes),
     )
 

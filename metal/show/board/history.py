@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from metal.boards.history import ANONYMOUS, Entry
-from metal.show.board.run import BoardRun
-from metal.show.text import name
+from metal.data.text import name
+from metal.runs.board_run import BoardRun
 from metal.show.view import Cell, TableView
 
 WORDS = {"data": "dataset", "generator": "generator joined", "metric": "metric joined", "withdrawn": "withdrawn"}

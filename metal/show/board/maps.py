@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from metal.data.text import UNDEFINED, figure, known, name
+from metal.runs.board_run import BoardRun, code, spoken
 from metal.show.board.reasons import reasons
-from metal.show.board.run import BoardRun, code, spoken
-from metal.show.text import UNDEFINED, figure, known, name
 from metal.show.view import Cell, TableView
 
 MOST_COLUMNS = 40
@@ -77,7 +77,7 @@ def _map(
             f"{len(columns)} columns; the CSV has all."
         )
     heads = ("", *(called(one) for one in columns[:MOST_COLUMNS]))
-    return TableView(f"map_{key}", title, heads, shown, source, run.signature(source), notes=tuple(notes))
+    return TableView(f"map_{key}", title, heads, shown, source, run.signature_of(source), notes=tuple(notes))
 
 
 def _raters(run: BoardRun, rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from metal.data.text import interval, known, name, plural, signed, within
+from metal.runs.board_run import BoardRun
 from metal.show.board.ranking import LOOKS
 from metal.show.board.reasons import reasons
-from metal.show.board.run import BoardRun
 from metal.show.charts.intervals import MOST_ROWS, Row, interval_dots
-from metal.show.text import interval, known, name, plural, signed, within
 from metal.show.view import Cell, Chart, TableView
 
 
@@ -73,7 +73,7 @@ def _table(run: BoardRun, question: _Question) -> TableView:
         columns,
         shown,
         question.table,
-        run.signature(question.table),
+        run.signature_of(question.table),
         heads=3 if family else 2,
         notes=reasons(rows),
     )

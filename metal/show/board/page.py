@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from metal.data.csv_cells import csv_text
+from metal.runs.board_run import BoardRun
 from metal.show.board.crowd import crowd_sections
 from metal.show.board.ensemble import ablation_chart, ensembles_table, fitted, member_table
 from metal.show.board.facts import facts
@@ -15,7 +16,6 @@ from metal.show.board.maps import criterion_map, generator_map, language_maps
 from metal.show.board.methods import definitions, undefined_table
 from metal.show.board.overrating import overrating_charts, overrating_tables
 from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
-from metal.show.board.run import BoardRun
 from metal.show.document import PAGE_BYTES, document
 from metal.show.packing import Packed, blob, fitting
 from metal.show.sections import settings_in_words

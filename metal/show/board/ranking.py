@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from metal.data.text import UNDEFINED, figure, interval, known, name, percent, plural, within
+from metal.runs.board_run import KINDS, BoardRun
 from metal.show.board.reasons import reasons
-from metal.show.board.run import KINDS, BoardRun
 from metal.show.charts.intervals import MOST_ROWS, Mark, Row, interval_dots
-from metal.show.text import UNDEFINED, figure, interval, known, name, percent, plural, within
 from metal.show.view import Cell, Chart, TableView
 
 MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}  # series of each kind in every chart
@@ -33,7 +33,7 @@ def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "rate
         columns,
         tuple(shown),
         "raters",
-        run.signature("raters"),
+        run.signature_of("raters"),
         heads=3,
         notes=reasons(rows),
     )

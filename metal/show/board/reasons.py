@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from metal.data.text import UNDEFINED, within
 from metal.show.notes import places
-from metal.show.text import UNDEFINED, within
 
 # What the figures of metal.boards are called on the page.
 FIGURES = {

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from metal.data.languages import language_name
+from metal.data.text import figure, interval, known, name, within
 from metal.show import svg
-from metal.show.text import figure, interval, known, name, within
 from metal.show.view import Cell, Chart, TableView
 
 Scale = Callable[[float], float]  # a value's place on an axis

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metal.data.languages import language_name
+from metal.data.text import figure, interval, known, name, within
 from metal.show import svg
-from metal.show.text import figure, interval, known, name, within
 from metal.show.view import Cell, Chart, TableView
 
 CROWDED = 40  # more dots than this go without the language beside them

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metal.data.records import Criterion
+from metal.data.text import name
 from metal.show import svg
-from metal.show.text import name
 from metal.show.view import Cell, Chart, TableView
 
 MOST_CLASSES = 9  # more classes than this cannot be told apart by shade

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from metal.data.text import count, figure, known, plural
 from metal.show import svg
 from metal.show.charts.intervals import tick_text, ticks_for
-from metal.show.text import count, figure, known, plural
 
 HEIGHT, LEFT, RIGHT = 190.0, 34.0, 10.0
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from metal.data.text import count, figure, interval, known, name, percent, within
 from metal.show import svg
-from metal.show.text import count, figure, interval, known, name, percent, within
 from metal.show.view import Cell, Chart, TableView
 
 if TYPE_CHECKING:

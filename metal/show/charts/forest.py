@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from metal.data.text import interval, known, name, p_value, signed
 from metal.show import svg
-from metal.show.text import interval, known, name, p_value, signed
 from metal.show.view import Cell, Chart, TableView
 
 

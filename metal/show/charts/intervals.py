@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from metal.data.text import figure, interval, known, name, within
 from metal.show import svg
-from metal.show.text import figure, interval, known, name, within
 
 LABEL = 21  # characters of a name that fit left of the drawing
 MOST_ROWS = 60  # more cannot be read in one drawing

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from metal.data.text import figure, interval, known, name
 from metal.show import svg
 from metal.show.charts.intervals import tick_text, ticks_for
-from metal.show.text import figure, interval, known, name
 
 MOST_POPULATIONS = 10  # of a panel
 HEIGHT, GAP, AXIS = 110.0, 16.0, 26.0

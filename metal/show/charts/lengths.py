@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metal.data.languages import language_name
+from metal.data.text import name, plural
 from metal.show import svg
-from metal.show.text import name, plural
 from metal.show.view import Cell, Chart, TableView
 
 HEIGHT = 74.0  # of a panel's bars

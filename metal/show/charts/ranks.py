@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from metal.data.text import name, within
 from metal.show import svg
-from metal.show.text import name, within
 
 MOVED = 3  # ranks away from the first ranking, from which on a line is coloured
 LABEL = 21

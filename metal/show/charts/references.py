@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from metal.data.text import count, figure, known, name, within
 from metal.show import svg
-from metal.show.text import count, figure, known, name, within
 from metal.show.view import Cell, Chart, TableView
 
 HEIGHT = 220.0

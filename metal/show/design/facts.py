@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import count, known, listed, plural, within
 from metal.genie.design.planning import F1, SCORE, TEST
 from metal.genie.design.study import ALL
+from metal.runs.design_run import DesignRun, spoken
 from metal.show.design.needs import asked_for
-from metal.show.design.run import DesignRun, spoken
 from metal.show.summary import Line
-from metal.show.text import count, known, listed, plural, within
 
 
 def facts(run: DesignRun) -> list[Line]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import UNDEFINED, count, figure, interval, known, name, within
 from metal.genie.design.study import ALL, LABELLINGS
+from metal.runs.design_run import DesignRun
 from metal.show.charts.intervals import Row, interval_dots
 from metal.show.charts.labelling import MOST_POPULATIONS, Dot, Panel, population_panels
-from metal.show.design.run import DesignRun
-from metal.show.text import UNDEFINED, count, figure, interval, known, name, within
 from metal.show.view import Cell, Chart, TableView
 
 LOOKS = ("unilabelling: one label each for many items", "multilabelling: several labels each for few items")
@@ -41,7 +41,7 @@ def designs_table(run: DesignRun) -> TableView:
         ("", "scale", "put together", "one label", "sd", "several labels", "sd"),
         tuple(rows),
         "designs",
-        run.signature("designs"),
+        run.signature_of("designs"),
         heads=3,
         notes=(*notes, *(f"{UNDEFINED}: {reason}." for reason in reasons)),
     )
@@ -153,7 +153,7 @@ def stability_table(run: DesignRun) -> TableView:
             for row in rows
         ),
         "populations",
-        run.signature("populations"),
+        run.signature_of("populations"),
         heads=3,
         notes=tuple(f"{UNDEFINED}: {reason}." for reason in reasons),
     )
@@ -186,7 +186,7 @@ def raters_table(run: DesignRun) -> TableView:
             for (criterion, language, scale, fixed), found in by.items()
         ),
         "raters",
-        run.signature("raters"),
+        run.signature_of("raters"),
         heads=3,
         notes=(f"{UNDEFINED}: items have fewer labels.",)
         if any(len(found) < len(sizes) for found in by.values())

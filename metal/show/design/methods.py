@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metal.genie.design.study import LEAST_ITEMS
-from metal.show.design.run import DesignRun
+from metal.runs.design_run import DesignRun
 from metal.show.methods import Definition
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import UNDEFINED, count, figure, known, name, percent, plural, within
 from metal.genie.design.planning import F1, SCORE, TEST
+from metal.runs.design_run import DesignRun, spoken
 from metal.show.charts.design_curve import Curve, design_curve
-from metal.show.design.run import DesignRun, spoken
 from metal.show.notes import places
-from metal.show.text import UNDEFINED, count, figure, known, name, percent, plural, within
 from metal.show.view import Cell, Chart, TableView
 
 MEASURES = {F1: ("F1", "width"), SCORE: ("score", "width"), TEST: ("people beaten", "power")}
@@ -67,7 +67,7 @@ def needs_table(run: DesignRun, question: str) -> TableView:
         ("", "who", "people an item", value, "items now", f"{now} now", "items needed", f"{now} there", "USD", "hours"),
         tuple(_row(run, row) for row in shown),
         "needs",
-        run.signature("needs"),
+        run.signature_of("needs"),
         heads=2,
         notes=tuple(notes),
     )
@@ -183,7 +183,7 @@ def costs_table(run: DesignRun) -> TableView:
             for row in rows
         ),
         "costs",
-        run.signature("costs"),
+        run.signature_of("costs"),
         heads=2,
         notes=(*notes, *(f"{UNDEFINED}: {reason}." for reason in reasons)),
     )

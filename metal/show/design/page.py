@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metal.data.csv_cells import csv_text
+from metal.data.text import within
 from metal.genie.design.planning import F1, SCORE, TEST
+from metal.runs.design_run import DesignRun
 from metal.show.design.facts import facts
 from metal.show.design.labels import designs_table, population_chart, raters_table, spread_chart, stability_table
 from metal.show.design.methods import definitions
 from metal.show.design.needs import costs_table, curve_chart, judges, needs_table
-from metal.show.design.run import DesignRun
 from metal.show.document import PAGE_BYTES, document
 from metal.show.packing import Packed, blob, fitting
 from metal.show.sections import settings_in_words
-from metal.show.text import within
 from metal.show.view import Chart, TableView
 
 MOST_CHARTS = 24  # of designs, and of curves, on the page; all are in `metal report --figures`

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.show.leaderboard.run import LeaderboardRun, share
+from metal.data.text import UNDEFINED, known, name, percent, within
+from metal.runs.leaderboard_run import LeaderboardRun
+from metal.show.leaderboard.share import share
 from metal.show.notes import places
-from metal.show.text import UNDEFINED, known, name, percent, within
 from metal.show.view import Cell, TableView
 
 MOST_RATERS = 40
@@ -51,7 +52,7 @@ def beside_table(run: LeaderboardRun) -> TableView | None:
         ("generator", "people", *heads),
         lines,
         "beside",
-        run.signature("beside"),
+        run.signature_of("beside"),
         notes=tuple(notes),
     )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import count, name
 from metal.genie.leaderboard.coverage import rating_command
-from metal.show.board.run import spoken
-from metal.show.leaderboard.run import LeaderboardRun
-from metal.show.text import count, name
+from metal.runs.board_run import spoken
+from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.view import Cell, TableView
 
 MOST_ROWS = 200
@@ -40,7 +40,14 @@ def coverage_table(run: LeaderboardRun) -> TableView:
     sample = f"Of the sample of {run.sample} sources a language. " if run.sample else ""
     note = f"{sample}Outputs to rate are chosen ones with a text; those without a text cannot be handed out."
     return TableView(
-        "coverage", "Rated so far", columns, shown, "coverage", run.signature("coverage"), heads=2, notes=(note, *cut)
+        "coverage",
+        "Rated so far",
+        columns,
+        shown,
+        "coverage",
+        run.signature_of("coverage"),
+        heads=2,
+        notes=(note, *cut),
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import interval, known, listed, plural, within
+from metal.runs.board_run import spoken
+from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.board.facts import FEW_SOURCES
 from metal.show.board.reasons import parts
-from metal.show.board.run import spoken
 from metal.show.leaderboard.coverage import coverage_rows, unrated
-from metal.show.leaderboard.run import LeaderboardRun, share
+from metal.show.leaderboard.share import share
 from metal.show.summary import Line
-from metal.show.text import interval, known, listed, plural, within
 
 
 def facts(run: LeaderboardRun) -> list[Line]:
@@ -23,7 +24,7 @@ def facts(run: LeaderboardRun) -> list[Line]:
 
 
 def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
-    groups = sorted({run.raters[one].group for one in run.people if one in run.raters} - {""})
+    groups = sorted({run.raters[one].group for one in run.people_names if one in run.raters} - {""})
     by = f" ({listed([within(group) for group in groups])})" if groups else ""
     ratings = sum(int(row["ratings"]) for row in rows)
     criteria = listed([within(run.criterion(one)) for one in run.counted])
@@ -31,7 +32,7 @@ def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
     languages = listed(spoken_here) if len(spoken_here) <= 12 else plural(len(spoken_here), "language")
     sample = f" A fixed sample of {run.sample} sources a language is scored (seed {run.seed})." if run.sample else ""
     return (
-        f"{plural(len(rows), 'generator')} by {plural(len(run.people), 'person', 'people')}{by} with {ratings:,} "
+        f"{plural(len(rows), 'generator')} by {plural(len(run.people_names), 'person', 'people')}{by} with {ratings:,} "
         f"ratings in {languages}; {plural(len(run.counted), 'criterion', 'criteria')}: {criteria}. Shown first is "
         f"{within(run.criterion(run.main))}, {spoken(run.language)}.{sample}"
     )

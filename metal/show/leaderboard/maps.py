@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from metal.show.board.run import code, spoken
-from metal.show.leaderboard.run import LeaderboardRun, share
-from metal.show.text import name
+from metal.data.text import name
+from metal.runs.board_run import code, spoken
+from metal.runs.leaderboard_run import LeaderboardRun
+from metal.show.leaderboard.share import share
 from metal.show.view import Cell, TableView
 
 MOST_COLUMNS = 40
@@ -58,7 +59,9 @@ def _map(
             "columns; the CSV has all."
         )
     heads = ("", *(called(one) for one in shown))
-    return TableView(f"map_{key}", title, heads, lines, "leaderboard", run.signature("leaderboard"), notes=tuple(notes))
+    return TableView(
+        f"map_{key}", title, heads, lines, "leaderboard", run.signature_of("leaderboard"), notes=tuple(notes)
+    )
 
 
 def _shaded(row: dict[str, Any] | None) -> Cell:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from metal.data.text import count
 from metal.genie.leaderboard.generator_scores import LEAST_SHARED
 from metal.genie.leaderboard.panels import LEAST_MISSED, MOST_MOVED
-from metal.show.leaderboard.run import LeaderboardRun
+from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.methods import Definition
-from metal.show.text import count
 
 
 def definitions(run: LeaderboardRun) -> list[Definition]:

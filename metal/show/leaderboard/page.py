@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metal.data.csv_cells import csv_text
+from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.document import PAGE_BYTES, document
 from metal.show.leaderboard.beside import beside_table
 from metal.show.leaderboard.coverage import MOST_COMMANDS, commands, coverage_table, unrated
@@ -12,7 +13,7 @@ from metal.show.leaderboard.facts import facts
 from metal.show.leaderboard.maps import criterion_map, language_maps
 from metal.show.leaderboard.methods import definitions
 from metal.show.leaderboard.ranking import further_rankings, ranking_chart, ranking_table
-from metal.show.leaderboard.run import LeaderboardRun, within_cells
+from metal.show.leaderboard.share import within_cells
 from metal.show.packing import Packed, blob, fitting
 from metal.show.sections import settings_in_words
 from metal.show.view import Chart, TableView

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import UNDEFINED, count, interval, known, name, plural, within
 from metal.genie.leaderboard.cautions import told_apart
+from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.board.reasons import reasons
 from metal.show.charts.intervals import MOST_ROWS, Row, interval_dots
-from metal.show.leaderboard.run import LeaderboardRun, share
-from metal.show.text import UNDEFINED, count, interval, known, name, plural, within
+from metal.show.leaderboard.share import share
 from metal.show.view import Cell, Chart, TableView
 
 LOOKS = {"machine": (0, "machine"), "human": (2, "human writing")}
@@ -29,7 +30,7 @@ def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str =
         (*columns, *(("unanswered",) if missing else ())),
         tuple(shown),
         "leaderboard",
-        run.signature("leaderboard"),
+        run.signature_of("leaderboard"),
         heads=2,
         notes=(
             "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard error stands "

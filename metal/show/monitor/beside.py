@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import figure, interval, known, name, percent, plural, signed
 from metal.genie.colleagues.behaviour import ALL_CRITERIA
 from metal.show.charts.intervals import MOST_ROWS, Row, interval_dots
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
-from metal.show.text import figure, interval, known, name, percent, plural, signed
 from metal.show.view import Cell, Chart, TableView
 
 LOOKS = {"alike": (0, "as the others"), "out": (5, "stands out")}
@@ -96,4 +96,4 @@ def _table(run: MonitorRun, rows: list[dict[str, Any]], key: str, title: str) ->
     columns = (
         *("rater", "language", "", "ratings", "agreement", "theirs", "severity", "top label", "Dawid-Skene", "MACE"),
     )
-    return TableView(key, title, columns, shown, "behaviour", run.signature("behaviour"), heads=3)
+    return TableView(key, title, columns, shown, "behaviour", run.signature_of("behaviour"), heads=3)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from metal.data.text import UNDEFINED, count, figure, name
 from metal.genie.test_questions import SIDES
 from metal.show.exclusions import exclusions_table
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
-from metal.show.text import UNDEFINED, count, figure, name
 from metal.show.view import Cell, TableView
 
 FIGURES = {"percent_agreement": "agreement", "fleiss_kappa": "Fleiss' kappa", "alpha": "alpha"}
@@ -30,7 +30,13 @@ def agreement_section(run: MonitorRun) -> Section | None:
     words = ("Below each figure, what it is without noisy people.",) if after else ()
     columns = ("language", "", "people", "outputs", *FIGURES.values())
     table = TableView(
-        "agreement", "Agreement of the people", columns, tuple(rows), "agreement", run.signature("agreement"), heads=2
+        "agreement",
+        "Agreement of the people",
+        columns,
+        tuple(rows),
+        "agreement",
+        run.signature_of("agreement"),
+        heads=2,
     )
     return Section("agreement", "Agreement", words, (), (table,))
 
@@ -69,6 +75,6 @@ def history_section(run: MonitorRun) -> Section | None:
             cells.append(Cell(count(row["ratings"]), tests) if row else Cell(UNDEFINED))
         rows.append(tuple(cells))
     columns = ("rater", *(f"{number}: {str(at)[:16].replace('T', ' ')}" for number, at in rounds))
-    table = TableView("rounds", "Ratings after each import", columns, tuple(rows), "rounds", run.signature("rounds"))
+    table = TableView("rounds", "Ratings after each import", columns, tuple(rows), "rounds", run.signature_of("rounds"))
     words = ("What each import brought, added up; times are UTC. annotation/answers.jsonl has every answer.",)
     return Section("history", "History", words, (), (table,))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.data.text import figure, interval, known, name, plural, within
 from metal.genie.noisy import THRESHOLD
 from metal.genie.test_questions import SIDES
 from metal.show.charts.intervals import MOST_ROWS, Mark, Row, interval_dots
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
-from metal.show.text import figure, interval, known, name, plural, within
 from metal.show.view import Cell, Chart, TableView
 
 LOOKS = {"fine": (0, "not flagged"), "noisy": (5, "noisy"), "judge": (1, "LLM judge, not flagged")}
@@ -89,7 +89,7 @@ def _raters(run: MonitorRun) -> TableView:
         "P(noisy)",
         "",
     )
-    return TableView("examined", "Answers to test questions", columns, rows, "raters", run.signature("raters"))
+    return TableView("examined", "Answers to test questions", columns, rows, "raters", run.signature_of("raters"))
 
 
 def _cells(run: MonitorRun) -> TableView:
@@ -104,7 +104,7 @@ def _cells(run: MonitorRun) -> TableView:
     )
     columns = ("rater", "language", "", *(part for side in SIDES for part in (f"{side} right", "P(noisy)")))
     title = "By language and criterion"
-    return TableView("workers", title, columns, rows, "workers", run.signature("workers"), heads=3)
+    return TableView("workers", title, columns, rows, "workers", run.signature_of("workers"), heads=3)
 
 
 def question_section(run: MonitorRun) -> Section | None:
@@ -136,7 +136,7 @@ def question_section(run: MonitorRun) -> Section | None:
         columns,
         rows,
         "questions",
-        run.signature("questions"),
+        run.signature_of("questions"),
         4,
         notes,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from metal.data.text import count, listed, plural, within
 from metal.show.methods import Definition
 from metal.show.monitor.beside import beside_section
 from metal.show.monitor.changes import agreement_section, exclusion_section, history_section
@@ -10,7 +11,6 @@ from metal.show.monitor.planning import design_section
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section, charts_of, tables_of, write_sections
 from metal.show.summary import Line
-from metal.show.text import count, listed, plural, within
 from metal.show.view import Chart, TableView
 
 MOST_NAMED = 6

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from metal.data.languages import language_name
+from metal.data.text import UNDEFINED, count, figure, known, plural, slug
 from metal.show.charts.design_curve import Curve, design_curve
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
-from metal.show.text import UNDEFINED, count, figure, known, plural, slug
 from metal.show.view import Cell, Chart, TableView
 
 TARGET = 0.05
@@ -84,4 +84,4 @@ def _table(run: MonitorRun, cells: dict[tuple[str, str], list[dict[str, Any]]]) 
         body.append(tuple(line))
     columns = ("language", "", "outputs", *(plural(size, "person", "people") for size in sizes))
     title = "Width of a mean score's interval, by people an output"
-    return TableView("panels", title, columns, tuple(body), "panels", run.signature("panels"), heads=2)
+    return TableView("panels", title, columns, tuple(body), "panels", run.signature_of("panels"), heads=2)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from metal.data.text import known, name
 from metal.genie import monitoring
 from metal.genie.test_questions import SIDES
+from metal.runs.run import CELL, Run
 from metal.show.exclusions import COLUMNS
-from metal.show.run import CELL, Tables
-from metal.show.text import known, name
 
 # The tables the page is drawn from, and the columns it takes from each.
 NEEDED: dict[str, tuple[str, ...]] = {
@@ -35,8 +35,11 @@ NEEDED: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class MonitorRun(Tables):
+class MonitorRun(Run):
     """A run of `metal monitor`: its tables, NEEDED."""
+
+    command = "monitor"
+    needed = NEEDED
 
     @cached_property
     def examined(self) -> list[dict[str, Any]]:

@@ -12,8 +12,9 @@ from metal.boards.settings import BoardSettings
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
-from metal.runs.board_run import write_board
+from metal.runs.board_run import BoardRun
 from metal.runs.manifest import manifest
+from metal.show.pages import page
 
 HISTORY = (
     Entry(1, "2026-01-01T10:00:00+00:00", "data", "aaaaaaaaaaaa"),
@@ -74,5 +75,5 @@ def written(made: Dataset, folder: Path, history: tuple[Entry, ...] = HISTORY) -
     settings = BoardSettings(resamples=100, permutations=100, version=len(history) or 1)
     found = billboard(made, settings)
     about = manifest("billboard", made, [Path("made")], settings.to_dict(), found.raters, found.signature)
-    write_board(folder, found, made, about, history, force=False)
+    BoardRun.of(found, made, about, history).write(folder, page)
     return folder

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.runs.board_run import read_board_run
+from metal.runs.board_run import BoardRun
 from metal.show.board.page import page
-from metal.show.board.run import BoardRun
 from tests.report.board.boards import dataset, written
 
 SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
@@ -87,11 +86,11 @@ def test_equal_runs_give_equal_pages(rich_board: Path, tmp_path: Path) -> None:
     made = dataset(languages=("ar", "en", "hi"), criteria=("fluency", "adequacy"), human="g3")
     again = written(made, tmp_path / "run")
     assert (again / "report.html").read_bytes() == (rich_board / "report.html").read_bytes()
-    assert page(read_board_run(rich_board)).encode() == (rich_board / "report.html").read_bytes()
+    assert page(BoardRun.read(rich_board)).encode() == (rich_board / "report.html").read_bytes()
 
 
 def test_a_large_board_fits_and_says_what_it_leaves_out(rich_board: Path) -> None:
-    run = large(read_board_run(rich_board))
+    run = large(BoardRun.read(rich_board))
     html = page(run)
     assert len(html.encode()) < 1_500_000
     assert "rankings are left out to keep this page small; all are in <code>tables/raters.csv</code>" in html

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 from metal.boards.ensemble import NAME
-from metal.runs.board_run import read_board_run
+from metal.data.text import figure, interval
+from metal.runs.board_run import BoardRun
 from metal.show.board.crowd import crowd_sections
 from metal.show.board.ensemble import fitted, member_table
 from metal.show.board.facts import facts
@@ -22,21 +23,19 @@ from metal.show.board.maps import criterion_map, generator_map, language_maps
 from metal.show.board.overrating import overrating_charts, overrating_tables
 from metal.show.board.page import charts, tables
 from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
-from metal.show.board.run import BoardRun
 from metal.show.charts.intervals import Row, interval_dots, ticks_for
 from metal.show.charts.ranks import Ranks, rank_lines
 from metal.show.sections import settings_in_words
-from metal.show.text import figure, interval
 
 
 @pytest.fixture(scope="module")
 def rich(rich_board: Path) -> BoardRun:
-    return read_board_run(rich_board)
+    return BoardRun.read(rich_board)
 
 
 @pytest.fixture(scope="module")
 def bare(bare_board: Path) -> BoardRun:
-    return read_board_run(bare_board)
+    return BoardRun.read(bare_board)
 
 
 def said(run: BoardRun) -> dict[str, str]:

@@ -13,7 +13,7 @@ from metal.data.dataset import Dataset
 from metal.genie.design.cost import Prices
 from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import design
-from metal.runs.design_run import read_design_run, write_design
+from metal.runs.design_run import DesignRun
 from metal.runs.manifest import manifest
 from metal.show.charts.design_curve import Curve, design_curve
 from metal.show.charts.labelling import Dot, Panel, population_panels
@@ -31,7 +31,7 @@ def written(data: Dataset, folder: Path, **settings: Any) -> Path:
     chosen = DesignSettings(**{"rounds": 100, "width": 0.3, **settings})
     found = design(data, chosen)
     about = manifest("design", data, [Path("made")], chosen.to_dict(), found.raters, found.signature)
-    write_design(folder, found, data, about, force=False)
+    DesignRun.of(found, data, about).write(folder, page)
     return folder
 
 
@@ -69,7 +69,7 @@ def test_equal_runs_give_equal_pages(run: Path, tmp_path: Path) -> None:
     again = rich(tmp_path / "run")
     for file in [path for path in run.rglob("*") if path.is_file()]:
         assert (again / file.relative_to(run)).read_bytes() == file.read_bytes()
-    assert page(read_design_run(run)).encode() == (run / "report.html").read_bytes()
+    assert page(DesignRun.read(run)).encode() == (run / "report.html").read_bytes()
 
 
 def test_csv_on_the_page_is_the_files_bytes(run: Path) -> None:
@@ -80,13 +80,13 @@ def test_csv_on_the_page_is_the_files_bytes(run: Path) -> None:
 
 
 def test_charts_and_tables_for_papers(run: Path) -> None:
-    found = charts(read_design_run(run))
+    found = charts(DesignRun.read(run))
     assert len({chart.name for chart in found}) == len(found) == 4 * 2 + 4 * 2
     assert all(standalone(chart.svg, chart.alt).startswith("<svg") for chart in found)
     assert all("nan" not in chart.svg for chart in found)
-    names = [table.name for table in tables(read_design_run(run))]
+    names = [table.name for table in tables(DesignRun.read(run))]
     assert names == ["needs_f1", "needs_test", "needs_score", "costs", "designs", "populations", "raters"]
-    assert all("\\begin{tabular}" in to_latex(table) for table in tables(read_design_run(run)))
+    assert all("\\begin{tabular}" in to_latex(table) for table in tables(DesignRun.read(run)))
 
 
 def test_hostile_names_are_text(hostile: Path) -> None:
