@@ -60,6 +60,8 @@ class Dataset:
     raters: Mapping[str, Rater]
     ratings: pd.DataFrame
     extra: Mapping[str, Any] = field(default_factory=dict)  # further keys of dataset.toml, kept as they are
+    folder: Path | None = field(default=None, compare=False)  # where it was read from, if it was a dataset folder
+    report: tuple[str, ...] = field(default=(), compare=False)  # how it was read, line by line
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -153,7 +155,8 @@ def load_dataset(folder: Path) -> Dataset:
     sources = (read_source(record, where) for where, record in numbered_records(folder / "sources.jsonl"))
     outputs = (read_output(record, where) for where, record in numbered_records(folder / "outputs.jsonl"))
     facts = ratings_files.read_facts(where)
-    return assemble(card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra)
+    dataset = assemble(card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra)
+    return replace(dataset, folder=folder)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

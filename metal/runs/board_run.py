@@ -59,10 +59,14 @@ KINDS = {"human": "people", "llm": "LLM judge", "metric": "metric", "ensemble": 
 
 @dataclass(frozen=True, repr=False)
 class BoardRun(Run):
-    """A board: its tables (metal.boards.board), history up to its version, and ensembles.json."""
+    """A board: its tables (metal.boards.board), history up to its version, and ensembles.json.
+
+    recorded: whether the dataset's folder holds this version and its ensembles; it does not where it is read-only.
+    """
 
     history: tuple[Entry, ...]
     ensembles: tuple[Mapping[str, Any], ...]
+    recorded: bool = True
 
     command = COMMAND
     needed = NEEDED

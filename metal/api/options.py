@@ -1,0 +1,121 @@
+"""What parameters of public functions mean, declared once: the command line is made from it.
+
+A public function annotates each parameter with `Annotated[type, Option("help")]`, or with one of the annotations here,
+which several functions share.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args
+
+StrPath: TypeAlias = str | Path
+# Names: a text with commas between them, or a sequence of texts.
+Names: TypeAlias = str | Sequence[str]
+Pairs: TypeAlias = Mapping[str, str]
+Progress: TypeAlias = Callable[[int, int], None]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter on the command line.
+
+    help: what it means. short: its letter (`-c`). metavar: what stands for its value. choices: the values it may have.
+    least, most: its range, an end excluded where `open_ends`. flag: its name there, where that is not the
+    parameter's. aliases: older spellings that still work. bare: the value it has when it is given without one.
+    """
+
+    help: str = ""
+    short: str = ""
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    open_ends: bool = False
+    flag: str = ""
+    aliases: tuple[str, ...] = ()
+    bare: str = ""
+    check: str = ""
+
+
+def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
+    """Parameter -> its type, its Option and its default, in the order of the signature; others have no part in it."""
+    namespace = inspect.getmodule(function).__dict__
+    options = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        annotation = parameter.annotation
+        if isinstance(annotation, str):
+            try:
+                annotation = eval(annotation, namespace)  # noqa: S307  the function's own annotation
+            except NameError:  # a type that is imported for type checkers only
+                continue
+        kind, *metadata = get_args(annotation) or (annotation,)
+        option = next((part for part in metadata if isinstance(part, Option)), None)
+        if option is not None:
+            options[name] = kind, option, parameter.default
+    return options
+
+
+def names(value: Names | None) -> tuple[str, ...]:
+    """Each name once; a text is divided at its commas."""
+    if value is None:
+        return ()
+    parts = value.split(",") if isinstance(value, str) else list(map(str, value))
+    return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def documented(function: Function) -> Function:
+    """The function with its options listed at the end of its docstring."""
+    lines = [f"    {name}: {option.help}" for name, (_, option, _) in options_of(function).items() if option.help]
+    if lines:
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n" + "\n".join(lines)
+    return function
+
+
+Judges = Annotated[Names, Option("Judges to audit; default all in the data.", "-j")]
+Languages = Annotated[Names, Option("Languages; default all.", "-l")]
+Seed = Annotated[int, Option("Seed of all randomness.", least=0)]
+Resamples = Annotated[
+    int,
+    Option(
+        "Bootstrap resamples for the 95% intervals; sources are drawn, with all their outputs.",
+        least=100,
+        aliases=("--bootstrap",),
+    ),
+]
+Permutations = Annotated[int, Option("Permutations of each test.", least=100)]
+ExcludeNoisy = Annotated[
+    str,
+    Option(
+        "Leave out all ratings of people who fail the test questions (see `metal.monitor`). [without a value: "
+        "rate-learned-2]",
+        metavar="[=MODEL[@BETA]]",
+        bare="rate-learned-2",
+        check="metal.genie.noisy:model_and_beta",
+    ),
+]
+TestQuestions = Annotated[
+    str,
+    Option(
+        "Hide questions whose answers are known: P% positive, N% negative. [without a value: 5%+5%]",
+        metavar="[=P%+N%]",
+        bare="5%+5%",
+        check="metal.genie.test_questions:Shares.read",
+    ),
+]
+DryRun = Annotated[bool, Option("Show calls, tokens, cost, time and the first prompt; send nothing.")]
+MaxCost = Annotated[float | None, Option("Stop before the run has cost more.", metavar="USD", least=0)]
+Limit = Annotated[int | None, Option("Make at most N calls; resume for the rest.", metavar="N", least=1)]
+Reuse = Annotated[Sequence[StrPath], Option("Take its answers, unpaid.", metavar="RUN")]
+PromptFolders = Annotated[Sequence[StrPath], Option("Your own prompts.", metavar="DIR", aliases=("--prompts",))]
+BaseUrl = Annotated[str, Option("Where openai-compatible: models are.", metavar="URL")]
+Concurrency = Annotated[int | None, Option("Calls in flight. [default: 16]", metavar="N", least=1, most=1000)]
+Reask = Annotated[int, Option("How often to ask again after a reply without an answer.", least=0, most=5)]
+Out = Annotated[StrPath | None, Option("Run folder to write.")]
+Resume = Annotated[StrPath | None, Option("Go on with a run that was stopped.", metavar="RUN")]
+Force = Annotated[bool, Option("Replace the folder given with `out`.")]

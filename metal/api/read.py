@@ -1,0 +1,176 @@
+"""`metal.read`: data as people have them become a dataset. On the command line: `metal import`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from metal.api.options import Names, Option, Pairs, StrPath, documented, names
+from metal.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.data.dataset import Dataset
+
+Levels = Annotated[
+    str | Sequence[tuple[float, str]], Option("The scale's levels, in rising order.", metavar="0=Bad,1=Good")
+]
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
+
+
+@documented
+def read(
+    data: StrPath | pd.DataFrame | Dataset,
+    format: str = "",
+    *,
+    into: Annotated[StrPath | None, Option("Existing dataset folder that the ratings join.", metavar="DATASET")] = None,
+    map_sources: Annotated[
+        StrPath | Pairs | None, Option("JSON object: source ids of PATH to those of `into`.", metavar="FILE")
+    ] = None,
+    map_generators: Annotated[
+        StrPath | Pairs | None, Option("JSON object: generators of PATH to those of `into`.", metavar="FILE")
+    ] = None,
+    name: Annotated[str, Option("Name of the dataset. [default: the format's own]")] = "",
+    columns: Annotated[
+        Pairs | None,
+        Option(
+            "Which column plays which role: output, source, generator, language, criterion, rater, kind, group, "
+            "score, reason, comment, text, source_text.",
+            metavar="ROLE=COLUMN",
+            aliases=("--column",),
+        ),
+    ] = None,
+    only: Annotated[Names, Option("Raters of these kinds only: human, llm, metric, baseline.")] = (),
+    wide: Annotated[Names, Option("Wide table: the columns of raters, * allowed.")] = (),
+    language: Annotated[
+        str,
+        Option("Language of all rows, by code or name (basse: which; billboard: where the board's name says none)."),
+    ] = "",
+    criterion: Annotated[str, Option("Criterion of all rows.")] = "",
+    kinds: Annotated[
+        Pairs | None,
+        Option("human, llm, metric or baseline; * allowed.", metavar="RATER=KIND", aliases=("--kind",)),
+    ] = None,
+    groups: Annotated[
+        Pairs | None, Option("Group of raters; * allowed.", metavar="RATER=GROUP", aliases=("--group",))
+    ] = None,
+    shift: Annotated[float | None, Option("Number added to every score, e.g. -1 for a scale that starts at 1.")] = None,
+    levels: Levels = "",
+    measure: Annotated[
+        Literal["nominal", "ordinal", "interval"] | None,
+        Option("Kind of scale.", choices=("nominal", "ordinal", "interval")),
+    ] = None,
+    direction: Annotated[
+        Literal["higher", "lower"] | None,
+        Option("Which scores are better. [default: higher]", choices=("higher", "lower")),
+    ] = None,
+    directions: Annotated[
+        Pairs | None, Option("The same for criteria of their own; * allowed.", metavar="CRITERION=DIRECTION")
+    ] = None,
+    subset: Annotated[str, Option("hf: configuration of the dataset.")] = "",
+    split: Annotated[str, Option("hf: split to read.")] = "",
+    revision: Annotated[str, Option("hf: revision of the dataset.")] = "",
+) -> Dataset:
+    """Read ratings in FORMAT from PATH into a dataset folder.
+
+    With `into` the ratings join an existing dataset: outputs meet on source and generator, what does not
+    meet is counted and named. Where a release numbers its sources (mqm), number n is the n-th source of its
+    language in the dataset.
+
+    data: a dataset folder, which needs no options; a table of ratings, as file (CSV, TSV, JSONL, Parquet, XLSX) or
+    DataFrame; or, with `format`, a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them).
+
+    Returns the dataset; its `report` says how it was read, line by line. Nothing is written before its `save(folder)`;
+    with `into`, `save(folder, update=True)` writes the folder anew and keeps what else lies in it. Raises DataError
+    for the first fault in the data, UsageError and UnknownName for options that do not fit.
+    """
+    from metal.data.dataset import Dataset, load_dataset
+    from metal.data.formats import read as read_format
+    from metal.data.merge import merge
+
+    if isinstance(data, Dataset):
+        return data
+    given = {
+        "name": name,
+        "columns": dict(columns or {}),
+        "only": names(only),
+        "wide": names(wide),
+        "language": language,
+        "criterion": criterion,
+        "kinds": dict(kinds or {}),
+        "groups": dict(groups or {}),
+        "shift": shift,
+        "levels": read_levels(levels) if isinstance(levels, str) else tuple(levels),
+        "measure": measure,
+        "direction": direction,
+        "directions": dict(directions or {}),
+        "subset": subset,
+        "split": split,
+        "revision": revision,
+    }
+    options = {key: value for key, value in given.items() if value not in (None, (), "", {})}
+    if (map_sources or map_generators) and into is None:
+        raise UsageError("`map_sources` and `map_generators` rename ids for `into`")
+    if isinstance(data, str | os.PathLike) and not format and (Path(data) / "dataset.toml").is_file():
+        if options or into is not None:
+            raise UsageError(f"{data} is a dataset folder, read as it is; options are for tables and releases")
+        return load_dataset(Path(data))
+    if isinstance(data, str | os.PathLike):
+        draft = read_format(format or _format_of(Path(data)), Path(data), options)
+        dataset = draft.assemble(Path(data))
+    else:
+        from metal.data.formats.table import read_ratings
+
+        draft = read_ratings(data, **options)
+        dataset = draft.assemble(Path("DataFrame"))
+    report = list(draft.notes)
+    if into is not None:
+        dataset, merged = merge(
+            load_dataset(Path(into)),
+            dataset,
+            map_sources=_renamed(map_sources),
+            map_generators=_renamed(map_generators),
+            counted_from=draft.counted_from,
+        )
+        report += merged.lines()
+    return replace(dataset, report=tuple(report))
+
+
+def _format_of(path: Path) -> str:
+    """A table file needs no format. Raises UsageError for what only a format can read."""
+    if path.suffix.lower() in TABLES:
+        return "table"
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder")
+    raise UsageError(f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(formats()[:6])}")
+
+
+def formats() -> list[str]:
+    """The names of the formats that `metal.read` knows."""
+    from metal.data.formats import known_formats
+
+    return [format.name for format in known_formats()]
+
+
+def _renamed(names: StrPath | Pairs | None) -> dict[str, str]:
+    from metal.data.merge import read_map
+
+    if names is None:
+        return {}
+    return dict(names) if isinstance(names, Mapping) else read_map(Path(names))
+
+
+def read_levels(text: str) -> tuple[tuple[float, str], ...]:
+    """`0=Bad,1=Medium,2=Good` as (value, label). Raises UsageError."""
+    levels = []
+    for part in filter(None, text.split(",")):
+        value, _, label = part.partition("=")
+        try:
+            levels.append((float(value), label.strip()))
+        except ValueError:
+            raise UsageError(f'`levels={part!r}`: write NUMBER=LABEL, e.g. "0=Bad,1=Medium,2=Good"') from None
+    return tuple(levels)

@@ -1,0 +1,69 @@
+"""`metal.report` and `metal.open_run`: a run again, its page, its charts and tables for papers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metal.api.options import Option, Progress, StrPath, documented
+
+if TYPE_CHECKING:
+    from metal.api.results import Result
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written. page: report.html. figures, tables: how many charts and LaTeX tables.
+
+    latin: whether pdfLaTeX knows all letters of the tables; names beyond Latin need XeLaTeX or LuaLaTeX.
+    """
+
+    page: Path
+    figures: int = 0
+    tables: int = 0
+    latin: bool = True
+
+
+def open_run(run: StrPath) -> Result:
+    """The run in a folder, as the function that made it returned it: an audit, a board, a leaderboard, ...
+
+    Raises UsageError when the folder is no run with a page, DataError when a part of it cannot be used.
+    """
+    from metal.api.results import RESULTS
+    from metal.runs.parts import command_of
+
+    folder = Path(run)
+    return RESULTS.get(command_of(folder), RESULTS["audit"]).read(folder)
+
+
+@documented
+def report(
+    run: StrPath | Result,
+    *,
+    figures: Annotated[StrPath | None, Option("Write the charts as SVG, PDF and PNG.", metavar="DIR")] = None,
+    latex: Annotated[StrPath | None, Option("Write the tables as LaTeX (booktabs).", metavar="DIR")] = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Write report.html of `run`, a run folder, from its tables; nothing is computed again.
+
+    The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their reasons, agreement among
+    people, judges against people, class distribution, a browser of disagreements. Of a board: rankings of raters and
+    generators, the ensemble, who overrates machines, history. Of `metal.monitor`, `leaderboard` and `design`: the
+    people, the generators they rank, what a study needs. Methods and signatures of all.
+
+    `figures` and `latex` add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
+    need the extra `figures`.
+
+    Returns what was written. Raises UsageError when the folder is no run with a page.
+    """
+    from metal.runs.run import write_page
+    from metal.show import pages
+    from metal.show.files import write_charts, write_tables_latex
+
+    opened = open_run(run) if isinstance(run, str | Path) else run
+    folder = Path(run) if isinstance(run, str | Path) else Path("runs") / opened.name
+    page = write_page(pages.page(opened), folder)
+    drawn = write_charts(pages.charts(opened), Path(figures), progress or (lambda done, total: None)) if figures else 0
+    written, latin = write_tables_latex(pages.tables(opened), Path(latex)) if latex else (0, True)
+    return Report(page, drawn, written, latin)

@@ -1,0 +1,228 @@
+"""What the analyses return: runs with tables, plots and a page, to look at, to save and to compute with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.disagreements import RATING
+from metal.data.languages import find_language
+from metal.data.records import Estimate
+from metal.errors import UnknownName
+from metal.runs.audit_run import AuditRun
+from metal.runs.board_run import BoardRun
+from metal.runs.design_run import DesignRun
+from metal.runs.leaderboard_run import LeaderboardRun
+from metal.runs.run import Run, write_page
+from metal.show.monitor.run import MonitorRun
+
+if TYPE_CHECKING:
+    from metal.show.view import Chart
+
+MOST_ROWS = 60  # of a table in a notebook
+
+
+class Result(Run):
+    """A run with what people do with it: look at it, save it, draw it.
+
+    `tables` holds a DataFrame for each table, `warnings` what to know before the figures are believed, `signature`
+    all that the figures depend on.
+    """
+
+    shown = ""  # the table that stands for the run in a notebook
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write the run folder, the same that the command line writes: tables/, report.html, run.toml, ...
+
+        force: replace a run folder that is there. Raises UsageError where something else is.
+        """
+        from metal.show.pages import page
+
+        folder = Path(folder)
+        self.write(folder, page, force=force)
+        return folder
+
+    def report(self, folder: str | Path | None = None) -> str:
+        """The page as HTML. folder: where it is also written, as report.html."""
+        from metal.show.pages import page
+
+        html = page(self)
+        if folder is not None:
+            write_page(html, Path(folder))
+        return html
+
+    @property
+    def plot(self) -> Plots:
+        """The charts of the page: `plot.names()`, `plot("f1_task_quality")`."""
+        return Plots(self)
+
+    def _repr_html_(self) -> str:
+        table = self.tables[self.shown]
+        shown = table.drop(columns=[name for name in ("signature",) if name in table])
+        more = f"<p>The first {MOST_ROWS} of {len(table):,} rows.</p>" if len(table) > MOST_ROWS else ""
+        html: str = shown.head(MOST_ROWS).to_html(index=False, na_rep="–", float_format="{:.2f}".format)
+        return f"<p><b>{escape(self.command)}</b> {escape(self.name)}</p>{html}{more}"
+
+
+class Plots:
+    """The charts of a run, each drawn when it is asked for."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def names(self) -> list[str]:
+        """The names of the charts of the page."""
+        return [chart.name for chart in self]
+
+    def __iter__(self) -> Iterator[Chart]:
+        from metal.show.pages import charts
+
+        return iter(charts(self._run))
+
+    def __call__(self, name: str) -> Chart:
+        """The chart of that name. Raises UnknownName."""
+        by_name = {chart.name: chart for chart in self}
+        if name not in by_name:
+            raise UnknownName("chart", name, by_name)
+        return by_name[name]
+
+
+class AuditPlots(Plots):
+    """The charts of an audit."""
+
+    _run: AuditRun
+
+    def verdicts(self) -> Chart:
+        """The verdicts, judges and criteria by language."""
+        from metal.show.charts.verdicts import verdicts_matrix
+
+        return verdicts_matrix(self._run)
+
+
+class Cell:
+    """What an audit says of one judge on one criterion in one language.
+
+    Every figure of `audit.judges` is an attribute, an Estimate: `cell.kappa`, `cell.weighted_f1`, ...
+    """
+
+    def __init__(self, judge: str, language: str, criterion: str, figures: pd.Series, verdict: pd.Series) -> None:
+        self.judge, self.language, self.criterion = judge, language, criterion
+        self.verdict, self.reason = str(verdict["verdict"]), str(verdict["reason"])
+        self._figures = figures
+
+    def __getattr__(self, name: str) -> Estimate:
+        if name.startswith("_") or not isinstance(self._figures.get(name), int | float | np.number):
+            raise AttributeError(f"no figure {name!r}; there are {', '.join(self.figures)}")
+        row = self._figures
+        reasons = dict(part.split(": ", 1) for part in str(row["undefined"]).split("; ") if ": " in part)
+        counts = (part.rsplit(" ", 1) for part in str(row["dropped"]).split(", ") if " " in part)
+        dropped = {reason: int(count) for reason, count in counts if count.isdigit()}
+        n = int(row["answered"])
+        if pd.isna(row[name]):
+            return Estimate.undefined(reasons.get(name, "undefined"), n, dropped)
+        low, high = (row.get(f"{name}{end}") for end in ("_low", "_high"))
+        ends = (None, None) if low is None or pd.isna(low) else (float(low), float(high))
+        return Estimate(float(row[name]), *ends, n=n, dropped=dropped)
+
+    @property
+    def figures(self) -> list[str]:
+        """The names of the figures."""
+        return [
+            str(name)
+            for name, value in self._figures.items()
+            if isinstance(value, int | float | np.number) and not str(name).endswith(("_low", "_high"))
+        ]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.figures]
+
+    def __repr__(self) -> str:
+        return f"<{self.judge} on {self.criterion} in {self.language}: {self.verdict}>"
+
+
+class Audit(Result, AuditRun):
+    """An audit of judges against people, by language and criterion. `audit["gpt-4", "hi", "task_quality"].kappa`."""
+
+    shown = "verdicts"
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """A row a judge, language and criterion: the verdict and its reason."""
+        return self.tables["verdicts"].copy()
+
+    @property
+    def judges(self) -> pd.DataFrame:
+        """A row a judge, language and criterion: agreement with the people, each figure with its interval."""
+        return self.tables["judges"].copy()
+
+    @property
+    def people(self) -> pd.DataFrame:
+        """A row a language and criterion: agreement among the people."""
+        return self.tables["people"].copy()
+
+    def __getitem__(self, place: tuple[str, str, str]) -> Cell:
+        """The figures of (judge, language, criterion). Raises UnknownName for one that was not audited."""
+        judge, language, criterion = place
+        language = find_language(language) or language
+        row = self._row("judges", judge, language, criterion)
+        return Cell(judge, language, criterion, row, self._row("verdicts", judge, language, criterion))
+
+    def _row(self, table: str, judge: str, language: str, criterion: str) -> pd.Series:
+        rows = self.tables[table]
+        for column, value in (("judge", judge), ("language", language), ("criterion", criterion)):
+            choices = list(dict.fromkeys(rows[column])) if len(rows) else []
+            rows = rows[rows[column] == value] if len(rows) else rows
+            if rows.empty:
+                raise UnknownName(column, value, choices)
+        return rows.iloc[0]
+
+    def disagreements(self, language: str = "", criterion: str = "", judge: str = "") -> pd.DataFrame:
+        """The ratings of outputs on which judges and people differ, with texts and comments; a row a rating.
+
+        judge: outputs on which this judge differs. Largest differences are not first: sort by `judge_difference`.
+        """
+        rows = self.disagreement_table.to_pandas()
+        for column, value in (("language", find_language(language) or language), ("criterion", criterion)):
+            rows = rows[rows[column] == value] if value else rows
+        if judge:
+            rows = rows[[judge in differing for differing in rows["judges_differing"]]]
+        rows = rows.explode("ratings", ignore_index=True)
+        ratings = pd.DataFrame(rows.pop("ratings").tolist(), columns=RATING.names, index=rows.index)
+        return pd.concat([rows, ratings], axis=1)
+
+    @property
+    def plot(self) -> AuditPlots:
+        """The charts: `plot.verdicts()`, `plot.names()`, `plot(name)`."""
+        return AuditPlots(self)
+
+
+class Billboard(Result, BoardRun):
+    """A board: raters ranked by agreement with people, generators by the raters."""
+
+    shown = "raters"
+
+
+class Leaderboard(Result, LeaderboardRun):
+    """Generators ranked by people."""
+
+    shown = "leaderboard"
+
+
+class Monitor(Result, MonitorRun):
+    """How far each rater can be relied on."""
+
+    shown = "raters"
+
+
+class Design(Result, DesignRun):
+    """How many items and people a study needs."""
+
+    shown = "needs"
+
+
+RESULTS: dict[str, type[Result]] = {kind.command: kind for kind in (Audit, Billboard, Leaderboard, Monitor, Design)}

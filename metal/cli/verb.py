@@ -1,0 +1,216 @@
+"""Commands made from public functions: the options are the function's parameters, the help its docstring."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
+
+import click
+
+from metal.api.options import Names, Option, options_of
+
+Body = Callable[..., None]
+PATH = click.Path(path_type=Path)
+DATASET = click.argument("data", metavar="DATASET", type=PATH)
+RATINGS = click.argument("ratings", nargs=-1, type=PATH)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+FORCE = click.option("--force", is_flag=True, help="Replace the folder given with --out.")
+
+
+def out(default: str) -> Callable[[Any], Any]:
+    """The option for the run folder of a verb. default: as help shows it, `runs/DATASET`."""
+    return click.option("--out", type=PATH, help=f"Run folder to write. [default: {default}]")
+
+
+class Verb(click.Command):
+    """A command whose help and errors are in words of the command line."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        self._speak(ctx)
+        return super().get_help(ctx)
+
+    def _speak(self, ctx: click.Context) -> None:
+        from metal.cli.flags import in_flags
+
+        root = ctx.find_root().command
+        if isinstance(root, click.Group):
+            self.help = in_flags(self.help or "", self, root)
+            for parameter in self.params:
+                if isinstance(parameter, click.Option) and parameter.help:
+                    parameter.help = in_flags(parameter.help, self, root)
+
+
+def verb(
+    function: Callable[..., Any],
+    *decorators: Callable[[Any], Any],
+    name: str = "",
+    short_help: str = "",
+    more: str = "",
+    examples: str = "",
+    without: Sequence[str] = (),
+    defaults: Mapping[str, str] | None = None,
+) -> Callable[[Body], click.Command]:
+    """A decorator: the body of a command for a public function becomes the command.
+
+    decorators: arguments and options of the command line only, in the order of the help. more: what the help says
+    besides the docstring. examples: command lines for the help. without: parameters that are no options. defaults: what the help says of a default that it cannot know.
+    """
+
+    def make(body: Body) -> click.Command:
+        options = [
+            option(parameter, kind, about, default, (defaults or {}).get(parameter, ""))
+            for parameter, (kind, about, default) in options_of(function).items()
+            if parameter not in without
+        ]
+        texts = [_help(function), *filter(None, [inspect.cleandoc(more)])]
+        if examples:
+            heading = "Example:" if len(examples.strip().splitlines()) == 1 else "Examples:"
+            texts.append(
+                f"\b\n{heading}\n" + "\n".join(f"  {line}" for line in inspect.cleandoc(examples).splitlines())
+            )
+        command: Any = body
+        first = [decorator for decorator in decorators if decorator not in (AS_JSON, FORCE)]
+        last = [decorator for decorator in (AS_JSON, FORCE) if decorator in decorators]
+        for decorator in reversed([*first, *options, *last]):
+            command = decorator(command)
+        spoken = name or function.__name__.rpartition("_")[2]
+        made: click.Command = click.command(spoken, cls=Verb, short_help=short_help, help="\n\n".join(texts))(command)
+        return made
+
+    return make
+
+
+def _help(function: Callable[..., Any]) -> str:
+    """The docstring up to the paragraph that speaks of parameters and results."""
+    text = inspect.cleandoc(function.__doc__ or "")
+    paragraphs = []
+    for paragraph in text.split("\n\n"):
+        if paragraph.startswith(("Returns ", "Options:", "data: ", "Raises ")):
+            break
+        paragraphs.append(paragraph)
+    return "\n\n".join(paragraphs)
+
+
+def option(name: str, kind: Any, about: Option, default: Any, shown: str = "") -> Callable[[Any], Any]:
+    """The click option of a parameter."""
+    flag = about.flag or f"--{name.replace('_', '-')}"
+    declared = [flag, *([about.short] if about.short else []), *about.aliases, name]
+    settings: dict[str, Any] = {"help": about.help + (f" [default: {shown}]" if shown else "")}
+    if about.metavar:
+        settings["metavar"] = about.metavar
+    plain = _plain(kind)
+    if plain is bool:
+        if default is True:
+            declared[0] = f"{flag}/--no-{flag[2:]}"
+            settings |= {"show_default": False}
+        settings |= {"is_flag": True, "default": default}
+    elif kind == Names:
+        settings |= {"multiple": True, "callback": _split}
+        settings.setdefault("metavar", "NAME[,NAME]")
+    elif get_origin(plain) in (Mapping, dict) or _is_mapping(plain):
+        settings |= {"multiple": True, "callback": partial(_pairs, flag)}
+    elif _is_sequence(plain):
+        settings |= {"multiple": True, "type": _scalar(get_args(plain)[0], about)}
+    else:
+        settings |= {
+            "type": _scalar(plain, about),
+            "default": default if default is not inspect.Parameter.empty else None,
+        }
+        settings["required"] = default is inspect.Parameter.empty
+        settings["show_default"] = (
+            default not in (None, "", inspect.Parameter.empty) and "[default" not in settings["help"]
+        )
+    if about.bare:
+        settings |= {"is_flag": False, "flag_value": about.bare}
+    if about.check:
+        settings["callback"] = partial(_checked, about.check)
+    return click.option(*declared, cls=Flag, aliases=about.aliases, **settings)
+
+
+class Flag(click.Option):
+    """An option with older spellings, which work and are not shown."""
+
+    def __init__(self, *declared: Any, aliases: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(*declared, **settings)
+        self.aliases = frozenset(aliases)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        flags = self.opts
+        self.opts = [flag for flag in flags if flag not in self.aliases]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = flags
+
+
+def _plain(kind: Any) -> Any:
+    """The type without None."""
+    if get_origin(kind) in (Union, types.UnionType) and kind != Names:
+        rest = [part for part in get_args(kind) if part is not type(None)]
+        return rest[0] if len(rest) == 1 else kind
+    return kind
+
+
+def _is_mapping(kind: Any) -> bool:
+    origin = get_origin(kind)
+    return isinstance(origin, type) and issubclass(origin, Mapping)
+
+
+def _is_sequence(kind: Any) -> bool:
+    origin = get_origin(kind)
+    return isinstance(origin, type) and issubclass(origin, Sequence)
+
+
+def _scalar(kind: Any, about: Option) -> Any:
+    if about.choices:
+        return click.Choice(about.choices)
+    kind = _plain(kind)
+    if kind is int and (about.least, about.most) != (None, None):
+        least, most = (None if end is None else int(end) for end in (about.least, about.most))
+        return click.IntRange(least, most)
+    if kind is float and (about.least, about.most) != (None, None):
+        return click.FloatRange(about.least, about.most, min_open=about.open_ends, max_open=about.open_ends)
+    if kind in (int, float, str):
+        return kind
+    return PATH
+
+
+def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def _pairs(flag: str, context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE, once or several times."""
+    from metal.errors import UsageError
+
+    pairs = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise UsageError(f"{flag} {text!r}: write NAME=VALUE")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def _checked(check: str, context: click.Context, option: click.Parameter, value: str) -> str:
+    """The value of an option that may go without one, read with the command line.
+
+    What it swallowed by mistake, such as the dataset that stands after it, is told before that is missed.
+    """
+    from metal.errors import MetalError, UsageError
+
+    if value:
+        module, _, attributes = check.partition(":")
+        try:
+            attrgetter(attributes)(import_module(module))(value)
+        except MetalError as error:
+            flag = option.opts[0]
+            hint = f"; put {flag} after {value}, or give it a value" if Path(value).exists() else ""
+            raise UsageError(f"{flag}: {error}{hint}") from None
+    return value
