@@ -1,3 +1,70 @@
-"""METAL: whether an LLM judge can be trusted, in which language, for which question."""
+"""METAL: whether an LLM judge can be trusted, in which language, for which question.
+
+Every verb of the command line is a function here, with the same options: `metal audit DATASET --resamples 500` is
+`metal.audit("DATASET", resamples=500)`. Functions return results, print nothing, and can be used in notebooks.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from metal.api.annotate import annotate_export as annotate_export
+    from metal.api.annotate import annotate_import as annotate_import
+    from metal.api.audit import audit as audit
+    from metal.api.billboard import billboard as billboard
+    from metal.api.billboard_parts import billboard_apply as billboard_apply
+    from metal.api.billboard_parts import billboard_crowd as billboard_crowd
+    from metal.api.billboard_parts import billboard_history as billboard_history
+    from metal.api.billboard_parts import billboard_references as billboard_references
+    from metal.api.check import check as check
+    from metal.api.compare import compare as compare
+    from metal.api.describe import describe as describe
+    from metal.api.design import design as design
+    from metal.api.export import export as export
+    from metal.api.generate import generate as generate
+    from metal.api.generate import generate_async as generate_async
+    from metal.api.judge import judge as judge
+    from metal.api.judge import judge_async as judge_async
+    from metal.api.judge import judge_cancel as judge_cancel
+    from metal.api.leaderboard import leaderboard as leaderboard
+    from metal.api.monitor import monitor as monitor
+    from metal.api.prompt import prompt_list as prompt_list
+    from metal.api.prompt import prompt_show as prompt_show
+    from metal.api.read import formats as formats
+    from metal.api.read import read as read
+    from metal.api.report import open_run as open_run
+    from metal.api.report import report as report
+    from metal.api.sample import sample as sample
+    from metal.api.score import score as score
+
+# The imports above, which only type checkers make, are also the list by which Python finds a name when it is first used.
+_IMPORTED = re.findall(r"^    from (metal\S+) import (\w+) as \w+$", __spec__.loader.get_source(__name__), re.MULTILINE)
+_HOME = {name: module for module, name in _IMPORTED}
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    else:
+        value = _verb_of_another_package(name)
+    globals()[name] = value
+    return value
+
+
+def _verb_of_another_package(name: str) -> Any:
+    """A public function that an installed package offers as an entry point of the group `metal.verbs`."""
+    from metal.data.plugins import plugins
+
+    if name.startswith("_") or name not in (verbs := plugins("metal.verbs")):
+        raise AttributeError(f"module 'metal' has no attribute {name!r}")
+    return verbs[name].load()
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -110,7 +110,7 @@ def billboard(
         exclude_noisy=exclude_noisy,
     )
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
-    stored = stored_ensembles(inputs.folder) if board else {}
+    stored = stored_ensembles(inputs.folder) if board else []
     result = ranked(dataset, settings, stored=stored, progress=progress)
     result = telling(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
     kept = bool(board and board.recorded and store_ensembles(inputs.folder, list(result.ensembles.values())))

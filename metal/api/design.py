@@ -95,6 +95,6 @@ def design(
         exclude_noisy=exclude_noisy,
     )
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
-    result = telling(planned(dataset, settings, progress=progress), excluded)
+    result = telling(planned(dataset, settings, progress=progress or (lambda done, total: None)), excluded)
     manifest = inputs.manifest("design", dataset, settings.to_dict(), result.raters, result.signature)
     return Design.of(result, dataset, manifest)

@@ -6,19 +6,24 @@ which several functions share.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar, get_args
+from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar, get_args
 
 StrPath: TypeAlias = str | Path
 # Names: a text with commas between them, or a sequence of texts.
 Names: TypeAlias = str | Sequence[str]
 Pairs: TypeAlias = Mapping[str, str]
 Progress: TypeAlias = Callable[[int, int], None]
+# A judge of one's own: (source, output, criterion) -> a score, a score and a justification, or a reply's text.
+JudgeFunction: TypeAlias = Callable[..., Any]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Parameters = ParamSpec("Parameters")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,19 @@ def documented(function: Function) -> Function:
     if lines:
         function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n" + "\n".join(lines)
     return function
+
+
+def synchronous(function: Callable[Parameters, Coroutine[Any, Any, Value]], name: str) -> Callable[Parameters, Value]:
+    """A coroutine function as a plain one of that name, which works inside a running event loop too."""
+
+    @functools.wraps(function)
+    def run(*positional: Parameters.args, **named: Parameters.kwargs) -> Value:
+        from metal.running.asking import run_to_end
+
+        return run_to_end(function(*positional, **named))
+
+    run.__name__ = run.__qualname__ = name
+    return run
 
 
 Judges = Annotated[Names, Option("Judges to audit; default all in the data.", "-j")]

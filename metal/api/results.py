@@ -125,9 +125,10 @@ class Cell:
         n = int(row["answered"])
         if pd.isna(row[name]):
             return Estimate.undefined(reasons.get(name, "undefined"), n, dropped)
-        low, high = (row.get(f"{name}{end}") for end in ("_low", "_high"))
-        ends = (None, None) if low is None or pd.isna(low) else (float(low), float(high))
-        return Estimate(float(row[name]), *ends, n=n, dropped=dropped)
+        low, high = (row.get(f"{name}{end}", np.nan) for end in ("_low", "_high"))
+        if pd.isna(low):
+            return Estimate(float(row[name]), n=n, dropped=dropped)
+        return Estimate(float(row[name]), float(low), float(high), n=n, dropped=dropped)
 
     @property
     def figures(self) -> list[str]:
@@ -186,7 +187,7 @@ class Audit(Result, AuditRun):
 
         judge: outputs on which this judge differs. Largest differences are not first: sort by `judge_difference`.
         """
-        rows = self.disagreement_table.to_pandas()
+        rows: pd.DataFrame = self.disagreement_table.to_pandas()
         for column, value in (("language", find_language(language) or language), ("criterion", criterion)):
             rows = rows[rows[column] == value] if value else rows
         if judge:

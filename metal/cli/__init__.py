@@ -1,6 +1,6 @@
-"""The command line: one file a verb; it parses, wires and prints.
+"""The command line: a face of the public functions. One file a verb: it parses, calls the function, prints the result.
 
-Verb files import only light modules at the top and the rest inside the function, so that help is quick.
+A verb's file is imported when the verb is typed; help of the whole reads the table here.
 """
 
 from __future__ import annotations
@@ -10,35 +10,75 @@ import signal
 import sys
 import tempfile
 import traceback
-from typing import NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from metal import __version__
-from metal.cli.annotate import annotate
-from metal.cli.audit import audit
-from metal.cli.billboard import billboard
-from metal.cli.check import check
-from metal.cli.compare import compare
-from metal.cli.describe import describe
-from metal.cli.design import design
-from metal.cli.export import export
-from metal.cli.generate import generate
-from metal.cli.import_ import import_
-from metal.cli.judge import judge
-from metal.cli.judges import judges
-from metal.cli.leaderboard import leaderboard
-from metal.cli.metric import metric
-from metal.cli.monitor import monitor
-from metal.cli.prompt import prompt
-from metal.cli.report import report
-from metal.cli.sample import sample
-from metal.cli.score import score
-from metal.cli.submit import submit
 from metal.errors import MetalError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+# The verbs in the order of the help: where each is, and what it does.
+VERBS = {
+    "sample": ("metal.cli.sample:sample", "Choose passages of similar length."),
+    "generate": ("metal.cli.generate:generate", "Write good and bad summaries."),
+    "annotate": ("metal.cli.annotate:annotate", "Tasks out to people, ratings back."),
+    "import": ("metal.cli.import_:import_", "Read ratings from other formats."),
+    "check": ("metal.cli.check:check", "Show who rated what, and what is wrong."),
+    "describe": ("metal.cli.describe:describe", "Show lengths, qualities and classes."),
+    "judge": ("metal.cli.judge:judge", "Let judges rate every output."),
+    "judges": ("metal.cli.judges:judges", "List judges, or try one."),
+    "prompt": ("metal.cli.prompt:prompt", "Show what judges are told."),
+    "score": ("metal.cli.score:score", "Let automatic metrics score every output."),
+    "metric": ("metal.cli.metric:metric", "List automatic metrics, or try one."),
+    "audit": ("metal.cli.audit:audit", "Compare judges with people, per language."),
+    "billboard": ("metal.cli.billboard:billboard", "Rank judges, people and metrics, and generators."),
+    "monitor": ("metal.cli.monitor:monitor", "Say which raters can be relied on."),
+    "leaderboard": ("metal.cli.leaderboard:leaderboard", "Rank generators by people."),
+    "submit": ("metal.cli.submit:submit", "Add a generator or a metric to a board."),
+    "design": ("metal.cli.design:design", "Plan ratings: how many items and people, at what cost."),
+    "report": ("metal.cli.report:report", "Write a run's page, charts and LaTeX tables."),
+    "compare": ("metal.cli.compare:compare", "Put generators side by side."),
+    "export": ("metal.cli.export:export", "Write the ratings for other programs."),
+}
+
+
+class Verbs(click.Group):
+    """The verbs of VERBS and, after them, those that installed packages offer (`metal.verbs`)."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*VERBS, *_offered()]
+
+    def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands:
+            if cmd_name in VERBS:
+                module, _, name = VERBS[cmd_name][0].partition(":")
+                self.commands[cmd_name] = getattr(import_module(module), name)
+            elif cmd_name in _offered():
+                from metal.cli.verb import verb_of_function
+                from metal.data.plugins import load_plugin
+
+                self.commands[cmd_name] = verb_of_function(cmd_name, load_plugin("metal.verbs", "verb", cmd_name))
+        return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, summary) for name, (_, summary) in VERBS.items()]
+        rows += [(name, f"Of {point.value.partition(':')[0]}.") for name, point in _offered().items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def _offered() -> dict[str, EntryPoint]:
+    from metal.data.plugins import plugins
+
+    return plugins("metal.verbs")
 
 
 @click.group(
+    cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Each verb explains itself: metal VERB --help",
 )
@@ -52,31 +92,6 @@ def metal() -> None:
       metal judge datasets/pariksha -j openai:gpt-4o       a judge rates the outputs
       metal audit datasets/pariksha runs/pariksha-judges   judges against people
     """
-
-
-for verb in (
-    sample,
-    generate,
-    annotate,
-    import_,
-    check,
-    describe,
-    judge,
-    judges,
-    prompt,
-    score,
-    metric,
-    audit,
-    billboard,
-    monitor,
-    leaderboard,
-    submit,
-    design,
-    report,
-    compare,
-    export,
-):
-    metal.add_command(verb)
 
 
 def main() -> None:
@@ -119,7 +134,7 @@ def as_typed(message: str) -> str:
     for word in sys.argv[1:]:
         if not isinstance(command, click.Group):
             break
-        command = command.commands.get(word, command)
+        command = command.get_command(click.Context(command), word) or command
     return in_flags(message, getattr(command, "default", command), metal)
 
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from metal.api.results import Result
 
+    Kind = TypeVar("Kind", bound=Result)
+
 FILES = "report.html, tables/ (CSV, JSON, Parquet), run.toml"
 
 
+def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
+    """The run folder that was asked for, or runs/DATASET with the verb's ending."""
+    return out or Path("runs") / f"{data.resolve().name}{ending}"
+
+
 def analyse(
-    function: Callable[..., Result],
+    function: Callable[..., Kind],
     data: Path,
     ratings: tuple[Path, ...],
     out: Path,
@@ -24,7 +31,7 @@ def analyse(
     doing: str,
     force: bool,
     **options: Any,
-) -> Result:
+) -> Kind:
     """Call the public function with a progress bar, and save what it returns."""
     from metal.data.folders import check_new
     from metal.show.terminal import console
@@ -36,23 +43,21 @@ def analyse(
     return result
 
 
-def print_json(run: Result, out: Path, **more: Any) -> None:
-    """The tables of a run, its signature and its warnings."""
-    from metal.runs.parts import records
+def print_run(
+    run: Result, out: Path, as_json: bool, *, files: str = FILES, by: Sequence[str] = (), **more: Any
+) -> None:
+    """The run as JSON, or as tables and where everything stands. by: slices that are shown as well; more: for JSON."""
+    if as_json:
+        from metal.runs.parts import records
 
-    printed: dict[str, Any] = {"signature": run.signature, "run": str(out), **more, "warnings": list(run.warnings)}
-    printed |= {name: records(table) for name, table in run.tables.items()}
-    click.echo(json.dumps(printed, indent=1, ensure_ascii=False))
-
-
-def print_places(out: Path, files: str = FILES) -> None:
-    """Where everything stands."""
+        printed: dict[str, Any] = {"signature": run.signature, "run": str(out), **more, "warnings": list(run.warnings)}
+        printed |= {name: records(table) for name, table in run.tables.items()}
+        click.echo(json.dumps(printed, indent=1, ensure_ascii=False))
+        return
+    from metal.show.pages import screen
     from metal.show.terminal import console
 
+    for part in screen(run, by):
+        console.show(part)
     console.say(f"Report: {out / 'report.html'}", wrap=False)
     console.say(f"Written to {out}: {files}", wrap=False)
-
-
-def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
-    """The run folder that was asked for, or runs/DATASET with the verb's ending."""
-    return out or Path("runs") / f"{data.resolve().name}{ending}"

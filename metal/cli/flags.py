@@ -18,9 +18,13 @@ _PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]*))?`")
 
 
 def in_flags(message: str, command: click.Command, root: click.Group) -> str:
-    """The message with parameters of `command` as its flags, and calls of public functions as command lines."""
+    """The message with parameters of `command` as its flags and arguments, and calls of functions as command lines."""
     message = _CALL.sub(lambda match: _command_line(match[0], match[1], match[2] or "", root), message)
-    flags = _flags(command)
+    flags = _flags(command) | {
+        argument.name: argument.human_readable_name
+        for argument in command.params
+        if isinstance(argument, click.Argument) and argument.name
+    }
     return _PARAMETER.sub(lambda match: _flag(match[0], match[1], match[2], flags), message)
 
 
@@ -47,7 +51,8 @@ def _command_line(whole: str, function: str, arguments: str, root: click.Group) 
     words = {"read": ["import"]}.get(function, function.split("_"))
     command: click.Command = root
     for word in words:
-        command = command.commands.get(word, command) if isinstance(command, click.Group) else command
+        if isinstance(command, click.Group):
+            command = command.get_command(click.Context(command), word) or command
     flags = _flags(getattr(command, "default", command))
     try:
         call = ast.parse(f"verb{arguments.removesuffix('.save(folder)') or '()'}", mode="eval").body

@@ -1,129 +1,81 @@
-"""`metal generate`: summaries of several qualities for the passages of a dataset."""
+"""`metal generate`."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from metal.cli import options
+import metal.api.generate as api
+from metal.cli.asking import ASK, callbacks, finish
+from metal.cli.verb import PATH, verb
 
-# What may be given again with --resume: how the run is carried out, and how outputs are chosen.
-FREE = ("resume", "dry_run", "max_cost", "ask", "limit", "reuse", "concurrency", "choose", "keep_flagged", "seed")
+if TYPE_CHECKING:
+    from metal.api.asked import Generating
 
 
-@click.command(short_help="Write good and bad summaries.")
-@click.argument("dataset", type=click.Path(path_type=Path), required=False)
-@options.names("--model", "-m", what="Model that writes, e.g. openai:gpt-4o, or a name of judges.toml.")
-@options.names("--quality", "-q", what="good, bad, reference, or your own. [default: good,bad]")
-@options.names("--languages", "-l", what="Languages; default all.")
-@click.option("--out", type=click.Path(path_type=Path), help="Run folder. [default: runs/DATASET-generate]")
-@options.resume
-@options.dry_run
-@options.max_cost
-@options.ask
-@options.limit
-@click.option(
-    "--choose",
-    type=click.Choice(["one", "all"]),
-    default="one",
-    show_default=True,
-    help="Outputs of each passage that are to be rated: one at random, or all.",
+@verb(
+    api.generate,
+    click.Argument(["data"], metavar="[DATASET]", type=PATH, required=False),
+    ASK,
+    examples=r"""
+        metal generate datasets/mine -m openai:gpt-4o --dry-run
+        metal generate datasets/mine -m openai:gpt-4o,gemini:gemini-2.5-pro \
+          -q good,bad,reference --max-cost 20
+        metal generate --resume runs/mine-generate
+    """,
 )
-@click.option("--keep-flagged", is_flag=True, help="Flagged outputs may be chosen too.")
-@options.reask
-@options.reuse
-@options.prompts
-@options.base_url
-@options.concurrency
-@options.seed
-@options.force
-def generate(
-    dataset: Path | None,
-    model: tuple[str, ...],
-    quality: tuple[str, ...],
-    languages: tuple[str, ...],
-    out: Path | None,
-    resume: Path | None,
-    dry_run: bool,
-    max_cost: float | None,
-    ask: bool | None,
-    limit: int | None,
-    choose: str,
-    keep_flagged: bool,
-    reask: int,
-    reuse: tuple[Path, ...],
-    prompts: tuple[Path, ...],
-    base_url: str,
-    concurrency: int | None,
-    seed: int,
-    force: bool,
-) -> None:
-    """Let models write a good and a bad summary of every passage of DATASET, and choose one of them at random.
+def generate(ask: bool | None, **options: Any) -> None:
+    from metal.show.terminal import asking_text, console
 
-    Good ones are written at temperature 0 for high ratings on the dataset's criteria, bad ones at
-    temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept; the chosen
-    ones are what people and judges rate. Texts that decline (in English), copy the passage or are in another
-    language are flagged, counted, and not chosen.
+    run = api.generate(**options, callbacks=callbacks(ask))
+    outcome, job = run.outcome, run.job
+    if outcome.dry_run:
+        asking_text.show_estimates(outcome.estimates, outcome.what, first_prompt=True)
+        return
+    _show_outputs(run)
+    if job.plan.models:
+        asking_text.show_calls(outcome.statistics, job.plan)
+    for name, statistics in outcome.statistics.items():
+        for line in asking_text.oddities(name, statistics, "no text"):
+            console.say(line)
+    _show_flags(run)
+    for note in job.notes:
+        console.say(f"note: {note}")
+    replies = f"; the replies are in {run.folder}" if job.plan.models else ""
+    console.say(f"In {job.folder}{replies} ({asking_text.duration(outcome.seconds)})", wrap=False)
+    not_asked = sum(statistics.not_asked for statistics in outcome.statistics.values())
+    finish(run, "" if not_asked else f"metal annotate export {job.folder} --to html")
 
-    --quality reference adds the summaries that people wrote; several --model keep a judge from rating its
-    own family's texts only. A quality of your own is a file generate/NAME.toml in a folder given with
-    --prompts. With guidance:openai:gpt-4o the text is generated through the guidance library.
 
-    Every reply is on disk before it counts, and a run that was stopped goes on with --resume.
+def _show_outputs(run: Generating) -> None:
+    """A row a generator: texts, flagged and chosen ones."""
+    from metal.show.terminal import console
 
-    \b
-    Examples:
-      metal generate datasets/mine -m openai:gpt-4o --dry-run
-      metal generate datasets/mine -m openai:gpt-4o,gemini:gemini-2.5-pro \\
-        -q good,bad,reference --max-cost 20
-      metal generate --resume runs/mine-generate
-    """
-    from dataclasses import replace
+    rows = []
+    for name in dict.fromkeys(output.generator for output in run.job.outputs):
+        texts = [output for output in run.job.outputs if output.generator == name]
+        flagged, chosen = sum(bool(output.flags) for output in texts), sum(output.chosen for output in texts)
+        statistics = run.outcome.statistics.get(name)  # None: of another run
+        missing = f"{sum(statistics.kinds.values()) - statistics.answered:,}" if statistics else "-"
+        model, _, quality = name.rpartition("/")
+        rows.append([model or "people", quality, f"{len(texts):,}", missing, f"{flagged:,}", f"{chosen:,}"])
+    if rows:
+        console.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
 
-    from metal.data.folders import recover
-    from metal.errors import UsageError
-    from metal.running.asking import Wish, carry_out
-    from metal.running.asking_folder import read_request
-    from metal.running.generating import Request, wire
 
-    context = click.get_current_context()
-    given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-    if resume:
-        if dataset or out or force:
-            raise UsageError(
-                f"--resume {resume} knows its dataset and models; to add some, name all with --out {resume}"
-            )
-        settled = sorted(given - set(FREE))
-        if settled:
-            raise UsageError(
-                f"--resume {resume} goes on with what was asked for; to change --{settled[0].replace('_', '-')}, name "
-                f"all with --out {resume}"
-            )
-        request, settings = read_request(resume, "generate", Request)
-        again: dict[str, Any] = {"choose": choose, "keep_flagged": keep_flagged, "seed": seed}
-        request = replace(request, **{name: value for name, value in again.items() if name in given})
-        dataset, out = Path(settings["dataset"]), resume
-        recover(dataset)
-        if not dataset.is_dir():
-            raise UsageError(f"{resume} was begun over {dataset}, which is not here; resume it where it was begun")
-    else:
-        if not dataset:
-            raise UsageError("give a dataset, e.g. metal generate datasets/mine --model openai:gpt-4o")
-        request = Request(
-            models=tuple(dict.fromkeys(model)),
-            quality=tuple(dict.fromkeys(quality)) or ("good", "bad"),
-            languages=tuple(dict.fromkeys(languages)),
-            reask=reask,
-            prompt_folders=tuple(map(str, prompts)),
-            base_url=base_url,
-            choose=choose,
-            keep_flagged=keep_flagged,
-            seed=seed,
-        )
-    out = out or Path("runs") / f"{dataset.resolve().name}-generate"
-    if out.resolve().is_relative_to(dataset.resolve()):
-        raise UsageError(f"--out {out} is inside the dataset, which is written anew as a whole; give another")
-    carry_out(wire(request, dataset, concurrency), out, Wish(dry_run, max_cost, ask, limit, reuse, force))
+def _show_flags(run: Generating) -> None:
+    """Why outputs are flagged, and where that leaves a source without one."""
+    from metal.show.terminal import console
+
+    reasons = Counter((output.generator, flag) for output in run.job.outputs for flag in output.flags)
+    for (name, flag), count in sorted(reasons.items()):
+        console.say(f"{name}: {count:,} flagged: {flag}")
+    if reasons and not run.job.request.keep_flagged:
+        console.say("Flagged outputs are kept but not chosen; --keep-flagged lets them be.")
+    usable = {output.source for output in run.job.outputs if output.chosen}
+    left = sorted({source.source for source in run.job.plan.sources} - usable)
+    if left:
+        listed = ", ".join(left[:3]) + (", ..." if len(left) > 3 else "")
+        console.say(f"warning: {len(left):,} passages have no usable output to choose: {listed}")

@@ -1,63 +1,38 @@
-"""`metal report`: the page of a run again, and its charts and tables for papers."""
+"""`metal report`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from metal.show.view import Chart, TableView
+import metal.api.report as api
+from metal.cli.verb import PATH, verb
 
 
-@click.command(short_help="Write a run's page, charts and LaTeX tables.")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
-@click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write the charts as SVG, PDF and PNG.")
-@click.option("--latex", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as LaTeX (booktabs).")
+@verb(
+    api.report,
+    click.Argument(["run"], type=PATH),
+    click.Option(["--open", "open_it"], is_flag=True, help="Open the page in a browser."),
+    examples="""
+        metal report runs/pariksha --open
+        metal report runs/pariksha --figures paper/figures --latex paper/tables
+    """,
+)
 def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -> None:
-    """Write report.html of RUN, a run folder, from its tables; nothing is computed again.
+    from metal.show.terminal import console
 
-    The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their reasons, agreement among
-    people, judges against people, class distribution, a browser of disagreements. Of a board: rankings of raters and
-    generators, the ensemble, who overrates machines, history. Of `metal monitor`, `leaderboard` and `design`: the
-    people, the generators they rank, what a study needs. Methods and signatures of all.
-
-    --figures and --latex add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
-    need the extra `figures`.
-
-    \b
-    Examples:
-      metal report runs/pariksha --open
-      metal report runs/pariksha --figures paper/figures --latex paper/tables
-    """
-    from metal.runs.run import write_page
-    from metal.show.files import write_charts, write_tables_latex
-    from metal.show.terminal import console as show
-
-    html, charts, tables = _parts(run)
-    path = write_page(html, run)
-    show.say(f"Report: {path}", wrap=False)
+    with console.progress("drawing") as advance:
+        written = api.report(run, figures=figures, latex=latex, progress=advance)
+    console.say(f"Report: {written.page}", wrap=False)
     if figures:
-        with show.progress("drawing") as advance:
-            written = write_charts(charts, figures, advance)
-        show.say(f"{written} charts in {figures}, each as SVG, PDF and PNG", wrap=False)
+        console.say(f"{written.figures} charts in {figures}, each as SVG, PDF and PNG", wrap=False)
     if latex:
-        number, latin = write_tables_latex(tables, latex)
-        needs = "" if latin else "; names beyond Latin letters need XeLaTeX or LuaLaTeX"
-        show.say(f"{number} tables in {latex}; \\input them where booktabs and graphicx are loaded{needs}", wrap=False)
+        needs = "" if written.latin else "; names beyond Latin letters need XeLaTeX or LuaLaTeX"
+        places = "\\input them where booktabs and graphicx are loaded"
+        console.say(f"{written.tables} tables in {latex}; {places}{needs}", wrap=False)
     if open_it:
         import webbrowser
 
-        if not webbrowser.open(path.resolve().as_uri()):
-            show.say("No browser could be opened; open the file above in one.")
-
-
-def _parts(folder: Path) -> tuple[str, list[Chart], list[TableView]]:
-    """Page, charts and tables of a run folder."""
-    from metal.runs.open import open_run_folder
-    from metal.show import pages
-
-    run = open_run_folder(folder)
-    return pages.page(run), pages.charts(run), pages.tables(run)
+        if not webbrowser.open(written.page.resolve().as_uri()):
+            console.say("No browser could be opened; open the file above in one.")

@@ -15,27 +15,23 @@ import click
 
 from metal.api.options import Names, Option, options_of
 
-Body = Callable[..., None]
 PATH = click.Path(path_type=Path)
-DATASET = click.argument("data", metavar="DATASET", type=PATH)
-RATINGS = click.argument("ratings", nargs=-1, type=PATH)
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-FORCE = click.option("--force", is_flag=True, help="Replace the folder given with --out.")
+DATASET = click.Argument(["data"], metavar="DATASET", type=PATH)
+RATINGS = click.Argument(["ratings"], nargs=-1, type=PATH)
+AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of tables.")
+FORCE = click.Option(["--force"], is_flag=True, help="Replace the folder given with --out.")
+_AT_THE_END = (AS_JSON, FORCE)
 
 
-def out(default: str) -> Callable[[Any], Any]:
+def out(default: str) -> click.Option:
     """The option for the run folder of a verb. default: as help shows it, `runs/DATASET`."""
-    return click.option("--out", type=PATH, help=f"Run folder to write. [default: {default}]")
+    return click.Option(["--out"], type=PATH, help=f"Run folder to write. [default: {default}]")
 
 
 class Verb(click.Command):
-    """A command whose help and errors are in words of the command line."""
+    """A command whose help is in words of the command line."""
 
     def get_help(self, ctx: click.Context) -> str:
-        self._speak(ctx)
-        return super().get_help(ctx)
-
-    def _speak(self, ctx: click.Context) -> None:
         from metal.cli.flags import in_flags
 
         root = ctx.find_root().command
@@ -44,46 +40,64 @@ class Verb(click.Command):
             for parameter in self.params:
                 if isinstance(parameter, click.Option) and parameter.help:
                     parameter.help = in_flags(parameter.help, self, root)
+        return super().get_help(ctx)
 
 
 def verb(
     function: Callable[..., Any],
-    *decorators: Callable[[Any], Any],
+    *parameters: click.Parameter,
     name: str = "",
     short_help: str = "",
     more: str = "",
     examples: str = "",
     without: Sequence[str] = (),
-    defaults: Mapping[str, str] | None = None,
-) -> Callable[[Body], click.Command]:
-    """A decorator: the body of a command for a public function becomes the command.
+    cls: type[click.Command] = Verb,
+) -> Callable[[Callable[..., None]], click.Command]:
+    """A decorator: a function that prints what a public function returns becomes the command.
 
-    decorators: arguments and options of the command line only, in the order of the help. more: what the help says
-    besides the docstring. examples: command lines for the help. without: parameters that are no options. defaults: what the help says of a default that it cannot know.
+    parameters: arguments and options of the command line only. more: what the help says besides the docstring.
+    examples: command lines for the help. without: parameters of the public function that are no options.
     """
+    options = [
+        option(parameter, kind, about, default)
+        for parameter, (kind, about, default) in options_of(function).items()
+        if parameter not in without
+    ]
+    first = [parameter for parameter in parameters if parameter not in _AT_THE_END]
+    last = [parameter for parameter in parameters if parameter in _AT_THE_END]
+    lines = inspect.cleandoc(examples).splitlines()
+    heading = "Example:" if len(lines) == 1 else "Examples:"
+    listed = "\n".join(["\b", heading, *(f"  {line}" for line in lines)]) if lines else ""
+    texts = filter(None, [_help(function), inspect.cleandoc(more), listed])
 
-    def make(body: Body) -> click.Command:
-        options = [
-            option(parameter, kind, about, default, (defaults or {}).get(parameter, ""))
-            for parameter, (kind, about, default) in options_of(function).items()
-            if parameter not in without
-        ]
-        texts = [_help(function), *filter(None, [inspect.cleandoc(more)])]
-        if examples:
-            heading = "Example:" if len(examples.strip().splitlines()) == 1 else "Examples:"
-            texts.append(
-                f"\b\n{heading}\n" + "\n".join(f"  {line}" for line in inspect.cleandoc(examples).splitlines())
-            )
-        command: Any = body
-        first = [decorator for decorator in decorators if decorator not in (AS_JSON, FORCE)]
-        last = [decorator for decorator in (AS_JSON, FORCE) if decorator in decorators]
-        for decorator in reversed([*first, *options, *last]):
-            command = decorator(command)
-        spoken = name or function.__name__.rpartition("_")[2]
-        made: click.Command = click.command(spoken, cls=Verb, short_help=short_help, help="\n\n".join(texts))(command)
-        return made
+    def make(body: Callable[..., None]) -> click.Command:
+        return cls(
+            name or function.__name__.rpartition("_")[2],
+            callback=body,
+            params=[*first, *options, *last],
+            help="\n\n".join(texts),
+            short_help=short_help or None,
+        )
 
     return make
+
+
+def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
+    """The command for another package's public function: arguments for what has no Option, the result printed."""
+    if isinstance(function, click.Command):
+        return function
+    given = options_of(function)
+    arguments = [
+        click.Argument([parameter], type=PATH if parameter == "data" else None)
+        for parameter in inspect.signature(function).parameters
+        if parameter not in given
+    ]
+
+    @verb(function, *arguments, name=name)
+    def command(**options: Any) -> None:
+        click.echo(function(**options))
+
+    return command
 
 
 def _help(function: Callable[..., Any]) -> str:
@@ -97,11 +111,11 @@ def _help(function: Callable[..., Any]) -> str:
     return "\n\n".join(paragraphs)
 
 
-def option(name: str, kind: Any, about: Option, default: Any, shown: str = "") -> Callable[[Any], Any]:
+def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
     """The click option of a parameter."""
     flag = about.flag or f"--{name.replace('_', '-')}"
     declared = [flag, *([about.short] if about.short else []), *about.aliases, name]
-    settings: dict[str, Any] = {"help": about.help + (f" [default: {shown}]" if shown else "")}
+    settings: dict[str, Any] = {"help": about.help}
     if about.metavar:
         settings["metavar"] = about.metavar
     plain = _plain(kind)
@@ -110,11 +124,13 @@ def option(name: str, kind: Any, about: Option, default: Any, shown: str = "") -
             declared[0] = f"{flag}/--no-{flag[2:]}"
             settings |= {"show_default": False}
         settings |= {"is_flag": True, "default": default}
-    elif kind == Names:
+    elif set(get_args(Names)) <= set(get_args(kind)):
         settings |= {"multiple": True, "callback": _split}
         settings.setdefault("metavar", "NAME[,NAME]")
     elif get_origin(plain) in (Mapping, dict) or _is_mapping(plain):
         settings |= {"multiple": True, "callback": partial(_pairs, flag)}
+    elif _is_sequence(plain) and get_args(plain)[0] is int:
+        settings |= {"multiple": True, "callback": _whole_numbers}
     elif _is_sequence(plain):
         settings |= {"multiple": True, "type": _scalar(get_args(plain)[0], about)}
     else:
@@ -130,14 +146,14 @@ def option(name: str, kind: Any, about: Option, default: Any, shown: str = "") -
         settings |= {"is_flag": False, "flag_value": about.bare}
     if about.check:
         settings["callback"] = partial(_checked, about.check)
-    return click.option(*declared, cls=Flag, aliases=about.aliases, **settings)
+    return Flag(declared, aliases=about.aliases, **settings)
 
 
 class Flag(click.Option):
     """An option with older spellings, which work and are not shown."""
 
-    def __init__(self, *declared: Any, aliases: Sequence[str] = (), **settings: Any) -> None:
-        super().__init__(*declared, **settings)
+    def __init__(self, declared: Sequence[str], *, aliases: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(declared, **settings)
         self.aliases = frozenset(aliases)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
@@ -151,7 +167,7 @@ class Flag(click.Option):
 
 def _plain(kind: Any) -> Any:
     """The type without None."""
-    if get_origin(kind) in (Union, types.UnionType) and kind != Names:
+    if get_origin(kind) in (Union, types.UnionType):
         rest = [part for part in get_args(kind) if part is not type(None)]
         return rest[0] if len(rest) == 1 else kind
     return kind
@@ -183,6 +199,15 @@ def _scalar(kind: Any, about: Option) -> Any:
 
 def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+def _whole_numbers(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
+    """Numbers, several at once with commas."""
+    numbers = _split(context, option, values)
+    try:
+        return tuple(map(int, numbers))
+    except ValueError:
+        raise click.BadParameter(f"{','.join(numbers)} are not whole numbers; write 1,3,5") from None
 
 
 def _pairs(flag: str, context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:

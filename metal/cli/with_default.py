@@ -8,7 +8,7 @@ import click
 class WithDefault(click.Group):
     """A group whose first word may be left out: then it is the command `default`, whose help is the group's."""
 
-    def __init__(self, *, default: click.Command, short_help: str) -> None:
+    def __init__(self, *, default: click.Command, short_help: str | None = None) -> None:
         super().__init__(name=default.name, short_help=short_help)
         self.default = default
 

@@ -1,20 +1,18 @@
-"""Asking models, for whatever command: what it will cost, the run itself with its progress, and how it ended."""
+"""A job carried to its end: the estimate, the run with its progress, and what came of it."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import signal
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
-import click
-
-from metal.errors import MetalError, UsageError
+from metal.errors import UsageError
 from metal.raters.judges.call import VERDICT, Questions
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.cost import Estimate, check_priced, estimates
@@ -25,21 +23,19 @@ from metal.raters.judges.lines import Answered, look_through
 from metal.raters.judges.secrets import Secrets
 from metal.raters.judges.tally import Tally, lines_to_reuse, look_up
 from metal.running.asking_folder import check_place, discard
-from metal.running.engines import BATCH, RAY, How, check_clients, open_engine, under_way
-from metal.show.terminal import asking_text
-from metal.show.terminal import console as show
+from metal.running.callbacks import Callbacks
+from metal.running.engines import BATCH, How, OpenClient, check_clients, open_engine, under_way
 
-INTERRUPTED = 130
 EVERY = 0.25  # seconds between two looks at the progress
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Wish:
-    """How a run is to be carried out, as the command line says."""
+class Terms:
+    """On what terms a job is carried out. reuse: run folders whose answers are taken over, unpaid."""
 
     dry_run: bool = False
     max_cost: float | None = None
-    ask: bool | None = None
     limit: int | None = None
     reuse: tuple[Path, ...] = ()
     force: bool = False
@@ -47,11 +43,11 @@ class Wish:
 
 
 class Job(Protocol):
-    """What a command wants to have asked, and what it makes of the answers."""
+    """What a verb wants to have asked, and what it makes of the answers."""
 
     @property
     def command(self) -> str:
-        """As it is typed after `metal`."""
+        """The verb: judge, generate."""
         ...
 
     @property
@@ -60,6 +56,11 @@ class Job(Protocol):
     @property
     def reask(self) -> int:
         """How often to ask again after a reply that does not hold what was asked for."""
+        ...
+
+    @property
+    def open_client(self) -> OpenClient:
+        """What connects to a model."""
         ...
 
     def what(self) -> str:
@@ -75,142 +76,176 @@ class Job(Protocol):
         ...
 
     def finish(self, out: Path) -> Mapping[str, Tally]:
-        """Make of the journal what the command is for, and write it."""
-        ...
-
-    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
-        """Say what came of it."""
-        ...
-
-    def following(self, out: Path) -> str:
-        """The command to type next; empty when this one is not done."""
+        """Make of the journal what the verb is for, and write it."""
         ...
 
 
-def carry_out(job: Job, out: Path, wish: Wish) -> None:
-    """A job, from the estimate to what came of it. Exits with 130 when interrupted, 2 when a model stops."""
-    if wish.max_cost is not None:
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a job.
+
+    estimates: what was to come before it began. statistics: of the answers, by judge or generator; empty for a dry
+    run. stopped: models that could not go on, with the reason. waiting: calls that are with the provider; missing:
+    those not made; failed: those without a reply; unused: answers to calls that the run no longer has.
+    """
+
+    what: str
+    estimates: Sequence[Estimate]
+    statistics: Mapping[str, Tally] = field(default_factory=dict)
+    stopped: Mapping[str, str] = field(default_factory=dict)
+    waiting: int = 0
+    missing: int = 0
+    failed: int = 0
+    unused: int = 0
+    over_budget: bool = False
+    interrupted: bool = False
+    dry_run: bool = False
+    seconds: float = 0.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every call has been made and answered."""
+        return not (self.dry_run or self.missing or self.waiting or self.stopped)
+
+
+def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
+    """Run a coroutine to its end, whether or not this thread is inside an event loop (as notebooks are)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> Outcome:
+    """A job, from the estimate to what came of it. Nothing is sent before `callbacks.confirm` says so.
+
+    Raises UsageError when the folder, the terms or the answer of `confirm` forbid it.
+    """
+    if terms.max_cost is not None:
         check_priced(job.plan.models)
-    for other in wish.reuse:
-        if not (other / JOURNAL).is_file():
-            raise UsageError(f"--reuse {other}: no {JOURNAL} there; give a run folder of metal {job.command}")
-    if wish.dry_run:
-        waiting = set() if wish.force else under_way(out, wish.how)
+    for run in terms.reuse:
+        if not (run / JOURNAL).is_file():
+            raise UsageError(f'`reuse="{run}"`: no {JOURNAL} there; give a run folder of `metal.{job.command}`')
+    if terms.dry_run:
+        waiting = set() if terms.force else under_way(out, terms.how)
         if waiting:
-            show.say(f"{len(waiting):,} calls are in open batches.")
-        coming = _estimates(job, _known(job, out, wish), waiting, wish)
-        asking_text.show_estimates(coming, job.what(), first_prompt=True)
-        return
-    asyncio.run(check_clients(job.plan.models, wish.how))
-    made = not out.exists()
-    check_place(out, job.command, force=wish.force)
+            callbacks.say(f"{len(waiting):,} calls are in open batches.")
+        coming = _estimates(job, _answered_before(job, out, terms), waiting, terms)
+        return Outcome(job.what(), coming, dry_run=True)
+    await check_clients(job.plan.models, terms.how, job.open_client)
+    new = not out.exists()
+    check_place(out, job.command, force=terms.force)
     with lock_run(out):
         try:
-            if not wish.force:
+            if not terms.force:
                 merge_leftovers(out)
-            answered = _ask_first(job, out, wish)
-        except (MetalError, click.Abort):
-            if made:
+            answered, coming = _prepare(job, out, terms, callbacks)
+        except BaseException:
+            if new:
                 discard(out)
             raise
-        job.begin(out, force=wish.force)
+        job.begin(out, force=terms.force)
         began = time.monotonic()
-        run = asyncio.run(_run(job, out, answered, wish)) if job.plan.models else None
-        tallies = job.finish(out)
-    job.show(tallies, out, time.monotonic() - began)
-    _end(run, tallies, job, out, wish)
+        engine = await _run(job, out, answered, terms, callbacks) if job.plan.models else None
+        statistics = job.finish(out)
+    return _outcome(job, coming, engine, statistics, time.monotonic() - began)
 
 
-def _estimates(job: Job, answered: Answered, waiting: set[bytes], wish: Wish) -> list[Estimate]:
-    known = answered.settled | waiting
-    for run in wish.reuse:
+def _estimates(job: Job, answered: Answered, waiting: set[bytes], terms: Terms) -> list[Estimate]:
+    keys = answered.settled | waiting
+    for run in terms.reuse:
         for path in journals(run):
-            known = known | {bytes.fromhex(key) for key, kind, _, _ in scan(path) if kind == VERDICT}
-    return estimates(job.plan, known, wish.limit, batch=wish.how.engine == BATCH)
+            keys = keys | {bytes.fromhex(key) for key, kind, _, _ in scan(path) if kind == VERDICT}
+    return estimates(job.plan, keys, terms.limit, batch=terms.how.engine == BATCH)
 
 
-def _known(job: Job, out: Path, wish: Wish) -> Answered:
+def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
     """What the run in the folder answers already; nothing when it is to be replaced."""
-    if wish.force:
+    if terms.force:
         return Answered()
     job.check(out)
     return look_through(job.reask, *journals(out))
 
 
-def _ask_first(job: Job, out: Path, wish: Wish) -> Answered:
-    """Say what is to come, and in a terminal ask before anything is spent; what is answered already."""
-    waiting = under_way(out, wish.how)
-    if waiting and wish.force:
-        raise UsageError(f"{out}: {len(waiting):,} calls are in open batches; `metal judge cancel {out}` comes first")
-    answered = _known(job, out, wish)
-    if wish.how.cancelling:
-        show.say(f"{len(waiting):,} calls are in open batches; cancelling them, and fetching what has been answered.")
-        return answered
+def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[Answered, list[Estimate]]:
+    """What is answered already, and what is to come, once somebody has agreed to pay for it."""
+    waiting = under_way(out, terms.how)
+    if waiting and terms.force:
+        raise UsageError(
+            f'{out}: {len(waiting):,} calls are in open batches; `metal.judge_cancel("{out}")` comes first'
+        )
+    answered = _answered_before(job, out, terms)
+    if terms.how.cancelling:
+        callbacks.say(
+            f"{len(waiting):,} calls are in open batches; cancelling them, and fetching what has been answered."
+        )
+        return answered, []
     if waiting:
-        show.say(f"{len(waiting):,} calls are in open batches; their answers are fetched as they come.")
-    coming = _estimates(job, answered, waiting, wish)
+        callbacks.say(f"{len(waiting):,} calls are in open batches; their answers are fetched as they come.")
+    coming = _estimates(job, answered, waiting, terms)
     if not waiting:
-        answered.begins = {one.model.name: one.begins for one in coming}
-    if not sum(one.calls for one in coming):
-        return answered
-    asking_text.show_estimates(coming, job.what())
-    ask = wish.ask if wish.ask is not None else sys.stdin.isatty()
-    spends = [one for one in coming if one.calls and one.cost != 0]
-    if ask and spends and not click.confirm("Go on?", default=False):
-        raise UsageError("nothing was sent")
-    return answered
+        answered.begins = {estimate.model.name: estimate.begins for estimate in coming}
+    if sum(estimate.calls for estimate in coming):
+        callbacks.estimated(coming, job.what())
+        paid = [estimate for estimate in coming if estimate.calls and estimate.cost != 0]
+        if paid and not callbacks.confirm(paid):
+            raise UsageError("nothing was sent")
+    return answered, coming
 
 
 # ---------------------------------------------------------------- the run
 
 
-async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Engine:
+async def _run(job: Job, out: Path, answered: Answered, terms: Terms, callbacks: Callbacks) -> Engine:
     secrets = Secrets.of(job.plan.models)
     journal = Journal(out / JOURNAL)
-    gc.freeze()
-    gc.enable()
+    if not gc.isenabled():  # the command line keeps it off while it loads what stays
+        gc.freeze()
+        gc.enable()
     try:
-        _reuse(job, journal, answered, wish)
-        rules = Rules(job.reask, limit=wish.limit, max_cost=wish.max_cost)
-        if wish.max_cost is not None:  # of the whole run, whatever sessions it took
+        _reuse(job, journal, answered, terms, callbacks)
+        rules = Rules(job.reask, limit=terms.limit, max_cost=terms.max_cost)
+        if terms.max_cost is not None:  # of the whole run, whatever sessions it took
             prices = {model.name: (model.price, model.batch_price) for model in job.plan.models}
             tallies = look_up(job.plan, out / JOURNAL).tallies
             spent = (tallies[name].cost(*prices[model]) for (model, _), name in job.plan.names.items())
             answered.spent = sum(dollars or 0.0 for dollars in spent)
-        run = open_engine(job.plan, journal, answered, rules, secrets, out, wish.how)
-        restore = _stop_on_interrupt(run)
+        engine = open_engine(job.plan, journal, answered, rules, secrets, out, terms.how, job.open_client)
+        restore = _stop_on_interrupt(engine, callbacks) if callbacks.signals else lambda: None
         try:
-            await _with_progress(run)
+            await _watched(engine, callbacks)
         finally:
             restore()
     finally:
         await journal.close()
-    return run
+    return engine
 
 
-def _reuse(job: Job, journal: Journal, answered: Answered, wish: Wish) -> None:
+def _reuse(job: Job, journal: Journal, answered: Answered, terms: Terms, callbacks: Callbacks) -> None:
     """Take over other runs' verdicts, with the run they come from."""
-    others = [run for run in wish.reuse if run.resolve() != journal.path.parent.resolve()]
+    others = [run for run in terms.reuse if run.resolve() != journal.path.parent.resolve()]
     paths = [path for run in others for path in journals(run)]
     taken = 0
     for key, line in lines_to_reuse(job.plan, paths, answered.settled) if paths else ():
         journal.append(line.rstrip(b"\n")[:-1] + b',"reused":true}', lambda: None)
         answered.settled.add(key)
         taken += 1
-    if wish.reuse:
-        show.say(f"{taken:,} answers taken from {', '.join(map(str, wish.reuse))}")
+    if terms.reuse:
+        callbacks.say(f"{taken:,} answers taken from {', '.join(map(str, terms.reuse))}")
 
 
-def _stop_on_interrupt(run: Engine) -> Callable[[], None]:
+def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], None]:
     """Ctrl-C begins no more calls; a second one drops those in flight. Returns what undoes this."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
     def interrupted() -> None:
-        if run.stopping.is_set() and task:
+        if engine.stopping.is_set() and task:
             if not task.cancelling():
                 task.cancel()
             return
-        print(f"\n{run.stop()}", file=sys.stderr)
+        callbacks.interrupted(engine.stop())
 
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -219,7 +254,7 @@ def _stop_on_interrupt(run: Engine) -> Callable[[], None]:
         return lambda: None
 
     def restore() -> None:
-        if run.stopping.is_set():  # what follows is short, and a further Ctrl-C would only break into it
+        if engine.stopping.is_set():  # what follows is short, and a further Ctrl-C would only break into it
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
@@ -227,9 +262,9 @@ def _stop_on_interrupt(run: Engine) -> Callable[[], None]:
     return restore
 
 
-async def _with_progress(run: Engine) -> None:
-    with asking_text.progress(run) as look:
-        working = asyncio.create_task(run.go())
+async def _watched(engine: Engine, callbacks: Callbacks) -> None:
+    with callbacks.watch(engine) as look:
+        working = asyncio.create_task(engine.go())
         try:
             while not working.done():
                 look()
@@ -239,41 +274,25 @@ async def _with_progress(run: Engine) -> None:
         except asyncio.CancelledError:
             working.cancel()
             await asyncio.wait([working])
-            if not run.stopping.is_set():
+            if not engine.stopping.is_set():
                 raise
 
 
-# ---------------------------------------------------------------- the end
-
-
-def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, wish: Wish) -> None:
-    """What to do next; exit codes for a run that is not whole."""
-    stopped = [one for one in run.progress if one.stopped] if run else []
-    waiting = sum(one.under_way for one in run.progress) if run else 0
-    missing = sum(tally.not_asked for tally in tallies.values()) - waiting
-    failed = sum(tally.failed for tally in tallies.values())
-    again = f"metal {job.command} --resume {out}" + (
-        f" --max-cost {wish.max_cost:g}" if wish.max_cost is not None else ""
+def _outcome(
+    job: Job, coming: Sequence[Estimate], engine: Engine | None, statistics: Mapping[str, Tally], seconds: float
+) -> Outcome:
+    progress = engine.progress if engine else []
+    waiting = sum(model.under_way for model in progress)
+    return Outcome(
+        job.what(),
+        coming,
+        statistics,
+        stopped={model.model.name: model.stopped for model in progress if model.stopped},
+        waiting=waiting,
+        missing=sum(tally.not_asked for tally in statistics.values()) - waiting,
+        failed=sum(tally.failed for tally in statistics.values()),
+        unused=sum(model.unused for model in progress),
+        over_budget=bool(engine and engine.over_budget),
+        interrupted=bool(engine and engine.stopping.is_set()),
+        seconds=seconds,
     )
-    if wish.how.engine == RAY:
-        again += " --engine ray" + (f" --address {wish.how.address}" if wish.how.address else "")
-    if run and run.over_budget and missing:  # batches may have come to less than was set aside for them
-        show.say("Stopped before --max-cost was exceeded; it is of the whole run: to go on, raise it.")
-    for one in stopped:
-        print(f"metal: {one.model.name} stopped: {show.clean(one.stopped)}", file=sys.stderr)
-    unused = sum(one.unused for one in run.progress) if run else 0
-    if unused:
-        show.say(f"warning: {unused:,} answers are to calls that the run no longer has (their texts have changed)")
-    if waiting:
-        show.say(f"{waiting:,} calls are with the provider. Fetch their answers with: {again}", wrap=False)
-        show.say(f"Or cancel them with: metal {job.command} cancel {out}", wrap=False)
-    if missing or failed:
-        parts = [f"{missing:,} calls not made"] * bool(missing) + [f"{failed:,} failed"] * bool(failed)
-        show.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)
-    following = job.following(out)
-    if following:
-        show.say(f"Next: {following}", wrap=False)
-    if run and run.stopping.is_set():
-        raise SystemExit(INTERRUPTED)
-    if stopped:
-        raise SystemExit(2)

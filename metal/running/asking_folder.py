@@ -24,7 +24,7 @@ from metal.raters.judges.models import Model
 from metal.runs.manifest import manifest
 
 PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet")
-OPTIONS = {"judges": "judge", "prompts": "prompt", "prompt_folders": "prompts", "models": "model"}
+PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}  # where a setting is named otherwise
 
 
 class Request(Protocol):
@@ -43,7 +43,7 @@ Kind = TypeVar("Kind", bound=Request)
 def check_place(out: Path, command: str, *, force: bool) -> None:
     """Make the run folder where it is missing. Raises UsageError when something else is there."""
     if (out / "dataset.toml").is_file():
-        raise UsageError(f"{out} is a dataset; it is not replaced. Give another --out")
+        raise UsageError(f"{out} is a dataset; it is not replaced. Give another `out`")
     if (out / "run.toml").is_file() and not force:
         read_settings(out, command)  # a run of this kind
     elif not out.is_dir() or any(path.name != LOCK and path not in set(_left_over(out)) for path in out.iterdir()):
@@ -80,13 +80,13 @@ def check_same(out: Path, request: Kind, older: Kind, dataset: Path, first: str)
     if different:
         had = getattr(older, different) or "all"
         shown = ", ".join(had) if isinstance(had, tuple) else had
-        option = OPTIONS.get(different, different)
+        parameter = PARAMETERS.get(different, different)
         raise UsageError(
-            f"{out} was begun with --{option.replace('_', '-')} {shown}; ask for the same or for more of it, or "
-            f"give another --out (and --reuse {out}, so that nothing is paid twice)"
+            f'{out} was begun with `{parameter}="{shown}"`; ask for the same or for more of it, or give another `out` '
+            f'(and `reuse="{out}"`, so that nothing is paid twice)'
         )
     if first != str(dataset) and Path(first).resolve() != dataset.resolve():
-        raise UsageError(f"{out} is a run over {first}; give another --out")
+        raise UsageError(f"{out} is a run over {first}; give another `out`")
 
 
 def check_unchanged(out: Path, before: Mapping[str, str], now: Mapping[str, str], where: str) -> None:
@@ -95,7 +95,7 @@ def check_unchanged(out: Path, before: Mapping[str, str], now: Mapping[str, str]
         if name in now and now[name] != digest:
             raise UsageError(
                 f"{out}: {name} is not what it was when the run began ({where} changed), and every call would be made "
-                f"anew; change it back, or give another --out"
+                f"anew; change it back, or give another `out`"
             )
 
 
@@ -130,12 +130,12 @@ def write_run(
 def read_settings(out: Path, command: str) -> Mapping[str, Any]:
     """The settings of a run of this command. Raises UsageError when the folder holds none."""
     if not (out / "run.toml").is_file():
-        raise UsageError(f"{out}: no run to go on with (run.toml is missing); begin one with --out {out}")
+        raise UsageError(f"{out}: no run to go on with (run.toml is missing); begin one with `out`")
     about = read_toml(out / "run.toml")
     settings: Mapping[str, Any] = about.get("settings", {})
     if about.get("command") != command or "identities" not in settings:
         kind = {"judge": "LLM judges", "generate": "generation"}[command]
-        raise UsageError(f"{out}: not a run of {kind}; give another --out, or --force to replace it")
+        raise UsageError(f"{out}: not a run of {kind}; give another `out`, or `force=True` to replace it")
     return settings
 
 
@@ -145,12 +145,12 @@ def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mappi
     try:
         known = {key: settings[key] for key in kind.__dataclass_fields__}
     except KeyError as missing:
-        raise DataError(out / "run.toml", f"no {missing}", "Begin a new run with --out") from None
+        raise DataError(out / "run.toml", f"no {missing}", "Begin a new run with `out`") from None
     for key, value in known.items():
         whole = value if isinstance(value, list) else [value]
         default = kind.__dataclass_fields__[key].default
         wanted = type(default) if type(default) in (int, bool) else str
         if not all(type(one) is wanted for one in whole) or not isinstance(settings.get("dataset"), str):
-            raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with --out")
+            raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with `out`")
     plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
     return kind(**plain), settings

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from metal.errors import UsageError
 from metal.raters.judges.batch.ledger import FOLDER, Ledger, open_calls
-from metal.raters.judges.call import Questions
+from metal.raters.judges.call import Client, Questions
 from metal.raters.judges.engine import Engine, Rules
 from metal.raters.judges.journal import Journal
 from metal.raters.judges.lines import Answered
 from metal.raters.judges.models import Model
-from metal.raters.judges.providers import open_batch_client, open_client
+from metal.raters.judges.providers import open_batch_client
 from metal.raters.judges.runner import Run
 from metal.raters.judges.secrets import Secrets
 
 LOCAL, BATCH, RAY = "local", "batch", "ray"
+OpenClient = Callable[[Model], Client]
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,13 @@ def under_way(out: Path, how: How) -> set[bytes]:
     found = open_calls(out)
     if found and how.engine != BATCH:
         raise UsageError(
-            f"{out}: {len(found):,} calls are in open batches; fetch them with `metal judge --resume {out}`, or cancel "
-            f"them with `metal judge cancel {out}`"
+            f'{out}: {len(found):,} calls are in open batches; fetch them with `metal.judge(resume="{out}")`, or '
+            f'cancel them with `metal.judge_cancel("{out}")`'
         )
     return found
 
 
-async def check_clients(models: Iterable[Model], how: How) -> None:
+async def check_clients(models: Iterable[Model], how: How, connect: OpenClient) -> None:
     """Keys, addresses and libraries are there, before anything is written."""
     if how.engine == RAY:
         from metal.raters.judges.cluster.nodes import check_ray, knock
@@ -59,11 +60,18 @@ async def check_clients(models: Iterable[Model], how: How) -> None:
     for model in models:
         if how.engine == BATCH:
             await open_batch_client(model).close()
-        await open_client(model).close()
+        await connect(model).close()
 
 
 def open_engine(
-    plan: Questions, journal: Journal, answered: Answered, rules: Rules, secrets: Secrets, out: Path, how: How
+    plan: Questions,
+    journal: Journal,
+    answered: Answered,
+    rules: Rules,
+    secrets: Secrets,
+    out: Path,
+    how: How,
+    connect: OpenClient,
 ) -> Engine:
     """The engine, ready to go, for the running event loop."""
     if how.engine == BATCH:
@@ -76,7 +84,7 @@ def open_engine(
             rules,
             secrets,
             Ledger(out),
-            open_client,
+            connect,
             open_batch_client,
             wait=how.wait,
             cancelling=how.cancelling,
@@ -85,4 +93,4 @@ def open_engine(
         from metal.raters.judges.cluster.engine import RayRun
 
         return RayRun(plan, journal, answered, rules, secrets, out, how.address)
-    return Run(plan, journal, answered, rules, open_client, secrets)
+    return Run(plan, journal, answered, rules, connect, secrets)

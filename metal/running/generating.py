@@ -1,9 +1,8 @@
-"""A generation run: what was asked of `metal generate`, its parts, its run folder, and what it adds to the dataset."""
+"""A generation run: what was asked of `metal.generate`, its parts, its run folder, and what it adds to the dataset."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,18 +21,17 @@ from metal.data.tokens import ENCODING, count_text, load_encoding
 from metal.errors import DataError, MetalError, UnknownName, UsageError
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
+from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.raters.judges.tally import Found, Tally, look_up
 from metal.running.asking_folder import check_same, check_unchanged, clear, identities, read_request, write_run
 from metal.running.judging import prompt_folders
-from metal.show.terminal import console as show
-from metal.show.terminal.asking_text import duration, oddities, show_calls
 
 LISTS = ("models", "quality", "languages")
 
 
 @dataclass(frozen=True)
-class Request:
+class GenerateRequest:
     """What a run was asked to write: everything that decides which calls it has. The same in run.toml."""
 
     models: tuple[str, ...]
@@ -46,7 +44,7 @@ class Request:
     keep_flagged: bool = False
     seed: int = 0
 
-    def extends(self, older: Request) -> str:
+    def extends(self, older: GenerateRequest) -> str:
         """The first setting in which this is neither equal to the older request nor asks for more; empty if none.
 
         How outputs are chosen may change: nothing is asked anew for it.
@@ -63,19 +61,23 @@ class Request:
 
 
 @dataclass
-class GenerationJob:
-    """A request with its parts found (metal.running.asking.Job)."""
+class GenerateJob:
+    """A request with its parts (metal.running.asking.Job).
 
-    request: Request
+    outputs: what the dataset's generators have written by the end. warnings, notes: what to know before and after.
+    """
+
+    request: GenerateRequest
     folder: Path
     dataset: Dataset
     plan: Generation
     rubrics: Mapping[str, Rubric]
     outputs: list[Output] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    complete: bool = False
+    warnings: tuple[str, ...] = ()
 
     command = "generate"
+    open_client = staticmethod(open_client)
 
     @property
     def reask(self) -> int:
@@ -91,11 +93,11 @@ class GenerationJob:
             if before and before != about["prompt"]:
                 raise UsageError(
                     f"{self.folder} has texts of {name} with the prompt {before}, which is {about['prompt']} now; give "
-                    "the new one another name (generate/NAME.toml), or --force to replace texts that nobody rated"
+                    "the new one another name (generate/NAME.toml), or `force=True` to replace texts that nobody rated"
                 )
         if not (out / "run.toml").is_file():
             return
-        older, settings = read_request(out, self.command, Request)
+        older, settings = read_request(out, self.command, GenerateRequest)
         check_same(out, self.request, older, self.folder, settings.get("dataset", ""))
         now = identities(self.plan.models)
         check_unchanged(out, settings.get("identities", {}), now, "judges.toml or the environment")
@@ -136,7 +138,6 @@ class GenerationJob:
         together = {one.output: one for one in [*others, *drawn]}
         update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
         not_asked = sum(tally.not_asked for tally in tallies.values())
-        self.complete = not not_asked
         self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
         return tallies
 
@@ -169,46 +170,6 @@ class GenerationJob:
         if differ:
             self.notes.append(f"{len(differ):,} outputs have been rated and keep their text, though there is a new one")
         return old | {name: one for name, one in new.items() if name not in rated or name not in old}
-
-    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
-        rows = []
-        for name in dict.fromkeys(one.generator for one in self.outputs):
-            mine = [one for one in self.outputs if one.generator == name]
-            wrong, chosen = sum(bool(one.flags) for one in mine), sum(one.chosen for one in mine)
-            tally = tallies.get(name)  # None: of another run
-            missing = f"{sum(tally.kinds.values()) - tally.answered:,}" if tally else "-"
-            model, _, quality = name.rpartition("/")
-            rows.append([model or "people", quality, f"{len(mine):,}", missing, f"{wrong:,}", f"{chosen:,}"])
-        if rows:
-            show.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
-        if self.plan.models:
-            show_calls(tallies, self.plan)
-        for name, tally in tallies.items():
-            for line in oddities(name, tally, "no text"):
-                show.say(line)
-        self._show_flags()
-        for note in self.notes:
-            show.say(f"note: {note}")
-        replies = f"; the replies are in {out}" if self.plan.models else ""
-        show.say(f"In {self.folder}{replies} ({duration(seconds)})", wrap=False)
-
-    def following(self, out: Path) -> str:
-        if not self.complete:
-            return ""
-        return f"metal annotate export {self.folder} --to html"
-
-    def _show_flags(self) -> None:
-        """Why outputs are flagged, and where that leaves a source without one."""
-        reasons = Counter((one.generator, flag) for one in self.outputs for flag in one.flags)
-        for (name, flag), count in sorted(reasons.items()):
-            show.say(f"{name}: {count:,} flagged: {flag}")
-        if reasons and not self.request.keep_flagged:
-            show.say("Flagged outputs are kept but not chosen; --keep-flagged lets them be.")
-        chosen = {one.source for one in self.outputs if one.chosen}
-        left = sorted({source.source for source in self.plan.sources} - chosen)
-        if left:
-            listed = ", ".join(left[:3]) + (", ..." if len(left) > 3 else "")
-            show.say(f"warning: {len(left):,} passages have no usable output to choose: {listed}")
 
     @property
     def _digests(self) -> dict[str, str]:
@@ -270,8 +231,8 @@ def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
             yield ours, text
 
 
-def wire(request: Request, folder: Path, concurrency: int | None = None) -> GenerationJob:
-    """Find the dataset, models and instructions of a request. Raises UsageError, UnknownName or DataError."""
+def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None = None) -> GenerateJob:
+    """The dataset, models and instructions of a request. Raises UsageError, UnknownName or DataError."""
     dataset = load_dataset(folder)
     for key in ("generators", "sample"):
         entry = dataset.extra.get(key, {})
@@ -294,16 +255,17 @@ def wire(request: Request, folder: Path, concurrency: int | None = None) -> Gene
     sources = [one for one in dataset.sources.values() if not request.languages or one.language in request.languages]
     usable = [one for one in sources if one.text.strip()]
     if not usable:
-        raise UsageError(f"{folder} has no passages with a text; `metal sample` draws some")
+        raise UsageError(f"{folder} has no passages with a text; `metal.sample` draws some")
     folders = prompt_folders(request.prompt_folders, folder)
     rubrics = rubrics_for(dataset.criteria.values(), folders)
     instructions: tuple[Instruction, ...] = tuple(
         load_instruction(quality, folders, rubrics) for quality in request.quality if quality != REFERENCE
     )
     if instructions and not models:
-        raise UsageError("give the model that is to write: --model openai:gpt-4o")
+        raise UsageError('give the model that is to write: `model="openai:gpt-4o"`')
     if not instructions:
         models = ()
-    if len(usable) < len(sources):
-        show.say(f"warning: {len(sources) - len(usable):,} passages have no text and are passed over")
-    return GenerationJob(request, folder, dataset, Generation(models, instructions, usable), rubrics)
+    silent = len(sources) - len(usable)
+    warnings = (f"warning: {silent:,} passages have no text and are passed over",) if silent else ()
+    plan = Generation(models, instructions, usable)
+    return GenerateJob(request, folder, dataset, plan, rubrics, warnings=warnings)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from metal.data.bundled import bundled
-from metal.data.dataset import Dataset, load_dataset, read_toml
+from metal.data.dataset import Dataset, read_toml
 from metal.data.dataset_lines import rater_record
 from metal.data.folders import new_file
 from metal.data.json_files import write_jsonl
@@ -22,11 +22,14 @@ from metal.errors import UnknownName, UsageError
 from metal.genie.store import draw_questions, read_questions, write_tests
 from metal.genie.test_questions import with_questions
 from metal.raters.judges.baselines import BASELINES, run_baselines
+from metal.raters.judges.call import Client
 from metal.raters.judges.collect import Collected
+from metal.raters.judges.functions import FunctionClient, JudgeFunction, direct_prompt, function_model
 from metal.raters.judges.journal import FILE as JOURNAL
-from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
+from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
 from metal.raters.judges.plan import Plan, choose_outputs
 from metal.raters.judges.prompts import Prompt, load_template
+from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
 from metal.raters.judges.tally import Tally, look_up
 from metal.running.asking_folder import (
@@ -37,14 +40,13 @@ from metal.running.asking_folder import (
     read_request,
     write_run,
 )
-from metal.show.terminal import console as show
-from metal.show.terminal import judging_text
+from metal.running.engines import OpenClient
 
 LISTS = ("judges", "prompts", "criteria", "languages")
 
 
 @dataclass(frozen=True)
-class Request:
+class JudgeRequest:
     """What a run was asked to do: everything that decides which calls it has. The same in run.toml."""
 
     judges: tuple[str, ...]
@@ -61,7 +63,7 @@ class Request:
     base_url: str = ""
     test_questions: str = ""
 
-    def extends(self, older: Request) -> str:
+    def extends(self, older: JudgeRequest) -> str:
         """The first setting in which this is neither equal to the older request nor asks for more; empty if none."""
         for name in LISTS:
             mine, theirs = getattr(self, name), getattr(older, name)
@@ -80,16 +82,23 @@ class Request:
 
 
 @dataclass
-class Wired:
-    """A request with its parts found: dataset, plan of calls, baselines to run (metal.running.asking.Job)."""
+class JudgeJob:
+    """A request with its parts: dataset, plan of calls, baselines to run (metal.running.asking.Job).
 
-    request: Request
+    questions: test questions among the plan's outputs. warnings: what to know before the judges are asked. ratings,
+    unanswered: how many were written, and those of baselines without an answer, by (baseline, reason).
+    """
+
+    request: JudgeRequest
     folder: Path
     dataset: Dataset
     plan: Plan
     baselines: tuple[str, ...] = ()
-    questions: tuple[Output, ...] = ()  # test questions among the plan's outputs
-    written: tuple[int, Mapping[tuple[str, str], int]] = (0, {})  # ratings; (baseline, reason) of missing ones
+    questions: tuple[Output, ...] = ()
+    open_client: OpenClient = open_client
+    warnings: tuple[str, ...] = ()
+    ratings: int = 0
+    unanswered: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     command = "judge"
 
@@ -109,7 +118,7 @@ class Wired:
     def check(self, out: Path) -> None:
         if not (out / "run.toml").is_file():
             return
-        older, settings = read_request(out, self.command, Request)
+        older, settings = read_request(out, self.command, JudgeRequest)
         check_same(out, self.request, older, self.folder, settings.get("dataset", ""))
         now, prompts = identities(self.plan.models), prompt_hashes(self.plan)
         check_unchanged(out, settings.get("identities", {}), now, "judges.toml or the environment")
@@ -138,7 +147,7 @@ class Wired:
         not_asked = sum(tally.not_asked for tally in found.found.tallies.values())
         write_manifest(out, self, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
         silent = facts[facts["score"].isna()]
-        self.written = rows, Counter(zip(silent["rater"], silent["reason"], strict=True))
+        self.ratings, self.unanswered = rows, Counter(zip(silent["rater"], silent["reason"], strict=True))
         return found.found.tallies
 
     def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
@@ -150,23 +159,30 @@ class Wired:
             else:
                 yield rating
 
-    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
-        judging_text.show_judges(tallies, self.plan)
-        judging_text.show_ratings(*self.written, out, seconds)
 
-    def following(self, out: Path) -> str:
-        return f"metal {'monitor' if self.questions else 'audit'} {self.folder} {out}"
+def judge_job(
+    request: JudgeRequest,
+    folder: Path,
+    dataset: Dataset,
+    *,
+    concurrency: int | None = None,
+    functions: Mapping[str, JudgeFunction] | None = None,
+) -> JudgeJob:
+    """The models, prompts and rubrics of a request over a dataset, which is at the folder.
 
-
-def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wired:
-    """Find the dataset, models, prompts and rubrics of a request. Raises UsageError, UnknownName or DataError."""
-    dataset = load_dataset(folder)
+    functions: judges that are functions, by name. Raises UsageError, UnknownName or DataError.
+    """
+    functions = functions or {}
     if not dataset.outputs:
-        raise UsageError(f"{folder} has no outputs to rate yet; `metal generate` makes some from its sources")
+        raise UsageError(f"{folder} has no outputs to rate yet; `metal.generate` makes some from its sources")
     named = named_models(judges_files())
-    baselines = tuple(name for name in request.judges if name in BASELINES and name not in named)
+    baselines = tuple(
+        name for name in request.judges if name in BASELINES and name not in named and name not in functions
+    )
     models = tuple(
-        with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
+        function_model(name, functions[name], concurrency)
+        if name in functions
+        else with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
         for name in request.judges
         if name not in baselines
     )
@@ -176,11 +192,20 @@ def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wire
             raise UnknownName("criterion", name, dataset.criteria)
         criteria[name] = dataset.criteria[name]
     folders = prompt_folders(request.prompt_folders, folder)
-    prompts = load_prompts(request, criteria.values(), folders) if models else ()
+    if functions:
+        prompts: tuple[Prompt, ...] = (direct_prompt(criteria.values()),)
+    else:
+        prompts = load_prompts(request, criteria.values(), folders) if models else ()
     outputs = choose_outputs(dataset.outputs, request.languages, request.sample, request.seed)
-    questions = _questions(request, folder, dataset, outputs)
+    warnings: list[str] = []
+    questions = _questions(request, folder, dataset, outputs, warnings.append)
     plan = Plan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
-    return Wired(request, folder, dataset, plan, baselines, questions)
+
+    def connect(model: Model) -> Client:
+        return FunctionClient(functions[model.name], criteria) if model.name in functions else open_client(model)
+
+    warnings += missing_texts(plan, folder)
+    return JudgeJob(request, folder, dataset, plan, baselines, questions, connect, tuple(warnings))
 
 
 def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
@@ -191,28 +216,32 @@ def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
     return dataset
 
 
-def _questions(request: Request, folder: Path, dataset: Dataset, outputs: Iterable[Output]) -> tuple[Output, ...]:
+def _questions(
+    request: JudgeRequest, folder: Path, dataset: Dataset, outputs: Sequence[Output], say: Callable[[str], None]
+) -> tuple[Output, ...]:
     """The test questions of a request: those that people of these languages were asked, and as many as wanted."""
     if not request.test_questions:
         return ()
-    outputs = list(outputs)
-    known = read_questions(folder)
-    found = draw_questions(dataset, outputs, request.test_questions, request.seed, known, show.say)
+    earlier = read_questions(folder)
+    drawn = draw_questions(dataset, outputs, request.test_questions, request.seed, earlier, say)
     languages = {output.language for output in outputs}
-    asked = {question.output: question for question in found}
-    return tuple((asked | {name: one for name, one in known.items() if one.language in languages}).values())
+    asked = {question.output: question for question in drawn}
+    asked |= {name: question for name, question in earlier.items() if question.language in languages}
+    return tuple(asked.values())
 
 
 def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
-    """Where prompts are looked for: --prompts, the dataset's own, METAL's."""
+    """Where prompts are looked for: the folders given, the dataset's own, METAL's."""
     folders = [Path(name) for name in given]
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(f"--prompts {folder}: no such folder (it holds judge/NAME.toml or criteria/NAME.toml)")
+            raise UsageError(
+                f'`prompt_folders="{folder}"`: no such folder (it holds judge/NAME.toml or criteria/NAME.toml)'
+            )
     return [*folders, *([dataset / "prompts"] if dataset else []), bundled("prompts")]
 
 
-def load_prompts(request: Request, criteria: Iterable[Any], folders: list[Path]) -> tuple[Prompt, ...]:
+def load_prompts(request: JudgeRequest, criteria: Iterable[Any], folders: list[Path]) -> tuple[Prompt, ...]:
     """The prompts of a request, with the rubrics they need."""
     wanted = list(criteria)
     prompts = []
@@ -234,15 +263,18 @@ def load_prompts(request: Request, criteria: Iterable[Any], folders: list[Path])
 # ---------------------------------------------------------------- run.toml
 
 
-def warn_of_texts(wired: Wired) -> None:
-    """Say which outputs and sources have no text. Raises UsageError when no output has one."""
-    plan = wired.plan
+def missing_texts(plan: Plan, folder: Path) -> list[str]:
+    """Warnings about outputs and sources without a text. Raises UsageError when no output has one."""
     if plan.models and plan.without_text == len(plan.outputs):
-        raise UsageError(f"{wired.folder} has ratings but no texts of its outputs; LLM judges need the texts")
+        raise UsageError(f"{folder} has ratings but no texts of its outputs; LLM judges need the texts")
+    warnings = []
     if plan.without_text:
-        show.say(f"warning: {plan.without_text:,} outputs have no text and are not judged")
+        warnings.append(f"warning: {plan.without_text:,} outputs have no text and are not judged")
     if plan.models and plan.without_source:
-        show.say(f"warning: {plan.without_source:,} outputs are judged without their source, whose text is missing")
+        warnings.append(
+            f"warning: {plan.without_source:,} outputs are judged without their source, whose text is missing"
+        )
+    return warnings
 
 
 def prompt_hashes(plan: Plan) -> dict[str, str]:
@@ -250,12 +282,12 @@ def prompt_hashes(plan: Plan) -> dict[str, str]:
     return {f"{prompt.name} {name}": prompt.digest(name) for prompt in plan.prompts for name in plan.criteria}
 
 
-def write_manifest(out: Path, wired: Wired, state: Mapping[str, Any]) -> None:
+def write_manifest(out: Path, job: JudgeJob, state: Mapping[str, Any]) -> None:
     """run.toml: all that is needed to repeat or resume the run, and how far it is."""
-    more: dict[str, Any] = {"identities": identities(wired.plan.models), "prompt_hashes": prompt_hashes(wired.plan)}
-    more |= {"models": {model.name: model.described() for model in wired.plan.models}}
-    more |= {"texts": texts_digest(wired.dataset), "state": dict(state)} if state else {}
-    write_run(out, wired.command, wired.request, wired.dataset, wired.folder, more, wired.request.judges)
+    more: dict[str, Any] = {"identities": identities(job.plan.models), "prompt_hashes": prompt_hashes(job.plan)}
+    more |= {"models": {model.name: model.described() for model in job.plan.models}}
+    more |= {"texts": texts_digest(job.dataset), "state": dict(state)} if state else {}
+    write_run(out, job.command, job.request, job.dataset, job.folder, more, job.request.judges)
 
 
 def texts_digest(dataset: Dataset) -> str:
@@ -274,6 +306,6 @@ def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
     state = settings.get("state", {})
     if "identities" in settings and not state.get("complete"):
         missing = f"{state['not_asked']:,} calls were not made" if "not_asked" in state else "it was not finished"
-        yield f"{run} is not complete: {missing}; go on with `metal judge --resume {run}`"
+        yield f'{run} is not complete: {missing}; go on with `metal.judge(resume="{run}")`'
     if settings.get("texts", "") not in ("", texts_digest(dataset)):
         yield f"{run}: texts of the dataset have changed since its judges saw them"

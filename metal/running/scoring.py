@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pandas as pd
 import tomli_w
@@ -12,12 +17,28 @@ import tomli_w
 from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset, read_toml, update_dataset
 from metal.data.dataset_lines import rater_record, read_raters
 from metal.data.folders import check_new, check_outside, new_folder, one_writer, recover
+from metal.data.formats.table import read_frame
 from metal.data.json_files import whole_text, write_jsonl
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.data.records import METRIC_SCORE, Rater
 from metal.errors import UsageError
-from metal.raters.metrics.dataset_scores import Scores, changed, in_place_of, together, with_digest, with_metric_score
+from metal.raters.metrics import Metric, find_metric, split_names
+from metal.raters.metrics.dataset_scores import (
+    Scores,
+    changed,
+    in_place_of,
+    metric_rater,
+    not_in,
+    outputs_to_score,
+    score_outputs,
+    together,
+    with_digest,
+    with_metric_score,
+)
+from metal.raters.metrics.dataset_scores import rater as metric_from_file
+from metal.raters.metrics.outside_scores import Table, first_names, outside_scores
+from metal.runs.judges_run import RatingsRun
 from metal.runs.manifest import manifest
 
 COMMAND = "score"
@@ -46,7 +67,7 @@ class RunFolder:
         self.scores: dict[str, Scores] = {}
         recover(folder)
         if (folder / "dataset.toml").is_file():
-            raise UsageError(f"{folder} is a dataset; to add scores to a dataset, name it first and say --into")
+            raise UsageError(f"{folder} is a dataset; to add scores to a dataset, name it first and say `into=True`")
         if force or not (folder / "run.toml").is_file():
             check_new(folder, force=force, marks=("run.toml",))
         else:
@@ -55,10 +76,10 @@ class RunFolder:
     def _read(self) -> dict[str, Scores]:
         about = read_toml(self.folder / "run.toml")
         if about.get("command") != COMMAND:
-            raise UsageError(f"{self.folder}: not a run of metrics; give another --out, or --force to replace it")
+            raise UsageError(f"{self.folder}: not a run of metrics; give another `out`, or `force=True` to replace it")
         first = str(about.get("settings", {}).get("dataset", ""))
         if first != _text(self.dataset_folder) and Path(first).resolve() != self.dataset_folder.resolve():
-            raise UsageError(f"{self.folder} has scores of {first}; give another --out, or --force to replace it")
+            raise UsageError(f"{self.folder} has scores of {first}; give another `out`, or `force=True` to replace it")
         facts = read_facts(find_ratings(self.folder))
         return {rater.rater: Scores(rater, _of(facts, rater.rater)) for rater in read_raters(self.folder)}
 
@@ -118,7 +139,7 @@ class DatasetFolder:
         if not self.force:
             raise UsageError(
                 f"{self.folder}: another command added {scores.rater.rater} meanwhile; its scores were kept. "
-                "Run this again with --force to replace them"
+                "Run this again with `force=True` to replace them"
             )
         return in_place_of(earlier, scores, now)
 
@@ -147,3 +168,144 @@ def _of(facts: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def _text(path: Path) -> str:
     return whole_text(str(path))
+
+
+# ---------------------------------------------------------------- scoring
+
+
+@dataclass(frozen=True)
+class MetricScores:
+    """What came of one metric. seconds: None where nothing had to be computed."""
+
+    scores: Scores
+    seconds: float | None
+
+    def record(self) -> dict[str, Any]:
+        """The metric in plain values: how many outputs have a score, why others have none, the mean, the seconds."""
+        rater, facts = self.scores.rater, self.scores.facts
+        scores = facts["score"].dropna()
+        reasons = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
+        return {
+            "metric": rater.rater,
+            "signature": rater.about.get("signature", ""),
+            "direction": rater.about.get("direction", "higher"),
+            "negated": bool(rater.about.get("negated")),
+            "scored": len(scores),
+            "without": dict(reasons.most_common()),
+            "mean": float(scores.mean()) if len(scores) else None,
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Scoring(RatingsRun):
+    """A run of metrics: its folder, ratings and raters. lacking: outputs that were not scored, in words."""
+
+    dataset: Dataset
+    metrics: tuple[MetricScores, ...]
+    lacking: str = ""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a metric: how many outputs have a score, the mean, the seconds."""
+        return pd.DataFrame([metric.record() for metric in self.metrics])
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C between metrics; its text says what is written."""
+
+
+def find_metrics(names: str | Sequence[str]) -> list[Metric]:
+    """The metrics of names with commas between; a path may hold commas itself."""
+    given = [names] if isinstance(names, str) else names
+    asked = [name for text in given for name in ([text] if _is_path(text) else split_names(text))]
+    if not asked:
+        raise UsageError("`metric` names nothing; `metal.metric_list` shows what there is")
+    return list({metric.name: metric for metric in map(find_metric, asked)}.values())
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text is `path/to/metric.py:function` as a whole."""
+    path, _, function = text.rpartition(":")
+    return function.isidentifier() and path.endswith(".py") and Path(path).is_file()
+
+
+def score(
+    metrics: Sequence[Metric],
+    name: str,
+    dataset: Dataset,
+    place: Place,
+    *,
+    force: bool,
+    progress: Callable[[str, int, int], None] | None,
+) -> Scoring:
+    """Score what is missing, and write it after each metric. name: of the rater, where there is one metric."""
+    if name and len(metrics) > 1:
+        raise UsageError(f'`name="{name}"` is for one metric; {len(metrics)} were given')
+    outputs = outputs_to_score(dataset, metrics)
+    raters = [metric_rater(metric, name) for metric in metrics]
+    before = [_kept(rater, dataset, place, force) for rater in raters]
+    results: list[MetricScores] = []
+    try:
+        for number, (metric, earlier) in enumerate(zip(metrics, before, strict=True), 1):
+            missing = not_in(earlier, outputs)
+            if earlier and not missing:
+                results.append(MetricScores(earlier, None))
+                continue
+            began = time.perf_counter()
+            title = f"metric {number} of {len(metrics)}"
+            advance = partial(progress, title) if progress else None
+            scores = score_outputs(metric, dataset, missing, name=name, progress=advance)
+            seconds = time.perf_counter() - began
+            results.append(MetricScores(place.add(together(earlier, scores, dataset) if earlier else scores), seconds))
+    except KeyboardInterrupt:
+        done = f"{len(results)} of {len(metrics)} metrics are in {place.folder}"
+        raise Interrupted(f"{done}; the same command goes on with the rest") from None
+    chosen = [output for output in dataset.outputs.values() if output.chosen]
+    empty = sum(not output.text.strip() for output in chosen)
+    lacking = f"{empty:,} of {len(chosen):,} outputs have no text and are not scored" if empty else ""
+    return Scoring(place.folder, dataset, tuple(results), lacking)
+
+
+def score_from_file(
+    path: Path, name: str, direction: str, signature: str, dataset: Dataset, place: Place, *, force: bool
+) -> Scoring:
+    """Take the scores of a file that were computed elsewhere."""
+    began = time.perf_counter()
+    table = Table(path, read_frame(path, as_text=True), 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2)
+    digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
+    lower = direction == "lower"
+    new = metric_from_file(
+        name,
+        f"{signature or name}|from:{path.name}|blake2b:{digest}",
+        "lower" if lower else "higher",
+        "computed elsewhere",
+        negated=lower,
+    )
+    outputs = [output for output in dataset.outputs.values() if output.chosen]
+    scores, lacking = outside_scores(table, dataset, new, outputs)
+    earlier = _kept(new, dataset, place, force)
+    result = MetricScores(earlier, None) if earlier else MetricScores(place.add(scores), time.perf_counter() - began)
+    words = f"{len(lacking):,} of {len(outputs):,} outputs are not in {path}: {first_names(lacking)}" if lacking else ""
+    return Scoring(place.folder, dataset, (result,), words)
+
+
+def _kept(rater: Rater, dataset: Dataset, place: Place, force: bool) -> Scores | None:
+    """What this rater has said already, to be kept. Raises UsageError where it is another one, or texts changed."""
+    into = isinstance(place, DatasetFolder)
+    if not into and rater.rater in dataset.raters:
+        raise UsageError(
+            f"dataset {dataset.card.name} has a rater {rater.rater!r} already; score with `into=True`, or give "
+            "another `name`"
+        )
+    earlier = place.earlier(rater.rater)
+    if earlier is None:
+        return None
+    if earlier.rater.kind != rater.kind:
+        raise UsageError(f"{place.folder}: rater {rater.rater!r} is of kind {earlier.rater.kind}; give another `name`")
+    if force:
+        return None
+    if why := changed(rater, earlier, dataset):
+        more = "replaces its scores" if into else f"replaces {place.folder}"
+        raise UsageError(f"{place.folder}: {rater.rater} {why}; `force=True` {more}, `name` keeps both")
+    return earlier

@@ -167,7 +167,8 @@ def rough_tokens(letters: int, size: int) -> float:
 
 def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
     """`openai:gpt-4o/simple`, as it stands in the ratings; `#2` for the second time of asking."""
-    return f"{model.name}/{prompt.name}" + (f"#{sample}" if sample > 1 else "")
+    name = f"{model.name}/{prompt.name}" if prompt.name else model.name
+    return name + (f"#{sample}" if sample > 1 else "")
 
 
 def choose_outputs(

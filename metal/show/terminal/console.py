@@ -9,12 +9,16 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 WIDTH = 80
 NAME_WIDTH = 30
@@ -113,27 +117,45 @@ def column_groups(
 @contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error where that is a terminal; the block is handed `advance(done, total)`."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    parts = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with named_progress(what) as advance:
+        yield lambda done, total: advance("", done, total)
 
 
 @contextmanager
-def counter(what: str) -> Iterator[Callable[[int], None]]:
-    """How many there were so far, where nobody knows how many there will be; the block is handed `advance(more)`."""
+def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`."""
     if not sys.stderr.isatty():
-        yield lambda more: None
+        yield lambda name, done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    shown = TextColumn("{task.description}", markup=False)
+    parts = (shown, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda name, done, total: bar.update(
+            task, description=f"{what}, {clean(name)}" if name else what, completed=done, total=total
+        )
+
+
+@contextmanager
+def counts(what: str) -> Iterator[Callable[[str, int], None]]:
+    """How many there were so far of each name, where nobody knows how many there will be.
+
+    The block is handed `advance(name, more)`.
+    """
+    if not sys.stderr.isatty():
+        yield lambda name, more: None
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn
 
-    with Progress(
-        SpinnerColumn(), TextColumn("{task.completed:,} " + what), console=Console(stderr=True), transient=True
-    ) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda more: bar.advance(task, more)
+    shown = TextColumn("{task.completed:,} {task.description} " + what, markup=False)
+    with Progress(SpinnerColumn(), shown, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(name: str, more: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(clean(name), total=None)
+            bars.advance(tasks[name], more)
+
+        yield advance

@@ -1,0 +1,47 @@
+"""What comes of asking models: runs of judges and of generators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from metal.running.asking import Outcome, Terms
+from metal.running.generating import GenerateJob
+from metal.running.judging import JudgeJob
+from metal.runs.judges_run import RatingsRun
+
+
+@dataclass(frozen=True, repr=False)
+class Judging(RatingsRun):
+    """A run of judges: its folder, ratings and raters, and what came of asking.
+
+    outcome: estimates before, statistics of the answers after. Where the run is not whole, calling again with `resume`
+    makes what is left.
+    """
+
+    job: JudgeJob
+    terms: Terms
+    outcome: Outcome
+
+    @property
+    def complete(self) -> bool:
+        """Whether every call has been made."""
+        return self.outcome.complete
+
+
+@dataclass(frozen=True, repr=False)
+class Generating:
+    """A run of generators. folder: with the journal of replies. What they wrote is in the dataset (`job.folder`)."""
+
+    folder: Path
+    job: GenerateJob
+    terms: Terms
+    outcome: Outcome
+
+    @property
+    def complete(self) -> bool:
+        """Whether every call has been made."""
+        return self.outcome.complete
+
+    def __repr__(self) -> str:
+        return f"<texts in {self.job.folder}: {len(self.job.outputs):,} outputs>"

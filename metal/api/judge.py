@@ -1,0 +1,197 @@
+"""`metal.judge`: judges rate every output of a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from metal.api.inputs import NOWHERE, load
+from metal.api.options import (
+    BaseUrl,
+    Concurrency,
+    DryRun,
+    Force,
+    JudgeFunction,
+    Languages,
+    Limit,
+    MaxCost,
+    Names,
+    Option,
+    PromptFolders,
+    Reask,
+    Resume,
+    Reuse,
+    Seed,
+    StrPath,
+    TestQuestions,
+    documented,
+    names,
+    synchronous,
+)
+from metal.api.resuming import check_resumed
+from metal.errors import UsageError
+
+if TYPE_CHECKING:
+    from metal.api.asked import Judging
+    from metal.api.inputs import Data
+    from metal.running.callbacks import Callbacks
+
+Repeat = Annotated[int, Option("Ask K times, for self-agreement.", metavar="K", least=1, most=50)]
+Sample = Annotated[int | None, Option("Judge N outputs, drawn evenly by language.", metavar="N", least=1)]
+RunFolder = Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-judges]")]
+Engine = Annotated[str | None, Option("Who makes the calls: local, batch or ray. [default: local]", metavar="NAME")]
+Batch = Annotated[bool, Option("Through the providers' batch services: half the price, in a day.")]
+Wait = Annotated[bool, Option("Wait for the batches, or submit and go. [default: wait]")]
+Address = Annotated[str, Option("Ray cluster; default: one of this machine.", metavar="HOST:PORT")]
+OwnName = Annotated[str, Option("What a judge that is a function is called.")]
+
+
+# What may be given again with `resume`: how the run is carried out.
+FREE = ("dry_run", "max_cost", "limit", "reuse", "concurrency", "batch", "wait", "engine", "address", "callbacks")
+
+
+@documented
+async def judge_async(
+    data: Data | None = None,
+    judge: Annotated[
+        Names | JudgeFunction,
+        Option("Judge to run, e.g. openai:gpt-4o, a name of judges.toml, or a baseline.", "-j"),
+    ] = (),
+    *,
+    prompt: Annotated[Names, Option("Prompt: simple, detailed, or your own. [default: detailed]", "-p")] = "detailed",
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    languages: Languages = (),
+    name: OwnName = "",
+    out: RunFolder = None,
+    resume: Resume = None,
+    dry_run: DryRun = False,
+    max_cost: MaxCost = None,
+    limit: Limit = None,
+    sample: Sample = None,
+    repeat: Repeat = 1,
+    test_questions: TestQuestions = "",
+    reask: Reask = 1,
+    reuse: Reuse = (),
+    prompt_folders: PromptFolders = (),
+    prompt_language: Annotated[str, Option("Language of the prompts. [default: English]", metavar="CODE")] = "",
+    flip: Annotated[Names, Option("Criteria whose rubric scores the other way round than the dataset.")] = (),
+    base_url: BaseUrl = "",
+    concurrency: Concurrency = None,
+    batch: Batch = False,
+    wait: Wait = True,
+    engine: Engine = None,
+    address: Address = "",
+    seed: Seed = 0,
+    force: Force = False,
+    callbacks: Callbacks | None = None,
+) -> Judging:
+    """Let judges rate every output of `data` on every criterion, one call each, at temperature 0.
+
+    A judge is a model and a prompt. Models are named PROVIDER:MODEL; `metal.judges_list` shows providers, the keys
+    they need and the judges of your judges.toml. METAL's prompts are `simple` and `detailed` (`metal.prompt_show`).
+    Baselines need no network: majority, random, lexical.
+
+    Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut, goes on with
+    `resume` and pays for nothing twice; the same call with more judges, prompts, criteria or languages asks only
+    what is new. `metal.audit(DATASET, RUN)` puts the judges beside the people.
+
+    `batch` sends the same calls through the provider's batch service: half the price, an answer within a day. Ctrl-C
+    leaves the batches with the provider; `resume` goes on, and `metal.judge_cancel(RUN)` cancels them and keeps what
+    they have answered. `engine="ray"` spreads the calls over a cluster.
+
+    `test_questions` examines a judge as one would a person: some sources are shown with their own reference, some with
+    that of another source, and `metal.monitor(DATASET, RUN)` says who fails them.
+
+    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. judge: names, or any
+    function of (source, output, criterion), sync or async, that returns a score, a score and a justification, or the
+    text of a reply; it is called and journaled as models are. callbacks: how progress is shown and who is asked before
+    something is paid; by default a bar where there is a terminal or notebook, and nobody is asked: `max_cost` limits
+    what a run may cost.
+
+    Returns the run: its folder, ratings, and the statistics of the answers. It works inside a running event loop too;
+    there `await metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError.
+    """
+    from metal.api.asked import Judging
+    from metal.running.asking import Terms, carry_out
+    from metal.running.asking_folder import read_request
+    from metal.running.engines import How, engine_of
+    from metal.running.judging import JudgeRequest, dataset_of, judge_job
+    from metal.show.progress import default_callbacks
+
+    functions: dict[str, JudgeFunction] = {}
+    if callable(judge):
+        functions[name or getattr(judge, "__name__", "").strip("<>") or "function"] = judge
+    elif name:
+        raise UsageError(f'`name="{name}"` is for a judge that is a function; models have theirs')
+    if resume is not None:
+        check_resumed(judge_async, resume, locals(), free=FREE)
+        run = Path(resume)
+        request, settings = read_request(run, "judge", JudgeRequest)
+        inputs = load(dataset_of(run, settings))
+    else:
+        if data is None or not judge:
+            raise UsageError(
+                'give a dataset and `judge`, e.g. `metal.judge("datasets/demo", judge="openai:gpt-4o-mini")`'
+            )
+        request = JudgeRequest(
+            judges=tuple(functions) if callable(judge) else names(judge),
+            prompts=names(prompt) or ("detailed",),
+            criteria=names(criteria),
+            languages=names(languages),
+            sample=sample or 0,
+            seed=seed,
+            repeat=repeat,
+            reask=reask,
+            prompt_language=prompt_language,
+            prompt_folders=tuple(map(str, prompt_folders)),
+            flip=names(flip),
+            base_url=base_url,
+            test_questions=test_questions,
+        )
+        inputs = load(data)
+        shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else inputs.dataset.card.name
+        run = Path(out) if out else Path("runs") / f"{shown}-judges"
+    if batch and engine not in (None, "batch"):
+        raise UsageError(f'`batch=True` and `engine="{engine}"`: give one of them')
+    chosen = engine or ("batch" if batch else engine_of(run) if resume else "local")
+    if address and chosen != "ray":
+        raise UsageError('`address` is of a Ray cluster; add `engine="ray"`')
+    if not wait and chosen != "batch":
+        raise UsageError("`wait=False` is of batches; add `batch=True`")
+    folder = inputs.folder if inputs.folder != NOWHERE else Path(inputs.dataset.card.name)
+    job = judge_job(request, folder, inputs.dataset, concurrency=concurrency, functions=functions)
+    callbacks = callbacks or default_callbacks()
+    for warning in job.warnings if not dry_run else ():
+        callbacks.say(warning)
+    how = How(chosen, wait=wait, address=address)
+    terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force, how)
+    return Judging(run, job, terms, await carry_out(job, run, terms, callbacks))
+
+
+judge = synchronous(judge_async, "judge")
+
+
+def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging:
+    """Cancel the open batches of `run`, a run folder of `metal.judge(..., batch=True)`.
+
+    What they have answered by then is paid for, and is kept. The calls that are left can be made with
+    `metal.judge(resume=RUN)`.
+
+    Returns the run as it is then. Raises UsageError when it has no open batches.
+    """
+    from metal.api.asked import Judging
+    from metal.running.asking import Terms, carry_out, run_to_end
+    from metal.running.asking_folder import read_request
+    from metal.running.engines import How, under_way
+    from metal.running.judging import JudgeRequest, dataset_of, judge_job
+    from metal.show.progress import default_callbacks
+
+    folder = Path(run)
+    request, settings = read_request(folder, "judge", JudgeRequest)
+    how = How("batch", cancelling=True)
+    if not under_way(folder, how):
+        raise UsageError(f"{folder} has no open batches; nothing to cancel")
+    place = dataset_of(folder, settings)
+    job = judge_job(request, place, load(place).dataset)
+    terms = Terms(how=how)
+    return Judging(folder, job, terms, run_to_end(carry_out(job, folder, terms, callbacks or default_callbacks())))

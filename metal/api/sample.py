@@ -1,0 +1,163 @@
+"""`metal.sample`: passages of about the same length, language by language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metal.api.options import Names, Option, Pairs, Seed, StrPath, documented, names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.building.sample import Histogram
+    from metal.data.dataset import Dataset
+    from metal.data.formats.passages import Passages
+    from metal.data.records import Source
+
+PICTURE = "passage_lengths.svg"
+
+
+@dataclass(frozen=True, repr=False)
+class Sampled:
+    """A dataset that was begun, in `folder`. histograms: by language, what the passages were drawn from."""
+
+    dataset: Dataset
+    folder: Path
+    histograms: Mapping[str, Histogram]
+
+    def __repr__(self) -> str:
+        return f"<{len(self.dataset.sources):,} passages in {self.folder}>"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a language: passages of the split, what was left out, the fullest bin and its tokens, drawn ones."""
+        import pandas as pd
+
+        drawn = pd.Series([source.language for source in self.dataset.sources.values()]).value_counts()
+        rows = [
+            {
+                "language": language,
+                "passages": histogram.passages,
+                "duplicates": histogram.duplicates,
+                "near-empty": histogram.near_empty,
+                "fullest bin": max(histogram.counts),
+                "low": histogram.bounds[0],
+                "high": histogram.bounds[1],
+                "drawn": int(drawn.get(language, 0)),
+            }
+            for language, histogram in self.histograms.items()
+        ]
+        return pd.DataFrame(rows)
+
+
+@documented
+def sample(
+    source: Annotated[StrPath, Option("xlsum, a folder or file, or hf:NAME.", metavar="SOURCE")],
+    out: Annotated[StrPath, Option("Dataset folder to write.")],
+    *,
+    languages: Annotated[Names, Option("Codes or names. [default: METAL's ten of xlsum, all of a folder]", "-l")] = (),
+    per_language: Annotated[int, Option("Passages to draw.", "-n", metavar="N", least=1)] = 100,
+    allow_fewer: Annotated[bool, Option("Take what there is where the bin holds fewer.")] = False,
+    split: Annotated[str, Option("Split to draw from.")] = "test",
+    bins: Annotated[int, Option("Bins of the histogram.", least=1)] = 20,
+    min_tokens: Annotated[int, Option("Shorter passages are left out.", least=1)] = 10,
+    encoding: Annotated[str, Option("tiktoken's encoding to count in.")] = "cl100k_base",
+    columns: Annotated[
+        Pairs | None, Option("id, title, summary or text.", metavar="ROLE=COLUMN", aliases=("--column",))
+    ] = None,
+    subset: Annotated[str, Option("Subset of a hf: dataset; {language} in it stands for the code.")] = "",
+    revision: Annotated[str, Option("Revision of a dataset on the hub.")] = "",
+    criteria: Annotated[Names, Option("METAL's criteria to rate; default all five.", "-c")] = (),
+    name: Annotated[str, Option("Name of the dataset. [default: that of the folder]")] = "",
+    seed: Seed = 0,
+    force: Annotated[bool, Option("Replace the folder given with `out`.")] = False,
+    progress: Callable[[str, int], None] | None = None,
+) -> Sampled:
+    """Begin a dataset: draw passages of about the same length from SOURCE, language by language.
+
+    Token counts of the split make a histogram; the sample is drawn at random from its fullest bin, so that
+    languages are compared on passages that are neither odd nor of all lengths (METAL 3.1.1). Duplicates and
+    passages that are nearly empty are left out and counted. Histogram, seed and settings are kept in
+    dataset.toml, with a picture beside it.
+
+    data: there is none yet. progress: called with a language and how many of its passages were read since.
+
+    Returns the dataset, which is written to `out`. Raises UsageError where a bin holds fewer passages than asked for.
+    """
+    from metal.building.sample import Rules, draw
+    from metal.data.folders import check_new
+    from metal.data.formats.criteria import METAL_CRITERIA
+    from metal.data.formats.passages import find_passages
+    from metal.data.tokens import load_encoding
+    from metal.errors import UnknownName, UsageError
+
+    folder = Path(out)
+    check_new(folder, force=force)
+    for criterion in names(criteria):
+        if criterion not in METAL_CRITERIA:
+            raise UnknownName("criterion", criterion, METAL_CRITERIA, "Others go into dataset.toml by hand")
+    asked = names(languages)
+    passages = find_passages(
+        str(source),
+        split=split,
+        columns=dict(columns or {}),
+        subset=subset,
+        revision=revision,
+        language=asked[0] if len(asked) == 1 else "",
+    )
+    codes = list(dict.fromkeys(passages.resolve(language) for language in asked or passages.languages))
+    if not codes:
+        raise UsageError(f'`source="{source}"`: name its languages with `languages`, e.g. `languages=["en", "sw"]`')
+    counter = load_encoding(encoding)
+    rules = Rules(per_language, bins, min_tokens, seed, allow_fewer)
+    drawn: dict[str, tuple[Histogram, list[Source]]] = {}
+    for code in codes:
+
+        def read(more: int, code: str = code) -> None:
+            if progress:
+                progress(code, more)
+
+        drawn[code] = draw(code, lambda code=code: passages.split(code), counter, rules, read)  # type: ignore[misc]
+    settings = {"encoding": encoding, "seed": seed, "per_language": per_language, "min_tokens": min_tokens}
+    criteria = names(criteria) or tuple(METAL_CRITERIA)
+    dataset = _dataset(name or folder.resolve().name, drawn, passages, settings, criteria)
+    _write(dataset, folder, force)
+    return Sampled(dataset, folder, {code: histogram for code, (histogram, _) in drawn.items()})
+
+
+def _dataset(
+    name: str,
+    drawn: Mapping[str, tuple[Histogram, list[Source]]],
+    passages: Passages,
+    settings: dict[str, Any],
+    criteria: tuple[str, ...],
+) -> Dataset:
+    from metal.data.dataset import Card, assemble
+    from metal.data.formats.criteria import metal_criterion
+    from metal.data.ratings import facts_from
+
+    histograms = {code: histogram.record() for code, (histogram, _) in drawn.items()}
+    return assemble(
+        Card(name, licence=passages.licence, citation=passages.citation),
+        [metal_criterion(criterion) for criterion in criteria],
+        [source for _, sources in drawn.values() for source in sources],
+        [],
+        [],
+        facts_from([]),
+        extra={"sample": dict(passages.about) | settings | {"histograms": histograms}},
+    )
+
+
+def _write(dataset: Dataset, folder: Path, force: bool) -> None:
+    """The dataset folder, with the picture of the histograms."""
+    from metal.data.dataset import save_dataset
+    from metal.show.charts.lengths import length_histograms
+    from metal.show.svg import standalone
+
+    histograms = dataset.extra["sample"]["histograms"]
+    counts = {code: sum(source.language == code for source in dataset.sources.values()) for code in histograms}
+    chart = length_histograms(histograms, counts)
+    save_dataset(dataset, folder, force=force, files={PICTURE: standalone(chart.svg, chart.alt).encode()})

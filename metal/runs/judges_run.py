@@ -1,0 +1,60 @@
+"""A run whose ratings can be added to a dataset: of judges, or of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data import ratings_files
+from metal.data.dataset import read_toml
+from metal.data.dataset_lines import read_raters
+from metal.data.records import Rater
+from metal.errors import UsageError
+
+COMMANDS = ("judge", "score")
+
+
+@dataclass(frozen=True)
+class RatingsRun:
+    """The folder of a run of `metal.judge` or `metal.score`: run.toml, raters.jsonl, ratings.parquet."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: Path) -> RatingsRun:
+        """The run in a folder. Raises UsageError when it is none."""
+        run = cls(folder)
+        if not (folder / "run.toml").is_file() or run.manifest.get("command") not in COMMANDS:
+            raise UsageError(f"{folder}: not a run of judges or metrics (make one with `metal.judge` or `metal.score`)")
+        return run
+
+    @cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        """run.toml: all that is needed to repeat the run."""
+        return read_toml(self.folder / "run.toml")
+
+    @cached_property
+    def raters(self) -> Mapping[str, Rater]:
+        """The judges or metrics, by name, with what was sent to them and what they said of themselves."""
+        return {rater.rater: rater for rater in read_raters(self.folder)}
+
+    @cached_property
+    def ratings(self) -> pd.DataFrame:
+        """A row a rating: output, criterion, rater, score, reason where there is none, comment."""
+        return ratings_files.read_facts(ratings_files.find_ratings(self.folder))
+
+    def __repr__(self) -> str:
+        written = (self.folder / "raters.jsonl").is_file()
+        ratings = f"{len(self.ratings):,} ratings by {', '.join(self.raters)}" if written else "no ratings yet"
+        return f"<{type(self).__name__.lower()} in {self.folder}: {ratings}>"
+
+    def _repr_html_(self) -> str:
+        counts = self.ratings.groupby(["rater", "criterion"], observed=True)["score"].agg(["size", "count", "mean"])
+        table = counts.rename(columns={"size": "asked", "count": "answered"}).reset_index()
+        html: str = table.to_html(index=False, na_rep="–", float_format="{:.2f}".format)
+        return html
