@@ -10,17 +10,23 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from metal import errors as errors
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from metal.api.annotate import annotate_export as annotate_export
     from metal.api.annotate import annotate_import as annotate_import
+    from metal.api.asked import Generating as Generating
+    from metal.api.asked import Judging as Judging
     from metal.api.audit import audit as audit
+    from metal.api.audit_result import Audit as Audit
     from metal.api.billboard import billboard as billboard
     from metal.api.billboard_parts import billboard_apply as billboard_apply
     from metal.api.billboard_parts import billboard_crowd as billboard_crowd
     from metal.api.billboard_parts import billboard_history as billboard_history
     from metal.api.billboard_parts import billboard_references as billboard_references
+    from metal.api.billboard_result import Billboard as Billboard
     from metal.api.check import check as check
     from metal.api.compare import compare as compare
     from metal.api.describe import describe as describe
@@ -41,18 +47,24 @@ if TYPE_CHECKING:
     from metal.api.report import report as report
     from metal.api.sample import sample as sample
     from metal.api.score import score as score
+    from metal.data.dataset import Dataset as Dataset
+    from metal.data.records import Criterion as Criterion
+    from metal.data.records import Estimate as Estimate
+    from metal.data.records import Level as Level
+    from metal.data.records import Scale as Scale
+    from metal.raters.metrics.contract import Answer as Answer
+    from metal.raters.metrics.contract import Item as Item
+    from metal.raters.metrics.contract import Metric as Metric
+    from metal.running.callbacks import Callbacks as Callbacks
 
-# The imports above, which only type checkers make, are also the list by which Python finds a name when it is first used.
+# The imports above, which only type checkers make, are also the list by which Python finds a name on its first use.
 _IMPORTED = re.findall(r"^    from (metal\S+) import (\w+) as \w+$", __spec__.loader.get_source(__name__), re.MULTILINE)
 _HOME = {name: module for module, name in _IMPORTED}
 __all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    else:
-        value = _verb_of_another_package(name)
+    value = getattr(import_module(_HOME[name]), name) if name in _HOME else _verb_of_another_package(name)
     globals()[name] = value
     return value
 

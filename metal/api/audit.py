@@ -18,8 +18,8 @@ from metal.api.options import (
 )
 
 if TYPE_CHECKING:
+    from metal.api.audit_result import Audit
     from metal.api.inputs import Data, Ratings
-    from metal.api.results import Audit
 
 Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
 
@@ -74,12 +74,12 @@ def audit(
     Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page. Nothing is written
     before `save`. Raises UsageError where no criterion has two people, and what `metal.read` raises.
     """
+    from metal.api.audit_result import Audit
     from metal.api.inputs import load
-    from metal.api.results import Audit
     from metal.auditing.audit import audit as audited
     from metal.auditing.settings import AuditSettings
     from metal.genie.excluding import telling, warnings_of_tests, without_noisy
-    from metal.running.judging import doubts
+    from metal.runs.doubts import doubts
 
     settings = AuditSettings(
         judges=names(judges),

@@ -20,8 +20,8 @@ from metal.api.options import (
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
+    from metal.api.billboard_result import Billboard
     from metal.api.inputs import Data, Ratings
-    from metal.api.results import Billboard
 
 
 @documented
@@ -78,8 +78,8 @@ def billboard(
     Returns the board: rankings and all other tables as DataFrames, plots, the page. Its folder is not written before
     `save`. Raises UsageError and DataError.
     """
+    from metal.api.billboard_result import Billboard
     from metal.api.inputs import NOWHERE, Inputs, folder_of, load, with_runs
-    from metal.api.results import Billboard
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
     from metal.boards.store import keep_settings, open_board, store_ensembles, stored_ensembles

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from metal.api.options import ExcludeNoisy, Languages, Names, Option, Progress, Seed, documented, names
 
 if TYPE_CHECKING:
+    from metal.api.design_result import Design
     from metal.api.inputs import Data, Ratings
-    from metal.api.results import Design
 
 
 @documented
@@ -68,8 +68,8 @@ def design(
 
     Returns the study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
     """
+    from metal.api.design_result import Design
     from metal.api.inputs import load
-    from metal.api.results import Design
     from metal.genie.design.cost import Prices
     from metal.genie.design.settings import DesignSettings
     from metal.genie.design.study import design as planned

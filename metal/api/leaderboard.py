@@ -19,7 +19,7 @@ from metal.api.options import (
 
 if TYPE_CHECKING:
     from metal.api.inputs import Data, Ratings
-    from metal.api.results import Leaderboard
+    from metal.api.leaderboard_result import Leaderboard
 
 
 @documented
@@ -70,7 +70,7 @@ def leaderboard(
     UsageError where no criterion that people rated has ends.
     """
     from metal.api.inputs import load
-    from metal.api.results import Leaderboard
+    from metal.api.leaderboard_result import Leaderboard
     from metal.genie.excluding import telling, warnings_of_tests, without_noisy
     from metal.genie.leaderboard.cautions import about_size
     from metal.genie.leaderboard.leaderboard import leaderboard as ranked

@@ -8,7 +8,7 @@ from metal.api.options import Option, Progress, Resamples, Seed, documented
 
 if TYPE_CHECKING:
     from metal.api.inputs import Data, Ratings
-    from metal.api.results import Monitor
+    from metal.api.monitor_result import Monitor
 
 
 @documented
@@ -56,7 +56,7 @@ def monitor(
     Returns what is known of the raters: tables as DataFrames, plots, the page. Nothing is written before `save`.
     """
     from metal.api.inputs import load
-    from metal.api.results import Monitor
+    from metal.api.monitor_result import Monitor
     from metal.building.store import read_compared
     from metal.data.people import people_named
     from metal.genie.exclusion import only_people

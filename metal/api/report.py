@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,16 @@ from metal.api.options import Option, Progress, StrPath, documented
 
 if TYPE_CHECKING:
     from metal.api.results import Result
+
+
+# The command of a run with a page: what `open_run` gives of it.
+RESULTS = {
+    "audit": ("metal.api.audit_result", "Audit"),
+    "billboard": ("metal.api.billboard_result", "Billboard"),
+    "design": ("metal.api.design_result", "Design"),
+    "leaderboard": ("metal.api.leaderboard_result", "Leaderboard"),
+    "monitor": ("metal.api.monitor_result", "Monitor"),
+}
 
 
 @dataclass(frozen=True)
@@ -30,11 +41,12 @@ def open_run(run: StrPath) -> Result:
 
     Raises UsageError when the folder is no run with a page, DataError when a part of it cannot be used.
     """
-    from metal.api.results import RESULTS
     from metal.runs.parts import command_of
 
     folder = Path(run)
-    return RESULTS.get(command_of(folder), RESULTS["audit"]).read(folder)
+    module, kind = RESULTS.get(command_of(folder), RESULTS["audit"])
+    result: Result = getattr(import_module(module), kind).read(folder)
+    return result
 
 
 @documented

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from metal.data.bundled import bundled
-from metal.data.dataset import Dataset, read_toml
+from metal.data.dataset import Dataset
 from metal.data.dataset_lines import rater_record
 from metal.data.folders import new_file
 from metal.data.json_files import write_jsonl
@@ -41,6 +40,7 @@ from metal.running.asking_folder import (
     write_run,
 )
 from metal.running.engines import OpenClient
+from metal.runs.doubts import texts_digest
 
 LISTS = ("judges", "prompts", "criteria", "languages")
 
@@ -288,24 +288,3 @@ def write_manifest(out: Path, job: JudgeJob, state: Mapping[str, Any]) -> None:
     more |= {"models": {model.name: model.described() for model in job.plan.models}}
     more |= {"texts": texts_digest(job.dataset), "state": dict(state)} if state else {}
     write_run(out, job.command, job.request, job.dataset, job.folder, more, job.request.judges)
-
-
-def texts_digest(dataset: Dataset) -> str:
-    """A hash of the outputs' and sources' texts: what judges have seen."""
-    digest = blake2b(digest_size=8)
-    for output in dataset.outputs.values():
-        digest.update(f"{output.output}\0{output.text}\0{dataset.sources[output.source].text}\0".encode())
-    return digest.hexdigest()
-
-
-def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
-    """What an audit should say of a run of LLM judges: that it is not whole, or that the texts have changed since."""
-    if not (run / "run.toml").is_file():
-        return
-    settings = read_toml(run / "run.toml").get("settings", {})
-    state = settings.get("state", {})
-    if "identities" in settings and not state.get("complete"):
-        missing = f"{state['not_asked']:,} calls were not made" if "not_asked" in state else "it was not finished"
-        yield f'{run} is not complete: {missing}; go on with `metal.judge(resume="{run}")`'
-    if settings.get("texts", "") not in ("", texts_digest(dataset)):
-        yield f"{run}: texts of the dataset have changed since its judges saw them"

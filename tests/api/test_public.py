@@ -1,0 +1,222 @@
+"""The public functions: what they are, what they take, and that they work twice, in scripts and in running loops."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+import pytest
+
+import metal
+from metal.api.options import options_of
+from metal.cli import metal as command_line
+from metal.data.bundled import bundled
+from metal.data.records import Estimate
+
+ROOT = Path(__file__).resolve().parents[2]
+API = Path(__file__).with_name("public_api.txt")
+# Options of the command line alone: where results go and how they are printed.
+OF_THE_COMMAND_LINE = {"out", "force", "as_json", "by", "ask", "open_it", "labels", "list_formats", "help"}
+
+
+def functions() -> dict[str, Callable[..., Any]]:
+    """The public functions by name."""
+    return {name: value for name in metal.__all__ if inspect.isfunction(value := getattr(metal, name))}
+
+
+def described() -> str:
+    """Names, parameters, defaults and docstrings of all that is public."""
+    parts = []
+    for name in sorted(metal.__all__):
+        value = getattr(metal, name)
+        signature = f"{inspect.signature(value)}" if inspect.isfunction(value) else ""
+        parts.append(f"## {name}{signature}\n\n{inspect.getdoc(value) or ''}\n")
+    return "\n".join(parts)
+
+
+def test_the_api_changes_only_on_purpose() -> None:
+    """After a change on purpose: python -m tests.api.test_public writes the text anew."""
+    assert described() == API.read_text(encoding="utf-8")
+
+
+def test_every_public_function_has_a_docstring() -> None:
+    assert [name for name, function in functions().items() if not function.__doc__] == []
+
+
+def verbs(command: click.Command = command_line, words: tuple[str, ...] = ()) -> dict[tuple[str, ...], click.Command]:
+    """Every verb of the command line by its words."""
+    found: dict[tuple[str, ...], click.Command] = {}
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child
+            found |= verbs(child, (*words, name))
+        default = getattr(command, "default", None)
+        return found | ({words: default} if default else {})
+    return {words: command}
+
+
+NAMES = {("import",): "read"}
+
+
+@pytest.mark.parametrize("words", verbs(), ids=" ".join)
+def test_every_verb_is_a_function_with_the_same_options(words: tuple[str, ...]) -> None:
+    name = NAMES.get(words, "_".join(words).replace("-", "_"))
+    assert name in metal.__all__
+    function = getattr(metal, name)
+    parameters = set(inspect.signature(function).parameters)
+    typed = {option.name for option in verbs()[words].params if isinstance(option, click.Option)}
+    assert typed - parameters - OF_THE_COMMAND_LINE == set()
+    assert set(options_of(function)) - typed <= {"name"}
+
+
+def test_inside_a_running_event_loop(tmp_path: Path) -> None:
+    demo = bundled("datasets/demo")
+
+    async def cell() -> tuple[Any, Any]:
+        waited = await metal.judge_async(demo, lambda source, output, criterion: 1, name="one", out=tmp_path / "one")
+        return waited, metal.judge(demo, "majority", out=tmp_path / "majority")
+
+    waited, plain = asyncio.run(cell())
+    assert waited.complete
+    assert set(waited.ratings["rater"]) == {"one"}
+    assert set(plain.ratings["rater"]) == {"majority"}
+
+
+def test_a_function_is_a_judge_with_journal_limits_and_resume(tmp_path: Path) -> None:
+    demo, calls = bundled("datasets/demo"), []
+
+    async def by_length(source: str, output: str, criterion: metal.Criterion, language: str) -> tuple[float, str]:
+        calls.append(language)
+        return criterion.scale.values[len(output) % len(criterion.scale.values)], f"{len(output)} characters"
+
+    options: dict[str, Any] = {"criteria": "task_quality", "out": tmp_path / "run"}
+    begun = metal.judge(demo, by_length, limit=30, **options)
+    assert (len(calls), begun.outcome.missing, begun.complete) == (30, 50, False)
+    run = metal.judge(demo, by_length, **options)
+    assert len(calls) == 80  # nothing is asked twice
+    assert run.complete
+    assert run.ratings["comment"].str.endswith("characters").all()
+    assert metal.audit(demo, run, resamples=100)["by_length", "sw", "task_quality"].coverage.value == 1.0
+
+
+def test_a_function_that_raises_gives_ratings_with_the_reason(tmp_path: Path) -> None:
+    def broken(source: str, output: str, criterion: metal.Criterion) -> float:
+        raise ValueError("no idea")
+
+    run = metal.judge(bundled("datasets/demo"), broken, criteria="task_quality", out=tmp_path / "run")
+    assert run.ratings["score"].isna().all()
+    assert set(run.ratings["reason"]) == {"the judge raised"}
+
+
+def test_a_function_of_the_wrong_shape_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(metal.errors.UsageError, match="a function of the source's text"):
+        metal.judge(bundled("datasets/demo"), lambda text: 1, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_audit_is_tables_figures_texts_and_plots(tmp_path: Path) -> None:
+    demo = bundled("datasets/demo")
+    run = metal.judge(demo, "majority,random", out=tmp_path / "judges")
+    audit = metal.audit(demo, run, resamples=100)
+    cell = audit["random", "sw", "task_quality"]
+    assert isinstance(cell.kappa, Estimate)
+    row = audit.judges.query("judge == 'random' and language == 'sw' and criterion == 'task_quality'").iloc[0]
+    assert cell.kappa.value == row["kappa"]
+    assert (cell.weighted_f1.low, cell.weighted_f1.high) == (row["weighted_f1_low"], row["weighted_f1_high"])
+    constant = audit["majority", "sw", "task_quality"].kappa
+    assert constant.value is not None or constant.reason  # undefined is said with the reason
+    with pytest.raises(metal.errors.UnknownName, match="did you mean 'random'"):
+        audit["rondom", "sw", "task_quality"]
+    differing = audit.disagreements(language="Swahili", judge="random")
+    assert set(differing["language"]) == {"sw"}
+    assert {"output_text", "score", "comment"} <= set(differing)
+    assert len(repr(audit)) < 400
+    assert audit._repr_html_().count("<tr") == 1 + min(len(audit.verdicts), 60)
+    assert "<svg" in audit.plot.verdicts().svg
+    assert [audit.plot(name).name for name in audit.plot.names()[:2]] == audit.plot.names()[:2]
+
+
+def test_saved_as_the_command_saves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(bundled("datasets/demo"), tmp_path / "demo")
+    monkeypatch.chdir(tmp_path)
+    metal.judge("demo", "majority", out="judges")
+    metal.audit("demo", "judges", resamples=100).save("mine")
+    code = "from metal.cli import main; import sys; sys.argv = ['metal', *sys.argv[1:]]; main()"
+    arguments = ["audit", "demo", "judges", "--bootstrap", "100", "--out", "other/mine"]
+    subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True)
+    files = sorted(path.relative_to("mine") for path in Path("mine").rglob("*") if path.is_file())
+    assert len(files) > 10
+    assert [path for path in files if ("mine" / path).read_bytes() != ("other/mine" / path).read_bytes()] == []
+    again = metal.open_run("mine")
+    assert isinstance(again, metal.Audit)
+    pd.testing.assert_frame_equal(again.verdicts, metal.audit("demo", "judges", resamples=100).verdicts)
+
+
+def ratings() -> pd.DataFrame:
+    """A table as people have it: their own names for columns and raters."""
+    people = {"A1": [2, 1, 0, 2, 1, 0] * 6, "A2": [2, 1, 1, 2, 1, 0] * 6, "A3": [2, 2, 0, 2, 1, 0] * 6}
+    rows = [
+        {"doc": f"d{item}", "lang": "hi", "metric": metric, "annotator": annotator, "value": value}
+        for metric in ("quality", "hallucinations")
+        for annotator, values in (people | {"gpt-4": people["A1"]}).items()
+        for item, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_dataframe_is_read_like_a_table_file(tmp_path: Path) -> None:
+    options: dict[str, Any] = {
+        "columns": {"rater": "annotator", "criterion": "metric", "source": "doc", "language": "lang", "score": "value"},
+        "kinds": {"gpt*": "llm"},
+        "directions": {"hallucinations": "lower"},
+    }
+    data = metal.read(ratings(), **options)
+    assert data.report
+    assert data.criteria["hallucinations"].direction == "lower"
+    assert data.criteria["quality"].direction == "higher"
+    assert data.raters["gpt-4"].kind == "llm"
+    assert len(repr(data)) < 300
+    ratings().to_csv(tmp_path / "mine.csv", index=False)
+    from_file = metal.read(tmp_path / "mine.csv", **options)
+    assert from_file.digest == data.digest
+    data.save(tmp_path / "mine")
+    assert metal.read(tmp_path / "mine").digest == data.digest
+
+
+def test_results_are_frozen_and_short(tmp_path: Path) -> None:
+    demo = bundled("datasets/demo")
+    for result in (metal.audit(demo, resamples=100), metal.check(demo), metal.describe(demo), metal.read(demo)):
+        assert len(repr(result)) < 400
+        with pytest.raises((AttributeError, TypeError)):
+            result.warnings = ()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("statement", ["import metal", "from metal.cli import main"])
+def test_importing_is_light(statement: str) -> None:
+    code = f"{statement}; import sys; print([name for name in ('pandas', 'numpy', 'rich') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_example_script_is_fully_typed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "examples/audit_your_table.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+if __name__ == "__main__":
+    API.write_text(described(), encoding="utf-8")
