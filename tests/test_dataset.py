@@ -111,7 +111,7 @@ def appended(name: str, line: str) -> Callable[[Path], None]:
 FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "off the scale": (
         ratings("o1,task_quality,A1,3,,\n"),
-        ["ratings.csv row 2", "score 3", "0 Bad, 1 Medium, 2 Good", "--shift -1"],
+        ["ratings.csv row 2", "score 3", "0 Bad, 1 Medium, 2 Good", "shift=-1"],
     ),
     "infinite": (ratings("o1,length,A1,inf,,\n"), ["row 2", "score inf"]),
     "no score and no reason": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1,,,\n"), ["row 3", "reason"]),
@@ -129,7 +129,7 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     ),
     "unknown rater": (ratings("o1,task_quality,Q,1,,\n"), ["row 2", "rater 'Q'", "raters.jsonl"]),
     "empty name": (ratings(",task_quality,A1,1,,\n"), ["row 2", "output is empty"]),
-    "unknown column": (replaced("ratings.csv", "rater", "ratr"), ["unknown column 'ratr'", "'rater'", "import table"]),
+    "unknown column": (replaced("ratings.csv", "rater", "ratr"), ["unknown column 'ratr'", "'rater'", "metal.read"]),
     "missing column": (replaced("ratings.csv", ",score", ""), ["no column 'score'", "output, criterion, rater"]),
     "no number": (ratings("o1,task_quality,A1,good,,\n"), ["row 2", "'good' is not a number"]),
     "ragged row": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1\n"), ["row 3", "3 fields"]),
@@ -164,7 +164,7 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "file missing": (lambda folder: (folder / "raters.jsonl").unlink(), ["raters.jsonl", "missing"]),
     "no ratings": (lambda folder: (folder / "ratings.csv").unlink(), ["no ratings file"]),
     "two ratings files": (appended("ratings.csv", ""), []),
-    "no dataset": (lambda folder: (folder / "dataset.toml").unlink(), ["dataset.toml is missing", "metal import"]),
+    "no dataset": (lambda folder: (folder / "dataset.toml").unlink(), ["dataset.toml is missing", "metal.read"]),
     "not TOML": (replaced("dataset.toml", "name =", "name"), ["dataset.toml", "not TOML"]),
     "no name": (replaced("dataset.toml", 'name = "small"', ""), ["no name"]),
     "no criteria": (lambda folder: (folder / "dataset.toml").write_text('name = "x"\n') and None, ["no criteria"]),
@@ -201,7 +201,7 @@ def test_not_parquet(folder: Path) -> None:
 
 def test_existing_folders_are_replaced_only_when_asked(folder: Path, tmp_path: Path) -> None:
     dataset = load_dataset(folder)
-    with pytest.raises(MetalError, match="--force"):
+    with pytest.raises(MetalError, match="`force=True`"):
         save_dataset(dataset, folder)
     save_dataset(dataset, folder, force=True)
     foreign = tmp_path / "letters"

@@ -82,8 +82,8 @@ def import_(
     from metal.errors import UsageError
 
     if list_formats:
-        for entry in formats.FORMATS:
-            click.echo(f"{entry.name:<15}{entry.summary}")
+        for name, entry in formats.list_formats().items():
+            click.echo(f"{name:<15}{entry.summary}")
         return
     if not format_name or path is None:
         raise UsageError("give FORMAT and PATH, or --list to see the formats")
@@ -151,6 +151,8 @@ def _levels(text: str) -> tuple[tuple[float, str], ...]:
 def _report(dataset: Dataset, notes: list[str], folder: Path) -> None:
     """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
     from metal.auditing.lint import lint
+    from metal.cli import metal
+    from metal.cli.flags import in_flags
     from metal.data.languages import language_name
     from metal.show.terminal import console as show
 
@@ -162,8 +164,9 @@ def _report(dataset: Dataset, notes: list[str], folder: Path) -> None:
     show.say("  languages: " + ", ".join(f"{code} {language_name(code)}" for code in dataset.languages))
     show.say("  criteria: " + "; ".join(f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values()))
     show.say("  raters: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+    command = click.get_current_context().command
     for note in notes:
-        show.say(f"  note: {note}")
+        show.say(f"  note: {in_flags(note, command, metal)}")
     show.warn((finding.message for finding in lint(dataset)), more=f"metal check {folder}")
     # Scores of metrics have no classes to audit: they are for a board.
     verb = "billboard" if kinds["human"] and kinds["metric"] and not kinds["llm"] else "audit"

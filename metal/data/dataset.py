@@ -145,10 +145,11 @@ def load_dataset(folder: Path) -> Dataset:
     """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it."""
     recover(folder)
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such dataset folder (make one with `metal import`)")
+        raise UsageError(f"{folder}: no such dataset folder (make one with `metal.read(...).save(folder)`)")
     card_path = folder / "dataset.toml"
     if not card_path.is_file():
-        raise UsageError(f"{folder}: not a dataset folder, dataset.toml is missing (make one with `metal import`)")
+        problem = "not a dataset folder, dataset.toml is missing"
+        raise UsageError(f"{folder}: {problem} (make one with `metal.read(...).save(folder)`)")
     described = read_toml(card_path)
     card, criteria, extra = _read_card(described, card_path)
     where = ratings_files.find_ratings(folder)

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.criteria import OF_THE_TEXT
 from metal.data.formats.draft import Draft
 from metal.data.json_files import read_json
@@ -175,3 +176,6 @@ def _notes(
         notes.append(f"{again} ratings of an item a rater had rated before were left out")
     notes.append("labels were published with unparsed LLM replies already replaced by a default label")
     return notes
+
+
+FORMAT = Format("alternative annotator test folder: labels of people and LLMs", read)

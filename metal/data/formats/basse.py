@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.criteria import OF_THE_TEXT
 from metal.data.formats.draft import Draft
 from metal.data.json_files import read_jsonl
@@ -71,7 +72,7 @@ def _documents(path: Path, options: Mapping[str, Any]) -> tuple[str, Path]:
         raise UsageError(f"{path}: no data/LANG/BASSE.LANG.jsonl; give the folder of the BASSE release")
     chosen = options.get("language") or (next(iter(found)) if len(found) == 1 else "")
     if chosen not in found:
-        raise UsageError(f"{path}: choose one language with --language ({', '.join(found)})")
+        raise UsageError(f"{path}: choose one language with `language` ({', '.join(found)})")
     return chosen, found[chosen]
 
 
@@ -133,3 +134,6 @@ def _count_missing(found: _Found) -> None:
     found.notes += [
         f"{rater}: {count} ratings without a score ({reason})" for (rater, reason), count in missing.items()
     ]
+
+
+FORMAT = Format("BASSE folder: summaries, annotators and LLM judges", read, frozenset({"language"}))

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.billboard_files import BETWEEN, Scores, read_scores, texts_of
 from metal.data.formats.draft import Draft, human_generators, language_option
 from metal.data.languages import is_language
@@ -111,11 +112,11 @@ def _languages(folders: Sequence[Path], given: str | None) -> list[str]:
     for folder, known in zip(folders, named, strict=True):
         if not known and not option:
             raise UsageError(
-                f"board {folder.name}: its name says no language; give it with --language, e.g. en, or zh-en "
+                f"board {folder.name}: its name says no language; give it with `language`, e.g. en, or zh-en "
                 "for translations"
             )
     if option and all(known and known != option for known in named):
-        raise UsageError(f"--language {option}: board {folders[0].name} is {named[0]} by its name; leave it out")
+        raise UsageError(f"`language` {option}: board {folders[0].name} is {named[0]} by its name; leave it out")
     return [known or str(option) for known in named]
 
 
@@ -228,3 +229,6 @@ def _facts(boards: Sequence[Board], names: Sequence[str]) -> pd.DataFrame:
         "reason": pd.Categorical.from_codes(np.isnan(score).astype(np.int8), pd.Index(["", "no score"])),
     }
     return tidy_facts(pd.DataFrame(columns))
+
+
+FORMAT = Format("Billboard's released scores: a board's results folder, or the release", read, frozenset({"language"}))

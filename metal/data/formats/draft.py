@@ -12,6 +12,7 @@ import pandas as pd
 
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.languages import find_language
+from metal.data.ratings import FRAME
 from metal.data.records import KINDS, Criterion, Output, Rater, Source
 from metal.errors import UnknownName, UsageError
 
@@ -34,18 +35,28 @@ class Draft:
     extra: Mapping[str, Any] = field(default_factory=dict)
     counted_from: int | None = None
 
-    def assemble(self, where: Path) -> Dataset:
-        """The checked dataset. where: the file that messages about single ratings name."""
-        return assemble(
-            self.card,
-            self.criteria,
-            self.sources,
-            self.outputs,
-            self.raters,
-            self.facts,
-            where=where,
-            extra=self.extra,
-        )
+    def assemble(self, where: str | Path = FRAME) -> Dataset:
+        """The checked dataset, with the notes as its report. where: the file that messages about single ratings name.
+
+        Raises DataError for the first fault.
+        """
+        parts = (self.card, self.criteria, self.sources, self.outputs, self.raters, self.facts)
+        return replace(assemble(*parts, where=Path(where), extra=self.extra), report=self.notes)
+
+
+COMMON_OPTIONS = frozenset({"name", "only"})
+
+
+def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
+    """The draft after the options that every format has.
+
+    name: of the dataset. only: the kinds of rater to keep. Raises UnknownName for what is no kind, UsageError when no
+    rater is left.
+    """
+    if options.get("name"):
+        draft = replace(draft, card=replace(draft.card, name=options["name"]))
+    only = options.get("only") or ()
+    return keep_kinds(draft, [only] if isinstance(only, str) else only) if only else draft
 
 
 def keep_kinds(draft: Draft, kinds: Sequence[str]) -> Draft:
@@ -55,22 +66,21 @@ def keep_kinds(draft: Draft, kinds: Sequence[str]) -> Draft:
     """
     for kind in kinds:
         if kind not in KINDS:
-            raise UnknownName("--only: kind", kind, KINDS)
+            raise UnknownName("`only`: kind", kind, KINDS)
+    option = f"`only={list(kinds)}`"
     kept = tuple(rater for rater in draft.raters if rater.kind in kinds)
     if not kept:
-        raise UsageError(f"--only {','.join(kinds)}: no such raters there, only {_by_kind(draft.raters)}")
+        raise UsageError(f"{option}: no such raters there, only {_by_kind(draft.raters)}")
     gone = [rater for rater in draft.raters if rater.kind not in kinds]
     if not gone:
         return draft
     facts = draft.facts[draft.facts["rater"].isin([rater.rater for rater in kept])].reset_index(drop=True)
     for column in ("criterion", "rater"):
         facts[column] = facts[column].cat.remove_unused_categories()
-    note = (
-        f"--only {','.join(kinds)} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,} ratings"
-    )
+    note = f"{option} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,} ratings"
     return replace(
         draft,
-        criteria=tuple(one for one in draft.criteria if one.name in facts["criterion"].cat.categories),
+        criteria=tuple(c for c in draft.criteria if c.name in facts["criterion"].cat.categories),
         raters=kept,
         facts=facts,
         notes=(*draft.notes, note),
@@ -88,10 +98,10 @@ def human_generators(generators: Iterable[str]) -> dict[str, Any]:
 
 
 def language_option(given: str) -> str:
-    """The code that option --language means. Raises UsageError when it is no language."""
+    """The code of the language in the option `language`. Raises UsageError when it is no language."""
     code = find_language(given)
     if code is None:
-        raise UsageError(f"--language {given!r} is not known; write a code such as en, or a pair such as zh-en")
+        raise UsageError(f"`language` {given!r} is not known; write a code such as en, or a pair such as zh-en")
     return code
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from metal.data.formats import Format
 from metal.data.formats.draft import Draft
-from metal.data.formats.table import draft_from
+from metal.data.formats.table import OPTIONS, draft_from
 from metal.data.network import reachable
 from metal.errors import MissingExtra, UsageError
 
@@ -82,7 +83,7 @@ def _one_split(loaded: Any, options: Mapping[str, Any], path: Path) -> Any:
         return loaded
     split = options.get("split") or (splits[0] if len(splits) == 1 else "")
     if split not in splits:
-        raise UsageError(f"{path}: choose a split with --split ({', '.join(splits)})")
+        raise UsageError(f"{path}: choose a split with `split` ({', '.join(splits)})")
     return loaded[split]
 
 
@@ -98,3 +99,8 @@ def first_line(error: Exception) -> str:
     while error.__cause__ and isinstance(error.__cause__, Exception):
         error = error.__cause__
     return str(error).strip().split("\n")[0][:200] or type(error).__name__
+
+
+FORMAT = Format(
+    "a Hugging Face dataset, local path or hub name (extra: hf)", read, OPTIONS | {"subset", "split", "revision"}
+)

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
 from metal.data.formats.draft import Draft, only_file
 from metal.data.json_files import read_json
@@ -115,3 +116,6 @@ def _score(score: Any, criterion: str) -> tuple[float, str]:
     if value != value:
         return float("nan"), "no answer"
     return (value, "") if value in range(top + 1) else (float("nan"), f"off scale: {value:g}")
+
+
+FORMAT = Format("METAL's published JSON with human and LLM scores", read)

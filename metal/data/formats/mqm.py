@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.draft import Draft, human_generators, language_option, only_file
 from metal.data.json_files import not_utf8
 from metal.data.ratings import tidy_facts
@@ -104,3 +105,6 @@ def _score(text: str, where: str) -> float:
     if score == score and not MQM.scale.allows(score):
         raise DataError(where, f"score {text}", f"MQM goes from {MQM.scale.describe()}; 0 is a segment without errors")
     return score
+
+
+FORMAT = Format("MQM scores of WMT 2020 by experts, a mean a segment", read, frozenset({"language"}))

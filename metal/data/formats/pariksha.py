@@ -19,6 +19,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.criteria import metal_criterion
 from metal.data.formats.draft import Draft
 from metal.data.json_files import read_json
@@ -217,3 +218,6 @@ def _verdict(verdict: dict[str, Any]) -> tuple[float, str, str]:
         return float(str(score)), "", comment
     except ValueError:
         return float("nan"), f"unparsable: {str(score)[:40]}", comment
+
+
+FORMAT = Format("PARIKSHA release folder: ratings by workers and GPT-4", read)

@@ -22,7 +22,7 @@ ROLES = ("id", "title", "summary", "text")
 TABLES = (".jsonl", ".parquet")
 ENDINGS = (*TABLES, ".txt")
 SPLITS = ("train", "test", "validation", "val", "dev")
-LOCAL = "give --source a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
+LOCAL = "give `source` a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ def find_passages(
     """
     for role in columns or {}:
         if role not in ROLES:
-            raise UnknownName("role", role, ROLES, "Write --column text=article")
+            raise UnknownName("role", role, ROLES, 'Write `columns={"text": "article"}`')
     roles = {role: role for role in ROLES} | dict(columns or {})
     about: dict[str, Any] = {"source": source, "split": split}
     about |= {"columns": dict(columns)} if columns else {}
     if subset and not source.startswith("hf:"):
-        raise UsageError(f"--subset {subset}: only hf:NAME has subsets; leave it out")
+        raise UsageError(f"`subset` {subset}: only hf:NAME has subsets; leave it out")
     if revision and source != "xlsum" and not source.startswith("hf:"):
-        raise UsageError(f"--revision {revision}: only xlsum and hf:NAME have revisions; leave it out")
+        raise UsageError(f"`revision` {revision}: only xlsum and hf:NAME have revisions; leave it out")
     if source == "xlsum":
         return _xlsum(split, revision or xlsum.REVISION, roles, about)
     if source.startswith("hf:"):
@@ -83,7 +83,7 @@ def find_passages(
         return _hugging_face(source.removeprefix("hf:"), subset, split, revision, roles, about, language)
     path = Path(source)
     if not source or not path.exists():
-        raise UsageError(f"--source {source!r}: no such file or folder, and neither xlsum nor hf:NAME")
+        raise UsageError(f"`source` {source!r}: no such file or folder, and neither xlsum nor hf:NAME")
     return _local(path, split, roles, about, language)
 
 
@@ -105,9 +105,9 @@ def _hugging_face(
 ) -> Passages:
     """A dataset in one language; {language} in the subset's name stands for the language's code."""
     if not name:
-        raise UsageError("--source hf: names no dataset; write hf:NAME, e.g. hf:abisee/cnn_dailymail")
+        raise UsageError("`source` hf: names no dataset; write hf:NAME, e.g. hf:abisee/cnn_dailymail")
     if "{language}" not in subset and not language:
-        raise UsageError(f"--source hf:{name}: name its language with --languages, e.g. --languages en")
+        raise UsageError(f'`source` hf:{name}: name its language with `languages`, e.g. `languages=["en"]`')
 
     def read(code: str) -> Iterator[Passage]:
         rows = hub_rows(name, subset.replace("{language}", code), split, revision)
@@ -154,7 +154,7 @@ def _saved(folder: Path, split: str) -> Any:
     if not isinstance(saved, datasets.DatasetDict):
         return saved
     if split not in saved:
-        raise UsageError(f"{folder}: no split {split!r} in it; choose one with --split ({', '.join(saved)})")
+        raise UsageError(f"{folder}: no split {split!r} in it; choose one with `split` ({', '.join(saved)})")
     return saved[split]
 
 
@@ -184,7 +184,7 @@ def _local(path: Path, split: str, roles: Mapping[str, str], about: dict[str, An
         if any(one.suffix not in ENDINGS for one in files):
             raise UsageError(f"{path}: passages are read from {', '.join(ENDINGS)}")
         if not language:
-            raise UsageError(f"{path}: which language is it in? Name one with --languages, e.g. --languages en")
+            raise UsageError(f'{path}: which language is it in? Name one with `languages`, e.g. `languages=["en"]`')
         found = {_known_language(language): files}
 
     def read(code: str) -> Iterator[Passage]:
@@ -319,4 +319,4 @@ def _check_columns(where: str, found: Collection[str], roles: Mapping[str, str])
     for role, column in roles.items():
         if column not in found and (role == "text" or column != role):
             problem = f"no column {column!r} (columns found: {', '.join(found)})"
-            raise DataError(where, problem, "Name it with --column, e.g. text=article")
+            raise DataError(where, problem, "Name it with `columns`, e.g. text=article")

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.criteria import OF_THE_TEXT
 from metal.data.formats.draft import Draft, human_generators, only_file
 from metal.data.json_files import read_jsonl
@@ -94,3 +95,6 @@ def _score(ratings: Any, criterion: str, where: str) -> tuple[float, str]:
     except (KeyError, TypeError, ValueError):
         raise DataError(where, f"a rating without {criterion}", "Take the file from the release again") from None
     return (score, "") if score == score else (score, "not rated")
+
+
+FORMAT = Format("THumB 1.0 JSONL: expert and crowd ratings of CNNDM summaries", read)
