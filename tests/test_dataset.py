@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,6 +63,38 @@ def test_reads_and_writes_the_same(folder: Path, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(
         again.ratings.astype({"score": float}).astype(str), dataset.ratings.astype({"score": float}).astype(str)
     )
+
+
+def test_a_dataset_is_shown_in_a_line_and_a_small_table(folder: Path) -> None:
+    dataset = load_dataset(str(folder))
+    assert repr(dataset) == "Dataset('small': 1 source, 2 outputs, 2 raters, 3 ratings; hi; 2 criteria)"
+    cells = re.findall("<t[hd]>(.*)</t", dataset._repr_html_())
+    assert cells == ["", "task_quality", "length", "hi", "2", "1"]
+    (folder / "ratings.csv").write_text(HEADER)
+    assert "<td>0</td>" in load_dataset(folder)._repr_html_()
+
+
+def test_hostile_names_are_shown_as_text(folder: Path) -> None:
+    name = "<script>alert(1)</script>"
+    for file in ("dataset.toml", "ratings.csv"):
+        text = (folder / file).read_text().replace('"small"', f'"{name}\\n\\u202e"')
+        text = text.replace("[criteria.length]", f'[criteria."{name}"]').replace("length", name)
+        (folder / file).write_text(text)
+    dataset = load_dataset(folder)
+    assert "\n" not in repr(dataset)
+    assert "\u202e" not in repr(dataset)
+    assert name in dataset.criteria
+    assert "<script" not in dataset._repr_html_()
+
+
+def test_a_dataset_saves_itself(folder: Path, tmp_path: Path) -> None:
+    dataset = load_dataset(folder)
+    dataset.save(str(tmp_path / "mine"))
+    with pytest.raises(UsageError, match="exists"):
+        dataset.save(str(tmp_path / "mine"))
+    dataset.save(tmp_path / "mine", force=True)
+    update_dataset(dataset, str(tmp_path / "mine"))
+    assert load_dataset(tmp_path / "mine").digest == dataset.digest
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])

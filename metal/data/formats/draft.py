@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from metal.data.dataset import Card, Dataset, assemble
+from metal.data.dataset import Card, Dataset, assemble, counts
 from metal.data.languages import find_language
 from metal.data.ratings import FRAME
 from metal.data.records import KINDS, Criterion, Output, Rater, Source
@@ -34,6 +34,10 @@ class Draft:
     notes: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     counted_from: int | None = None
+
+    def __repr__(self) -> str:
+        parts = counts(sources=self.sources, outputs=self.outputs, raters=self.raters, ratings=self.facts)
+        return f"Draft({self.card.name!r}: {parts}; {counts(criteria=self.criteria, notes=self.notes)})"
 
     def assemble(self, where: str | Path = FRAME) -> Dataset:
         """The checked dataset, with the notes as its report. where: the file that messages about single ratings name.
