@@ -1,9 +1,10 @@
-"""What a reader hands over: the parts of a dataset, before they are checked against each other."""
+"""What a reader returns: the parts of a dataset, before they are checked against each other."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pandas as pd
 
 from metal.data.dataset import Card, Dataset, assemble, counts
 from metal.data.languages import find_language
-from metal.data.ratings import FRAME
+from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Output, Rater, Source
 from metal.errors import UnknownName, UsageError
 
@@ -21,7 +22,7 @@ from metal.errors import UnknownName, UsageError
 class Draft:
     """The parts of a dataset as read. facts: see metal.data.ratings.tidy_facts.
 
-    notes: what the reader changed, left out or found odd, one line each, with counts.
+    notes: what the reader changed, left out or found odd, a line each, with counts.
     counted_from: set where source ids are positions in a list kept elsewhere: the number of its first source.
     """
 
@@ -48,6 +49,48 @@ class Draft:
         return replace(assemble(*parts, where=Path(where), extra=self.extra), report=self.notes)
 
 
+@dataclass
+class Reading:
+    """What a reader has gathered so far. rows: (output, criterion, rater, score, reason, comment), NaN for no score."""
+
+    sources: dict[str, Source] = field(default_factory=dict)
+    outputs: dict[str, Output] = field(default_factory=dict)
+    raters: dict[str, Rater] = field(default_factory=dict)
+    rows: list[tuple[str, str, str, float, str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def note_missing(self) -> None:
+        """Note for each rater how many ratings have no score, by reason."""
+        missing = Counter((rater, reason) for _, _, rater, _, reason, _ in self.rows if reason)
+        self.notes += [
+            f"{rater}: {count} ratings without a score ({reason})" for (rater, reason), count in missing.items()
+        ]
+
+    def draft(self, card: Card, criteria: Iterable[Criterion], extra: Mapping[str, Any] | None = None) -> Draft:
+        """The draft of everything gathered."""
+        return Draft(
+            card,
+            tuple(criteria),
+            tuple(self.sources.values()),
+            tuple(self.outputs.values()),
+            tuple(self.raters.values()),
+            tidy_facts(pd.DataFrame(self.rows, columns=list(FACTS))),
+            tuple(self.notes),
+            extra or {},
+        )
+
+
+def read_score(text: Any, allowed: Container[float], missing: str, unparsable: str) -> tuple[float, str]:
+    """The score and no reason, or NaN and the reason: `missing` for NaN, `unparsable`, or off the scale."""
+    try:
+        score = float(text)
+    except (TypeError, ValueError):
+        return math.nan, unparsable
+    if math.isnan(score):
+        return math.nan, missing
+    return (score, "") if score in allowed else (math.nan, f"off scale: {score:g}")
+
+
 COMMON_OPTIONS = frozenset({"name", "only"})
 
 
@@ -64,7 +107,7 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
 
 
 def keep_kinds(draft: Draft, kinds: Sequence[str]) -> Draft:
-    """The draft with the raters of these kinds only; criteria that nobody left answers go too, outputs stay.
+    """The draft with raters of these kinds only, and the criteria that they answered; outputs stay.
 
     Raises UnknownName for what is no kind, UsageError when no rater is left.
     """
@@ -96,7 +139,7 @@ def _by_kind(raters: Iterable[Rater]) -> str:
 
 
 def human_generators(generators: Iterable[str]) -> dict[str, Any]:
-    """What dataset.toml says of generators that are people by their name (`Human-H`); nothing where there are none."""
+    """The further key of dataset.toml that marks generators as people by their names (`Human-H`), if there are any."""
     people = {name: {"kind": "human"} for name in dict.fromkeys(generators) if name.startswith("Human")}
     return {"generators": people} if people else {}
 
@@ -113,7 +156,7 @@ def only_file(path: Path, pattern: str) -> Path:
     """`path` itself if it is a file, else the one file in it that matches. Raises UsageError otherwise."""
     if path.is_file():
         return path
-    found = sorted(path.glob(pattern))
-    if len(found) != 1:
-        raise UsageError(f"{path}: {len(found)} files named {pattern} there; give the released file itself")
-    return found[0]
+    files = sorted(path.glob(pattern))
+    if len(files) != 1:
+        raise UsageError(f"{path}: {len(files)} files named {pattern} there; give the released file itself")
+    return files[0]
