@@ -2,7 +2,7 @@
 
     human_annotations.json, llm_annotations.json    {rater: {item: label}}
 
-Item ids are `DOC__SYSTEM__CRITERION` and the like; SPLITS has a function for each published folder that takes them apart.
+Item ids are `DOC__SYSTEM__CRITERION` and the like; SPLITS takes those of each published folder apart.
 """
 
 from __future__ import annotations

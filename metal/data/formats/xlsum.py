@@ -46,7 +46,7 @@ def language_code(asked: str) -> str:
 
 
 def code_among(asked: str, codes: Collection[str]) -> str | None:
-    """The one of `codes` that a code or name means: `zh-CN` means `zh`. None where it means none of them, or several."""
+    """The one of `codes` that a code or name means (`zh-CN`: `zh`); None where it means none of them, or several."""
     code = find_language(asked)
     if not code or code in codes:
         return code
