@@ -93,7 +93,9 @@ def test_a_dataset_saves_itself(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="exists"):
         dataset.save(str(tmp_path / "mine"))
     dataset.save(tmp_path / "mine", force=True)
-    update_dataset(dataset, str(tmp_path / "mine"))
+    (tmp_path / "mine" / "notes.txt").touch()
+    dataset.save(str(tmp_path / "mine"), update=True)
+    assert (tmp_path / "mine" / "notes.txt").is_file()
     assert load_dataset(tmp_path / "mine").digest == dataset.digest
 
 

@@ -153,7 +153,7 @@ def formats() -> list[str]:
     """The names of the formats that `metal.read` knows."""
     from metal.data.formats import known_formats
 
-    return [format.name for format in known_formats()]
+    return list(known_formats())
 
 
 def _renamed(names: StrPath | Pairs | None) -> dict[str, str]:

@@ -82,7 +82,7 @@ def import_(
     from metal.errors import UsageError
 
     if list_formats:
-        for name, entry in formats.list_formats().items():
+        for name, entry in formats.known_formats().items():
             click.echo(f"{name:<15}{entry.summary}")
         return
     if not format_name or path is None:

@@ -36,6 +36,7 @@ from metal.data.folders import copy_others, new_folder, one_writer, recover
 from metal.data.json_files import write_jsonl
 from metal.data.languages import check_language
 from metal.data.records import METRIC_SCORE, Criterion, Level, Output, Rater, Scale, Source
+from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
 
 
@@ -71,20 +72,26 @@ class Dataset:
     def __repr__(self) -> str:
         """`Dataset('demo': 40 sources, 40 outputs, 5 raters, 900 ratings; en hi sw; 5 criteria)`."""
         languages = " ".join(self.languages) if len(self.languages) <= 12 else f"{len(self.languages)} languages"
-        parts = counts(sources=self.sources, outputs=self.outputs, raters=self.raters, ratings=self.ratings)
-        return f"Dataset({self.card.name!r}: {parts}; {languages}; {counts(criteria=self.criteria)})"
+        parts = counts(source=self.sources, output=self.outputs, rater=self.raters, rating=self.ratings)
+        criteria = plural(len(self.criteria), "criterion", "criteria")
+        return f"Dataset({self.card.name!r}: {parts}; {languages}; {criteria})"
 
     def _repr_html_(self) -> str:
         """The same for notebooks, with the number of ratings by language and criterion."""
         ratings_by = pd.crosstab(self.ratings["language"].astype(str), self.ratings["criterion"].astype(str))
         ratings_by = ratings_by.reindex(index=list(self.languages), columns=list(self.criteria), fill_value=0)
-        return (
-            f"<p>{html.escape(repr(self))}</p>\n{ratings_by.rename_axis(index=None, columns=None).to_html(escape=True)}"
-        )
+        table = ratings_by.rename_axis(index=None, columns=None).to_html(escape=True)
+        return f"<p>{html.escape(repr(self))}</p>\n{table}"
 
-    def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Write the dataset into a folder; see save_dataset."""
-        save_dataset(self, folder, force=force)
+    def save(self, folder: str | Path, *, force: bool = False, update: bool = False) -> None:
+        """Write the dataset folder: a new one, with force in place of another, with update anew but with its other files.
+
+        See save_dataset and update_dataset.
+        """
+        if update:
+            update_dataset(self, folder)
+        else:
+            save_dataset(self, folder, force=force)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -116,12 +123,8 @@ class Dataset:
 
 
 def counts(**parts: Sized) -> str:
-    """How many of each: `40 sources, 1 rater`."""
-    singular = {"criteria": "criterion"}
-    return ", ".join(
-        f"{len(part):,} {name if len(part) != 1 else singular.get(name, name.removesuffix('s'))}"
-        for name, part in parts.items()
-    )
+    """How many of each: `40 sources, 1 rater`. parts: {singular: the things}."""
+    return ", ".join(plural(len(part), name) for name, part in parts.items())
 
 
 def assemble(

@@ -29,7 +29,7 @@ def read(folder: Path, **options: Any) -> Draft:
 def test_raters_of_some_kinds_only(tmp_path: Path) -> None:
     draft = read(tmp_path, only=("metric",))
     dataset = draft.assemble(tmp_path)
-    assert repr(draft) == "Draft('ratings': 2 sources, 2 outputs, 1 rater, 2 ratings; 1 criterion, 3 notes)"
+    assert repr(draft) == "Draft('ratings': 2 sources, 2 outputs, 1 rater, 2 ratings, 3 notes)"
     assert list(dataset.raters) == ["m1"]
     assert list(dataset.criteria) == ["score"]  # nobody who is left answered the other
     assert dataset.ratings["score"].tolist() == [0.25, 0.5]
@@ -76,8 +76,8 @@ def install(folder: Path, entry_points: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_format_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path / "site", "seahorse = seahorse_for_metal:FORMAT", monkeypatch)
-    assert list(formats.list_formats())[-1] == "seahorse"
-    assert formats.list_formats()["seahorse"].summary == "a table with bars"
+    assert list(formats.known_formats())[-1] == "seahorse"
+    assert formats.known_formats()["seahorse"].summary == "a table with bars"
     path = tmp_path / "ratings.txt"
     path.write_text("item|rater|score\ni|A1|1\ni|A2|0\n")
     assert formats.read("seahorse", str(path), {}).assemble(path).languages == ("hi",)
@@ -97,13 +97,13 @@ def test_entry_points_that_offer_no_format(tmp_path: Path, monkeypatch: pytest.M
 def test_two_formats_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path, "mqm = seahorse_for_metal:FORMAT", monkeypatch)
     with pytest.raises(MetalError, match=r"formats\.mqm:FORMAT and seahorse_for_metal:FORMAT both offer 'mqm'"):
-        formats.list_formats()
+        formats.known_formats()
 
 
 def test_a_format_whose_entry_point_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = {name: point for name, point in plugins.plugins("metal.formats").items() if name != "thumb"}
     monkeypatch.setattr(plugins, "_plugins", lambda *_: left)
-    assert " ".join(formats.list_formats()) == "alttest basse billboard hf metal-release mqm pariksha table"
+    assert " ".join(formats.known_formats()) == "alttest basse billboard hf metal-release mqm pariksha table"
     assert len(read(tmp_path).facts) == 5
     with pytest.raises(MetalError, match="format 'thumb' is not known"):
         formats.read("thumb", tmp_path, {})

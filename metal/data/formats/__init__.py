@@ -34,7 +34,7 @@ class Format:
     options: frozenset[str] = frozenset()
 
 
-def list_formats() -> dict[str, Format]:
+def known_formats() -> dict[str, Format]:
     """The installed formats by name, METAL's first."""
     return {name: load_format(name) for name in plugins(GROUP)}
 

@@ -37,8 +37,8 @@ class Draft:
     counted_from: int | None = None
 
     def __repr__(self) -> str:
-        parts = counts(sources=self.sources, outputs=self.outputs, raters=self.raters, ratings=self.facts)
-        return f"Draft({self.card.name!r}: {parts}; {counts(criteria=self.criteria, notes=self.notes)})"
+        parts = counts(source=self.sources, output=self.outputs, rater=self.raters, rating=self.facts, note=self.notes)
+        return f"Draft({self.card.name!r}: {parts})"
 
     def assemble(self, where: str | Path = FRAME) -> Dataset:
         """The checked dataset, with the notes as its report. where: the file that messages about single ratings name.
