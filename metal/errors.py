@@ -1,7 +1,8 @@
-"""Every deliberate error of METAL, one tree.
+"""Every deliberate error of METAL, in one tree.
 
-A deliberate error says what is wrong, where, what would be right and what to do next. The command line
-prints it as one line and exits with code 2; anything else that is raised is a defect (exit code 1).
+A deliberate error says what is wrong, where, what would be right and what to do next. Messages speak of parameters in
+backticks (`` `resamples` ``), which the command line turns into flags; it prints them as one line and exits with code 2.
+Anything else that is raised is a defect (exit code 70).
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ class MetalError(Exception):
 
 
 class UsageError(MetalError):
-    """The request itself cannot be carried out: options that contradict, a folder that exists."""
+    """The request itself cannot be carried out: options contradict each other, a folder exists."""
 
 
 class DataError(MetalError):
     """A file is not what it should be.
 
-    where: the file, with the row where one is known ("ratings.csv row 17").
-    problem: what is wrong there; remedy: what would be right and what to do.
+    where: the file, with the row if the fault is in one ("ratings.csv row 17").
+    problem: what is wrong there. remedy: what would be right and what to do.
     """
 
     def __init__(self, where: object, problem: str, remedy: str = "") -> None:
@@ -33,11 +34,10 @@ class DataError(MetalError):
 
 
 class UnknownName(MetalError):
-    """A name nobody knows, answered with the nearest known ones."""
+    """A name that does not exist; the message shows the nearest ones that do."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], remedy: str = "") -> None:
-        choices = [str(choice) for choice in known]
-        problem = f"{kind} {name!r} is not known; {nearest(name, choices)}"
+    def __init__(self, kind: str, name: str, choices: Iterable[str], remedy: str = "") -> None:
+        problem = f"{kind} {name!r} is not known; {nearest(name, [str(choice) for choice in choices])}"
         super().__init__(problem + _sentence(problem, remedy))
 
 
@@ -51,7 +51,7 @@ class MissingExtra(MetalError):
 class Undefined(MetalError):
     """A statistic has no value here (0/0, too few ratings). The message is the reason.
 
-    Never answered with a number in its place: it is carried on as an undefined estimate.
+    No number is put in its place: it is passed on as an undefined estimate.
     """
 
 
@@ -62,12 +62,17 @@ def _sentence(before: str, remedy: str) -> str:
     return f" {remedy}" if before.endswith(("?", ".")) else f". {remedy}"
 
 
-def nearest(name: str, known: list[str], show: int = 8) -> str:
-    """The known names to show beside an unknown one: near misses first, else all of a short list."""
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+def nearest(name: str, choices: list[str], show: int = 8) -> str:
+    """The names to show beside an unknown one: near misses if there are any, else the first few of all.
+
+    >>> nearest("qualty", ["quality", "fluency"])
+    "did you mean 'quality'?"
+    >>> nearest("x", ["quality", "fluency"])
+    'known: quality, fluency'
+    """
+    close = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
     if close:
-        return "did you mean " + " or ".join(repr(choice) for choice in close) + "?"
-    if not known:
+        return "did you mean " + " or ".join(map(repr, close)) + "?"
+    if not choices:
         return "there are none"
-    listed = ", ".join(known[:show]) + (f", ... ({len(known)} in all)" if len(known) > show else "")
-    return f"known: {listed}"
+    return f"known: {', '.join(choices[:show])}" + (f", ... ({len(choices)} in all)" if len(choices) > show else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,6 +65,40 @@ def test_reads_and_writes_the_same(folder: Path, tmp_path: Path) -> None:
     )
 
 
+def test_a_dataset_is_shown_in_a_line_and_a_small_table(folder: Path) -> None:
+    dataset = load_dataset(str(folder))
+    assert repr(dataset) == "Dataset('small': 1 source, 2 outputs, 2 raters, 3 ratings; hi; 2 criteria)"
+    cells = re.findall("<t[hd]>(.*)</t", dataset._repr_html_())
+    assert cells == ["", "task_quality", "length", "hi", "2", "1"]
+    (folder / "ratings.csv").write_text(HEADER)
+    assert "<td>0</td>" in load_dataset(folder)._repr_html_()
+
+
+def test_hostile_names_are_shown_as_text(folder: Path) -> None:
+    name = "<script>alert(1)</script>"
+    for file in ("dataset.toml", "ratings.csv"):
+        text = (folder / file).read_text().replace('"small"', f'"{name}\\n\\u202e"')
+        text = text.replace("[criteria.length]", f'[criteria."{name}"]').replace("length", name)
+        (folder / file).write_text(text)
+    dataset = load_dataset(folder)
+    assert "\n" not in repr(dataset)
+    assert "\u202e" not in repr(dataset)
+    assert name in dataset.criteria
+    assert "<script" not in dataset._repr_html_()
+
+
+def test_a_dataset_saves_itself(folder: Path, tmp_path: Path) -> None:
+    dataset = load_dataset(folder)
+    dataset.save(str(tmp_path / "mine"))
+    with pytest.raises(UsageError, match="exists"):
+        dataset.save(str(tmp_path / "mine"))
+    dataset.save(tmp_path / "mine", force=True)
+    (tmp_path / "mine" / "notes.txt").touch()
+    dataset.save(str(tmp_path / "mine"), update=True)
+    assert (tmp_path / "mine" / "notes.txt").is_file()
+    assert load_dataset(tmp_path / "mine").digest == dataset.digest
+
+
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 def test_three_formats_hold_the_same(folder: Path, ending: str) -> None:
     dataset = load_dataset(folder)
@@ -111,7 +146,7 @@ def appended(name: str, line: str) -> Callable[[Path], None]:
 FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "off the scale": (
         ratings("o1,task_quality,A1,3,,\n"),
-        ["ratings.csv row 2", "score 3", "0 Bad, 1 Medium, 2 Good", "--shift -1"],
+        ["ratings.csv row 2", "score 3", "0 Bad, 1 Medium, 2 Good", "shift=-1"],
     ),
     "infinite": (ratings("o1,length,A1,inf,,\n"), ["row 2", "score inf"]),
     "no score and no reason": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1,,,\n"), ["row 3", "reason"]),
@@ -129,7 +164,7 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     ),
     "unknown rater": (ratings("o1,task_quality,Q,1,,\n"), ["row 2", "rater 'Q'", "raters.jsonl"]),
     "empty name": (ratings(",task_quality,A1,1,,\n"), ["row 2", "output is empty"]),
-    "unknown column": (replaced("ratings.csv", "rater", "ratr"), ["unknown column 'ratr'", "'rater'", "import table"]),
+    "unknown column": (replaced("ratings.csv", "rater", "ratr"), ["unknown column 'ratr'", "'rater'", "metal.read"]),
     "missing column": (replaced("ratings.csv", ",score", ""), ["no column 'score'", "output, criterion, rater"]),
     "no number": (ratings("o1,task_quality,A1,good,,\n"), ["row 2", "'good' is not a number"]),
     "ragged row": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1\n"), ["row 3", "3 fields"]),
@@ -164,7 +199,7 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "file missing": (lambda folder: (folder / "raters.jsonl").unlink(), ["raters.jsonl", "missing"]),
     "no ratings": (lambda folder: (folder / "ratings.csv").unlink(), ["no ratings file"]),
     "two ratings files": (appended("ratings.csv", ""), []),
-    "no dataset": (lambda folder: (folder / "dataset.toml").unlink(), ["dataset.toml is missing", "metal import"]),
+    "no dataset": (lambda folder: (folder / "dataset.toml").unlink(), ["dataset.toml is missing", "metal.read"]),
     "not TOML": (replaced("dataset.toml", "name =", "name"), ["dataset.toml", "not TOML"]),
     "no name": (replaced("dataset.toml", 'name = "small"', ""), ["no name"]),
     "no criteria": (lambda folder: (folder / "dataset.toml").write_text('name = "x"\n') and None, ["no criteria"]),
@@ -201,7 +236,7 @@ def test_not_parquet(folder: Path) -> None:
 
 def test_existing_folders_are_replaced_only_when_asked(folder: Path, tmp_path: Path) -> None:
     dataset = load_dataset(folder)
-    with pytest.raises(MetalError, match="--force"):
+    with pytest.raises(MetalError, match="`force=True`"):
         save_dataset(dataset, folder)
     save_dataset(dataset, folder, force=True)
     foreign = tmp_path / "letters"

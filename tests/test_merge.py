@@ -51,7 +51,7 @@ def test_what_both_hold_is_kept_once_and_counted() -> None:
 @pytest.mark.parametrize(
     ("incoming", "said"),
     [
-        (small("new", "B", {("q", "M1"): 1}), "no output meets.*'q' by 'M1' here, 's1' by 'g' there.*--map-sources"),
+        (small("new", "B", {("q", "M1"): 1}), "no output meets.*'q' by 'M1' here, 's1' by 'g' there.*`map_sources`"),
         (small("new", "A1", {("s1", "g"): 1}, kind="llm"), "rater A1: llm .* here, human"),
         (
             small("new", "B", {("s1", "g"): 1}, Scale("ordinal", (Level(1, "1"), Level(2, "2")))),

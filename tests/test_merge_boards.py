@@ -86,7 +86,7 @@ def test_numbers_are_places_even_where_they_are_ids_too_and_that_is_said() -> No
 def test_counted_sources_of_a_language_that_is_not_there() -> None:
     other = board("new", "B", ["1"], languages={"1": "en-de"})
     with pytest.raises(
-        MetalError, match=r"base: no sources of en-de, which new counts; here they are of en, zh-en.*--la"
+        MetalError, match=r"base: no sources of en-de, which new counts; here they are of en, zh-en.*`la"
     ):
         merge(BASE, other, counted_from=1)
 

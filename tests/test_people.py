@@ -68,10 +68,10 @@ def test_unknown_people(reference: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("reference", "said"),
     [
-        ("rater=", "--reference rater=: nobody is named; write rater=NAME, or leave it out for all people"),
+        ("rater=", "`reference` rater=: nobody is named; write rater=NAME, or leave it out for all people"),
         ("rater= , ", "nobody is named"),
-        ("group=", "--reference group=: nobody is named; write group=NAME"),
-        ("kind=human", "--reference kind=human: write group=NAME or rater=NAME,NAME"),
+        ("group=", "`reference` group=: nobody is named; write group=NAME"),
+        ("kind=human", "`reference` kind=human: write group=NAME or rater=NAME,NAME"),
     ],
 )
 def test_references_that_say_nothing(reference: str, said: str) -> None:

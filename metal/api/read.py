@@ -123,10 +123,10 @@ def read(
         draft = read_format(format or _format_of(Path(data)), Path(data), options)
         dataset = draft.assemble(Path(data))
     else:
-        from metal.data.formats.table import read_ratings
+        from metal.data.formats.table import FRAME, read_ratings
 
         draft = read_ratings(data, **options)
-        dataset = draft.assemble(Path("DataFrame"))
+        dataset = draft.assemble(FRAME)
     report = list(draft.notes)
     if into is not None:
         dataset, merged = merge(
@@ -146,14 +146,14 @@ def _format_of(path: Path) -> str:
         return "table"
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
-    raise UsageError(f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(formats()[:6])}")
+    raise UsageError(f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(list(formats())[:6])}")
 
 
 def formats() -> list[str]:
     """The names of the formats that `metal.read` knows."""
     from metal.data.formats import known_formats
 
-    return [format.name for format in known_formats()]
+    return list(known_formats())
 
 
 def _renamed(names: StrPath | Pairs | None) -> dict[str, str]:

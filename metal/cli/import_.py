@@ -46,8 +46,8 @@ def import_(
     from metal.data.folders import check_new
 
     if list_formats:
-        for format in api.formats():
-            click.echo(f"{format.name:<15}{format.summary}")
+        for name, summary in api.formats().items():
+            click.echo(f"{name:<15}{summary}")
         return
     if not format_name or path is None:
         raise UsageError("give FORMAT and PATH, or --list to see the formats")
@@ -56,7 +56,9 @@ def import_(
     if out is not None:
         check_new(out, force=force)
     dataset = api.read(path, format_name, into=into, **options)
-    folder = dataset.save(out, force=force) if out else dataset.save(into or Path(), update=True)
+    folder = out or into
+    assert folder is not None
+    dataset.save(folder, force=force, update=into is not None)
     _report(dataset, folder)
 
 

@@ -1,18 +1,19 @@
-"""A dataset folder: read whole and checked, or refused; written whole, or not at all.
+"""A dataset folder: read and checked as a whole, or refused; written as a whole, or not at all.
 
 dataset.toml     name, licence, citation, languages, criteria with their scales, counts
 sources.jsonl    source, language, text, title, references, tokens
 outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
-raters.jsonl     rater, kind, group, and whatever else is known of the rater
+raters.jsonl     rater, kind, group, and further facts about the rater
 ratings.parquet  output, criterion, rater, score, reason, comment (.csv and .jsonl are read as well)
 """
 
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -35,12 +36,13 @@ from metal.data.folders import copy_others, new_folder, one_writer, recover
 from metal.data.json_files import write_jsonl
 from metal.data.languages import check_language
 from metal.data.records import METRIC_SCORE, Criterion, Level, Output, Rater, Scale, Source
+from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a dataset says of itself."""
+    """What a dataset says about itself."""
 
     name: str
     title: str = ""
@@ -51,7 +53,11 @@ class Card:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Sources, outputs, raters and the tidy ratings table, all checked against each other."""
+    """Sources, outputs, raters and the tidy ratings table, all checked against each other.
+
+    extra: further keys of dataset.toml, kept as they are. folder: the dataset folder it was read from, if any. report:
+    how it was read, line by line: what the reader changed, left out or found odd. Folder and report are not saved.
+    """
 
     card: Card
     criteria: Mapping[str, Criterion]
@@ -59,9 +65,33 @@ class Dataset:
     outputs: Mapping[str, Output]
     raters: Mapping[str, Rater]
     ratings: pd.DataFrame
-    extra: Mapping[str, Any] = field(default_factory=dict)  # further keys of dataset.toml, kept as they are
-    folder: Path | None = field(default=None, compare=False)  # where it was read from, if it was a dataset folder
-    report: tuple[str, ...] = field(default=(), compare=False)  # how it was read, line by line
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = field(default=None, compare=False)
+    report: tuple[str, ...] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        """`Dataset('demo': 40 sources, 40 outputs, 5 raters, 900 ratings; en hi sw; 5 criteria)`."""
+        languages = " ".join(self.languages) if len(self.languages) <= 12 else f"{len(self.languages)} languages"
+        parts = counts(source=self.sources, output=self.outputs, rater=self.raters, rating=self.ratings)
+        criteria = plural(len(self.criteria), "criterion", "criteria")
+        return f"Dataset({self.card.name!r}: {parts}; {languages}; {criteria})"
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks, with the number of ratings by language and criterion."""
+        ratings_by = pd.crosstab(self.ratings["language"].astype(str), self.ratings["criterion"].astype(str))
+        ratings_by = ratings_by.reindex(index=list(self.languages), columns=list(self.criteria), fill_value=0)
+        table = ratings_by.rename_axis(index=None, columns=None).to_html(escape=True)
+        return f"<p>{html.escape(repr(self))}</p>\n{table}"
+
+    def save(self, folder: str | Path, *, force: bool = False, update: bool = False) -> None:
+        """Write the dataset folder: a new one, with force in place of another, with update anew but with its other files.
+
+        See save_dataset and update_dataset.
+        """
+        if update:
+            update_dataset(self, folder)
+        else:
+            save_dataset(self, folder, force=force)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -70,26 +100,31 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Twelve hex digits that change with ratings, outputs, criteria, sources, and what is known of raters (who is
-        the reference, whose family a judge is of) and generators.
+        """Twelve hex digits that change with the ratings, outputs, criteria and sources, and with the facts about
+        raters (who is in the reference group, which family a judge belongs to) and generators.
 
-        Texts have no part in them, nor has the order of ratings and outputs.
+        They do not depend on texts, nor on the order of ratings and outputs.
         """
         facts = pd.util.hash_pandas_object(self.ratings.loc[:, list(ratings.FACTS)], index=False).to_numpy()
-        outputs = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])
-        known = pd.util.hash_pandas_object(outputs, index=False).to_numpy() if len(outputs) else np.array([])
-        whole = hashlib.sha256(np.sort(facts).tobytes() + np.sort(known).tobytes())
-        # Which criteria look at the source decides about test questions only.
-        criteria = {name: criterion_record(replace(one, of_source=True)) for name, one in self.criteria.items()}
+        table = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])
+        outputs = pd.util.hash_pandas_object(table, index=False).to_numpy() if len(table) else np.array([])
+        digest = hashlib.sha256(np.sort(facts).tobytes() + np.sort(outputs).tobytes())
+        # Which criteria look at the source matters to test questions only.
+        criteria = {name: criterion_record(replace(c, of_source=True)) for name, c in self.criteria.items()}
         raters = [rater_record(self.raters[name]) for name in sorted(self.raters)]
         declared = [list(self.sources), criteria, raters, self.extra.get("generators", {})]
-        whole.update(json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
-        return whole.hexdigest()[:12]
+        digest.update(json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:12]
 
     @property
     def identity(self) -> str:
         """`NAME@3f9c`, as signatures carry it."""
         return f"{self.card.name}@{self.digest[:4]}"
+
+
+def counts(**parts: Sized) -> str:
+    """How many of each: `40 sources, 1 rater`. parts: {singular: the things}."""
+    return ", ".join(plural(len(part), name) for name, part in parts.items())
 
 
 def assemble(
@@ -103,9 +138,9 @@ def assemble(
     where: Path | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    """A Dataset from its parts, after every check of DESIGN section 7.
+    """A Dataset from its parts, after checking each of them and how they fit together.
 
-    where: the ratings file to name in messages. Raises DataError for the first fault found.
+    where: the ratings file that messages name. Raises DataError for the first fault.
     """
     folder = where.parent if where else Path(card.name)
     where = where or Path(card.name) / "ratings"
@@ -119,38 +154,36 @@ def assemble(
     for row, output in enumerate(by_output.values(), 1):
         check_language(output.language, f"{outputs_file} row {row}")
         if output.source not in by_source:
-            raise DataError(
-                f"{outputs_file} row {row}",
-                f"output {output.output!r} is of source {output.source!r}, which does not exist",
-                "Outputs need a line in sources.jsonl",
-            )
+            problem = f"output {output.output!r} is of source {output.source!r}, which does not exist"
+            raise DataError(f"{outputs_file} row {row}", problem, "Outputs need a line in sources.jsonl")
     table = ratings.join(facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=where)
     return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
 
 
 def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for row, record in enumerate(records, 1):
         name = getattr(record, key)
-        if name in found:
+        if name in by_name:
             raise DataError(f"{where} row {row}", f"{key} {name!r} stands there twice", "Keep one of them")
-        found[name] = record
-    return found
+        by_name[name] = record
+    return by_name
 
 
 # ---------------------------------------------------------------- read
 
 
-def load_dataset(folder: Path) -> Dataset:
+def load_dataset(folder: str | Path) -> Dataset:
     """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it."""
+    folder = Path(folder)
     recover(folder)
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such dataset folder (make one with `metal import`)")
+        raise UsageError(f"{folder}: no such dataset folder (make one with `metal.read(...).save(folder)`)")
     card_path = folder / "dataset.toml"
     if not card_path.is_file():
-        raise UsageError(f"{folder}: not a dataset folder, dataset.toml is missing (make one with `metal import`)")
-    described = read_toml(card_path)
-    card, criteria, extra = _read_card(described, card_path)
+        problem = "not a dataset folder, dataset.toml is missing"
+        raise UsageError(f"{folder}: {problem} (make one with `metal.read(...).save(folder)`)")
+    card, criteria, extra = _read_card(read_toml(card_path), card_path)
     where = ratings_files.find_ratings(folder)
     sources = (read_source(record, where) for where, record in numbered_records(folder / "sources.jsonl"))
     outputs = (read_output(record, where) for where, record in numbered_records(folder / "outputs.jsonl"))
@@ -170,23 +203,23 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criterion], dict[str, Any]]:
-    known = {"name", "title", "description", "licence", "citation"}
+    on_card = {"name", "title", "description", "licence", "citation"}
     if not isinstance(described.get("name"), str) or not described["name"]:
         raise DataError(path, "no name", 'Add a line such as name = "my-dataset"')
     if not isinstance(described.get("criteria"), dict) or not described["criteria"]:
         raise DataError(path, "no criteria", "Add a table [criteria.NAME] with its levels for each criterion")
-    card = Card(**{key: str(described[key]) for key in known if key in described})
+    card = Card(**{key: str(described[key]) for key in on_card if key in described})
     criteria = [read_criterion(name, entry, path) for name, entry in described["criteria"].items()]
-    extra = {key: value for key, value in described.items() if key not in known | {"criteria", "counts", "languages"}}
+    extra = {key: value for key, value in described.items() if key not in on_card | {"criteria", "counts", "languages"}}
     return card, criteria, extra
 
 
 def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion:
     """A criterion from its TOML table. Unknown keys are refused by name."""
-    known = ["abbreviation", "label", "question", "measure", "direction", "of_source", "levels", "range"]
+    keys = ["abbreviation", "label", "question", "measure", "direction", "of_source", "levels", "range"]
     for key in entry:
-        if key not in known:
-            raise UnknownName(f"{path}: criterion {name}: key", key, known)
+        if key not in keys:
+            raise UnknownName(f"{path}: criterion {name}: key", key, keys)
     try:
         levels = tuple(Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", []))
     except (KeyError, TypeError, ValueError):
@@ -198,15 +231,8 @@ def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion
         raise DataError(path, f"criterion {name}: of_source {entry['of_source']!r}", "It is true or false")
     try:
         scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
-        return Criterion(
-            name,
-            scale,
-            entry.get("direction", "higher"),
-            str(entry.get("abbreviation", "")),
-            str(entry.get("label", "")),
-            str(entry.get("question", "")),
-            entry.get("of_source", True),
-        )
+        words = {key: str(entry[key]) for key in ("abbreviation", "label", "question") if key in entry}
+        return Criterion(name, scale, entry.get("direction", "higher"), of_source=entry.get("of_source", True), **words)
     except DataError as error:
         raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
 
@@ -214,33 +240,29 @@ def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion
 # ---------------------------------------------------------------- more ratings
 
 
-def with_ratings(dataset: Dataset, path: Path) -> Dataset:
+def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     """The dataset with the ratings of a run folder (or of another folder with raters.jsonl) added.
 
-    Scores of metrics need no criterion of the dataset's: METRIC_SCORE joins with them. Raises DataError when a rater
-    of that folder rates something the dataset's own table already holds.
+    Where it holds scores of metrics, METRIC_SCORE joins the criteria. Raises DataError when a rater of that folder
+    rates something that the dataset's own table already holds.
     """
+    path = Path(path)
     if not path.is_dir():
         raise UsageError(f"{path}: no such run folder (a run holds raters.jsonl and ratings.parquet)")
     where = ratings_files.find_ratings(path)
     raters = dict(dataset.raters)
     for rater in read_raters(path):
-        if rater.rater in raters and raters[rater.rater] != rater:
-            raise DataError(
-                path / "raters.jsonl",
-                f"rater {rater.rater!r} is another one in the dataset",
-                "Rename one of them",
-            )
-        raters[rater.rater] = rater
+        if raters.setdefault(rater.rater, rater) != rater:
+            problem = f"rater {rater.rater!r} is another one in the dataset"
+            raise DataError(path / "raters.jsonl", problem, "Rename one of them")
     more = ratings_files.read_facts(where)
     criteria = dict(dataset.criteria)
     if METRIC_SCORE.name in more["criterion"].cat.categories:
         criteria.setdefault(METRIC_SCORE.name, METRIC_SCORE)
-    facts = concat_facts([dataset.ratings, more])
-    start = len(dataset.ratings)
     # Check the added rows by themselves first, so that messages name their rows.
     ratings.join(more, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
-    again = np.flatnonzero(pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[start:])
+    facts = concat_facts([dataset.ratings, more])
+    again = np.flatnonzero(pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[len(dataset.ratings) :])
     if len(again):
         line = more.iloc[int(again[0])]
         raise DataError(
@@ -249,13 +271,13 @@ def with_ratings(dataset: Dataset, path: Path) -> Dataset:
             "Give each run once",
         )
     table = ratings.join(facts, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
-    return Dataset(dataset.card, criteria, dataset.sources, dataset.outputs, raters, table, dataset.extra)
+    return replace(dataset, criteria=criteria, raters=raters, ratings=table)
 
 
 def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Facts of several tables one after the other, names recoded to common categories."""
     columns: dict[str, Any] = {}
-    tables = [table for table in tables if len(table)] or tables[:1]  # categories of none are of no type
+    tables = [table for table in tables if len(table)] or tables[:1]  # an empty table's categories have no type
     for name in ratings.FACTS:
         parts = [table[name] for table in tables]
         if isinstance(parts[0].dtype, pd.CategoricalDtype):
@@ -269,37 +291,37 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def save_dataset(
-    dataset: Dataset, folder: Path, *, force: bool = False, files: Mapping[str, bytes] | None = None
+    dataset: Dataset, folder: str | Path, *, force: bool = False, files: Mapping[str, bytes] | None = None
 ) -> None:
-    """Write a dataset folder, whole or not at all; an existing one is replaced only with force.
+    """Write a dataset folder as a whole, or not at all; an existing one is replaced only with force.
 
-    files: further files to write, by their path in the folder.
+    files: {path in the folder: content} of further files. Raises UsageError when the folder exists.
     """
-    with new_folder(folder, force=force) as partial:
+    with new_folder(Path(folder), force=force) as partial:
         _write(dataset, partial, files or {})
 
 
-def update_dataset(dataset: Dataset, folder: Path, files: Mapping[str, bytes] | None = None) -> None:
-    """Write an existing dataset folder anew, whole or not at all; what else lies in it (prompts/, tasks) stays.
+def update_dataset(dataset: Dataset, folder: str | Path, files: Mapping[str, bytes] | None = None) -> None:
+    """Replace an existing dataset folder as a whole, or not at all; its other files (prompts/, tasks) stay.
 
-    files: further files to write, by their path in the folder. The folder may be `.` or a link to one; a link stays.
+    files: {path in the folder: content} of further files. The folder may be `.` or a link to one; a link stays.
     Raises UsageError when the folder holds ratings that the dataset does not: another command added them since it was
     read.
     """
-    whole = folder.resolve()
-    with one_writer(whole):
-        recover(whole)
-        _check_no_rating_lost(dataset, whole, folder)
-        with new_folder(whole, force=True) as partial:
-            copy_others(whole, partial, _FILES)
+    target = Path(folder).resolve()
+    with one_writer(target):
+        recover(target)
+        _check_no_rating_lost(dataset, target, folder)
+        with new_folder(target, force=True) as partial:
+            copy_others(target, partial, _FILES)
             _write(dataset, partial, files or {})
 
 
-def _check_no_rating_lost(dataset: Dataset, folder: Path, shown: Path) -> None:
-    there = ratings_files.read_facts(ratings_files.find_ratings(folder))
+def _check_no_rating_lost(dataset: Dataset, folder: Path, shown: str | Path) -> None:
+    on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
     key = ["output", "criterion", "rater"]
-    known, found = (pd.MultiIndex.from_frame(table[key].astype(object)) for table in (dataset.ratings, there))
-    if not found.isin(known).all():
+    ours, theirs = (pd.MultiIndex.from_frame(table[key].astype(object)) for table in (dataset.ratings, on_disk))
+    if not theirs.isin(ours).all():
         raise UsageError(f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this again")
 
 
@@ -322,16 +344,11 @@ def _write(dataset: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
 def _card_toml(dataset: Dataset) -> str:
     import tomli_w
 
-    card = dataset.card
-    described: dict[str, Any] = {key: value for key, value in vars(card).items() if value}
+    described: dict[str, Any] = {key: value for key, value in vars(dataset.card).items() if value}
     described["languages"] = sorted({*dataset.languages, *(source.language for source in dataset.sources.values())})
     described |= dict(dataset.extra)
-    described["counts"] = {
-        "sources": len(dataset.sources),
-        "outputs": len(dataset.outputs),
-        "raters": len(dataset.raters),
-        "ratings": len(dataset.ratings),
-    }
+    parts = ("sources", "outputs", "raters", "ratings")
+    described["counts"] = {name: len(getattr(dataset, name)) for name in parts}
     described["criteria"] = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
     return tomli_w.dumps(described)
 

@@ -19,7 +19,8 @@ def read_raters(folder: Path) -> list[Rater]:
 def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of a file, each with its place for messages. Raises DataError when it is missing or damaged."""
     if not path.is_file():
-        raise DataError(path, "the file is missing", "A dataset folder needs it; `metal import` writes all of them")
+        remedy = "A dataset folder needs it; `metal.read(...).save(folder)` writes all of them"
+        raise DataError(path, "the file is missing", remedy)
     for row, record in json_files.read_jsonl(path):
         yield f"{path} row {row + 1}", record
 

@@ -45,10 +45,10 @@ def check_new(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OUR
     if not folder.exists():
         return
     if not force:
-        raise UsageError(f"{folder} exists; give another --out, or --force to replace it")
+        raise UsageError(f"{folder} exists; give another `out`, or `force=True` to replace it")
     replaceable = folder.is_dir() and (not any(folder.iterdir()) or any((folder / name).is_file() for name in marks))
     if not replaceable:
-        raise UsageError(f"{folder} is not what would be written there; it is not replaced. Give another --out")
+        raise UsageError(f"{folder} is not what would be written there; it is not replaced. Give another `out`")
 
 
 def check_new_file(path: Path, *, force: bool = False) -> None:
@@ -58,7 +58,7 @@ def check_new_file(path: Path, *, force: bool = False) -> None:
     if any((path.parent / name).is_file() for name in OURS):
         raise UsageError(f"{path.parent} is a dataset or run of METAL's; give a file elsewhere")
     if path.exists() and not force:
-        raise UsageError(f"{path} exists; give another --out, or --force to replace it")
+        raise UsageError(f"{path} exists; give another `out`, or `force=True` to replace it")
 
 
 @contextmanager

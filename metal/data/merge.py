@@ -82,7 +82,7 @@ def merge(
         raise DataError(
             f"{incoming.card.name} into {base.card.name}",
             f"no output meets on source and generator: {_example(incoming)} here, {_example(base)} there",
-            "Rename ids with --map-sources and --map-generators",
+            "Rename ids with `map_sources` and `map_generators`",
         )
     criteria = _criteria(base, incoming)
     raters = _raters(base, incoming)
@@ -119,7 +119,7 @@ def _by_place(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str, s
                 base.card.name,
                 f"no sources of {language}, which {incoming.card.name} counts; here they are of "
                 + ", ".join(sorted({source.language for source in base.sources.values()})),
-                "Say with --language which language's sources are counted",
+                "Say with `language` which language's sources are counted",
             )
         numbers = [int(name) for name, source in incoming.sources.items() if source.language == language]
         place = {str(n): mine[n - first] if first <= n < first + len(mine) else "" for n in numbers}
@@ -140,7 +140,7 @@ def _of_places(place: Mapping[str, str], base: Dataset, language: str, first: in
     if astray:
         yield (
             f"{len(astray):,} numbers are also ids, in another place, among {mine}, the first {astray[0]}; "
-            "if ids are meant, give them with --map-sources"
+            "if ids are meant, give them with `map_sources`"
         )
 
 

@@ -17,10 +17,10 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
     if not equals:
         what, value = "group", reference
     if what not in ("group", "rater"):
-        raise UsageError(f"--reference {reference}: write group=NAME or rater=NAME,NAME")
+        raise UsageError(f"`reference` {reference}: write group=NAME or rater=NAME,NAME")
     named = [name.strip() for name in value.split(",") if name.strip()]
     if equals and not named:
-        raise UsageError(f"--reference {reference}: nobody is named; write {what}=NAME, or leave it out for all people")
+        raise UsageError(f"`reference` {reference}: nobody is named; write {what}=NAME, or leave it out for all people")
     if value and what == "group":
         groups = sorted({rater.group for rater in humans.values() if rater.group})
         if value not in groups:

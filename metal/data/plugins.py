@@ -15,7 +15,7 @@ from metal.errors import UnknownName, UsageError
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name: METAL's in the order of pyproject.toml, then others by name.
+    """The entry points of a group by name: METAL's, then others, each in string order.
 
     Nothing is imported. Raises UsageError when two packages offer the same name.
     """
@@ -39,10 +39,9 @@ def load_plugin(group: str, kind: str, name: str, remedy: str = "") -> Any:
 @lru_cache(maxsize=32)
 def _plugins(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
     by_name: dict[str, EntryPoint] = {}
-    points = list(entry_points(group=group))
-    own = [point for point in points if point.value.startswith("metal.")]
-    others = sorted((point for point in points if point not in own), key=lambda point: point.name)
-    for point in (*own, *others):
+    points = entry_points(group=group)
+    # The order in pyproject.toml is lost on the way: build backends write entry points sorted, or not.
+    for point in sorted(points, key=lambda point: (not point.value.startswith("metal."), point.name)):
         if by_name.setdefault(point.name, point).value != point.value:
             both = f"{by_name[point.name].value} and {point.value}"
             raise UsageError(f"{both} both offer {point.name!r} in {group}; uninstall or rename one of them")

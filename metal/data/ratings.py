@@ -33,6 +33,8 @@ COLUMNS = (
     "comment",
 )
 
+FRAME = Path("DataFrame")  # what messages name in place of a file when ratings come from a DataFrame
+
 # Codes in a code matrix that are not a level of the scale.
 UNANSWERED = -1
 NOT_ASKED = -2
@@ -83,13 +85,15 @@ def _filled_category(column: pd.Series) -> pd.Series:
 
 
 def row_of(path: Path, row: int) -> str:
-    """Where a rating stands, as a text editor or spreadsheet counts (the header is row 1 of a CSV)."""
+    """The place of a rating as a text editor or spreadsheet counts it (the header is row 1 of a CSV)."""
     return f"{path} row {row_number(path, row)}"
 
 
 def row_number(path: Path, row: int) -> int:
     """The number of row `row` (from 0) of the data, as people count it."""
-    return row + (2 if path.suffix == ".csv" else 1)
+    if path == FRAME:
+        return row
+    return row + (2 if path.suffix in (".csv", ".tsv", ".xlsx") else 1)
 
 
 def join(
@@ -179,7 +183,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
             raise DataError(
                 row_of(where, row),
                 f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {_rows(int(wrong.sum()))})",
-                "Declare the levels in dataset.toml, or shift the scores (`metal import table --shift -1`)",
+                "Declare the levels in dataset.toml, or shift the scores (`metal.read(..., shift=-1)`)",
             )
 
 

@@ -74,14 +74,14 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
         raise DataError(
             path,
             f"unknown column {unknown[0]!r}: {nearest(unknown[0], list(FACTS))}",
-            "Other layouts are read by `metal import table`",
+            "Other layouts are read by `metal.read(...)`",
         )
     missing = [name for name in REQUIRED_FACTS if name not in columns]
     if missing:
         raise DataError(
             path,
             f"no column {missing[0]!r} (columns found: {', '.join(columns)})",
-            "Other layouts are read by `metal import table`",
+            "Other layouts are read by `metal.read(...)`",
         )
 
 

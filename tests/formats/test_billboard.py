@@ -137,14 +137,14 @@ def test_languages_of_boards(name: str, language: str | None) -> None:
 
 def test_a_board_whose_name_says_no_language(tmp_path: Path) -> None:
     folder = board(tmp_path, "xsum", {("mt", "BLEURT"): SEGMENTS})
-    with pytest.raises(MetalError, match="board xsum: its name says no language; give it with --language"):
+    with pytest.raises(MetalError, match="board xsum: its name says no language; give it with `language`"):
         load(folder)
-    with pytest.raises(MetalError, match="--language 'Klingonese' is not known"):
+    with pytest.raises(MetalError, match="`language` 'Klingonese' is not known"):
         load(folder, language="Klingonese")
     assert load(folder, language="Turkish")[0].languages == ("tr",)
     board(tmp_path, "cnndm", {("mt", "BLEURT"): [("news", 0, "1")]})
     assert load(tmp_path, language="tr")[0].languages == ("en", "tr")
-    with pytest.raises(MetalError, match="--language tr: board cnndm is en by its name; leave it out"):
+    with pytest.raises(MetalError, match="`language` tr: board cnndm is en by its name; leave it out"):
         load(tmp_path / "results" / "cnndm", language="tr")
 
 

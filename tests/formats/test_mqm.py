@@ -41,7 +41,7 @@ def test_mqm(tmp_path: Path, text: str) -> None:
 def test_another_language(tmp_path: Path) -> None:
     path = written(tmp_path, ROWS)
     assert formats.read("mqm", path, {"language": "en-de"}).assemble(path).languages == ("en-de",)
-    with pytest.raises(MetalError, match="--language 'xx-yy-zz' is not known"):
+    with pytest.raises(MetalError, match="`language` 'xx-yy-zz' is not known"):
         formats.read("mqm", path, {"language": "xx-yy-zz"})
 
 

@@ -193,7 +193,7 @@ def test_a_column_that_is_missing(tmp_path: Path, ending: str, role: str) -> Non
     path = put(tmp_path / f"x.{ending}", [{"text": "نص", "other": "x"}])
     with pytest.raises(DataError) as caught:
         read(path, columns={role: "artcle"})
-    assert "no column 'artcle' (columns found: text, other). Name it with --column" in str(caught.value)
+    assert "no column 'artcle' (columns found: text, other). Name it with `columns`" in str(caught.value)
     assert caught.value.where.startswith(str(path))
 
 
@@ -285,15 +285,15 @@ def test_empty_files_have_no_passages(tmp_path: Path) -> None:
     ("source", "options", "said"),
     [
         ("nowhere", {}, "no such file or folder, and neither xlsum nor hf:NAME"),
-        ("", {}, "--source '': no such file"),
+        ("", {}, "`source` '': no such file"),
         ("empty", {"language": "ar"}, "no passages of a split 'test' there"),
-        ("a.jsonl", {}, "which language is it in? Name one with --languages"),
+        ("a.jsonl", {}, "which language is it in? Name one with `languages`"),
         ("a.jsonl", {"language": "klingonese"}, "language 'klingonese' is not known"),
         ("a.csv", {"language": "ar"}, "passages are read from .jsonl, .parquet, .txt"),
-        ("a.jsonl", {"language": "ar", "subset": "x"}, "--subset x: only hf:NAME has subsets"),
-        ("a.jsonl", {"language": "ar", "revision": "x"}, "--revision x: only xlsum and hf:NAME have revisions"),
-        ("xlsum", {"subset": "x"}, "--subset x: only hf:NAME has subsets"),
-        ("hf:a/b", {}, "--source hf:a/b: name its language with --languages"),
+        ("a.jsonl", {"language": "ar", "subset": "x"}, "`subset` x: only hf:NAME has subsets"),
+        ("a.jsonl", {"language": "ar", "revision": "x"}, "`revision` x: only xlsum and hf:NAME have revisions"),
+        ("xlsum", {"subset": "x"}, "`subset` x: only hf:NAME has subsets"),
+        ("hf:a/b", {}, "`source` hf:a/b: name its language with `languages`"),
         ("hf:", {"language": "ar"}, "write hf:NAME"),
     ],
 )
@@ -423,7 +423,7 @@ def test_what_the_library_says_is_one_line(asked: list[tuple[Any, ...]], monkeyp
     monkeypatch.setattr(datasets, "load_dataset", fails)
     with pytest.raises(UsageError) as caught:
         read("hf:some/news", "en")
-    assert str(caught.value).startswith("some/news test: no such thing; or give --source a folder")
+    assert str(caught.value).startswith("some/news test: no such thing; or give `source` a folder")
     assert "\n" not in str(caught.value)
 
 
@@ -439,7 +439,7 @@ def test_offline_and_not_in_the_cache() -> None:
     with pytest.raises(UsageError) as caught:
         read("xlsum")
     assert str(caught.value) == (
-        "huggingface.co cannot be reached, and csebuetnlp/xlsum is not in its cache here; give --source a folder with "
+        "huggingface.co cannot be reached, and csebuetnlp/xlsum is not in its cache here; give `source` a folder with "
         "XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
     )
 
@@ -492,7 +492,7 @@ def test_folders_that_datasets_saved(tmp_path: Path) -> None:
     assert texts(f"hf:{tmp_path / 'one'}") == TEXTS
     assert texts(f"hf:{tmp_path / 'splits'}") == TEXTS
     assert texts(f"hf:{tmp_path / 'splits'}", split="train") == ["of another split"]
-    with pytest.raises(UsageError, match=r"no split 'dev' in it; choose one with --split \(test, train\)"):
+    with pytest.raises(UsageError, match=r"no split 'dev' in it; choose one with `split` \(test, train\)"):
         read(f"hf:{tmp_path / 'splits'}", split="dev")
 
 
@@ -508,5 +508,5 @@ def test_folders_of_files_through_datasets(tmp_path: Path, ending: str) -> None:
 @pytest.mark.usefixtures("cached_here")
 def test_a_local_folder_that_datasets_cannot_read(tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
-    with pytest.raises(UsageError, match=r"nothing test: .*; or give --source a folder"):
+    with pytest.raises(UsageError, match=r"nothing test: .*; or give `source` a folder"):
         read(f"hf:{tmp_path / 'nothing'}")

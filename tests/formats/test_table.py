@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from metal.data.dataset import Dataset
-from metal.data.formats.table import read
+from metal.data.formats.table import read, read_ratings
 from metal.errors import MetalError
 
 TIDY = pd.DataFrame(
@@ -78,7 +78,7 @@ def test_words_become_nominal_levels_or_those_told(tmp_path: Path) -> None:
     assert [level.label for level in dataset.criteria["coherence"].scale.levels] == ["Good", "bad"]
     dataset, _ = load(path, levels=((0, "Bad"), (1, "Good")), measure="ordinal")
     assert list(dataset.ratings["score"].dropna()) == [1, 0, 1]
-    with pytest.raises(MetalError, match="'Good' of coherence is not in --levels"):
+    with pytest.raises(MetalError, match="'Good' of coherence is not in `levels`"):
         load(path, levels=((0, "bad"), (1, "fine")))
 
 
@@ -92,13 +92,13 @@ def test_shift_and_continuous(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "options", "said"),
     [
-        ({"annotator": "who"}, {}, "no column for the rater.*Columns found: doc_id, system.*--column rater=COLUMN"),
+        ({"annotator": "who"}, {}, "no column for the rater.*Columns found: doc_id, system.*columns={.rater.: COLUMN}"),
         ({"rating": "stars"}, {}, "no column for the score"),
-        ({"lang": "tongue"}, {}, "no column for the language.*--language CODE"),
+        ({"lang": "tongue"}, {}, "no column for the language.*`language=CODE`"),
         ({"doc_id": "nr"}, {}, "output or its source"),
         ({}, {"columns": {"rater": "who"}}, "no column 'who'.*Columns found"),
         ({}, {"columns": {"speaker": "system"}}, "roles are"),
-        ({}, {"wide": ["X*"]}, "no column matches --wide X"),
+        ({}, {"wide": ["X*"]}, r"no column matches `wide=\['X\*'\]`"),
         ({}, {"kinds": {"1": "robot"}}, "kinds are human"),
         ({}, {"measure": "cardinal"}, "one of nominal"),
     ],
@@ -141,3 +141,81 @@ def test_a_rater_twice_is_refused(tmp_path: Path) -> None:
     path = write(pd.concat([TIDY, TIDY[:1]]).assign(lang="hi"), tmp_path / "t.csv")
     with pytest.raises(MetalError, match="row 6: rater '1' rates output 'd1/a' on coherence a second time"):
         load(path)
+
+
+# ---------------------------------------------------------------- DataFrames
+
+ASKED: dict[str, Any] = {"language": "hi", "kinds": {"gpt*": "llm"}}
+
+
+def test_a_frame_is_read_as_the_file_of_it_is(tmp_path: Path) -> None:
+    frame = TIDY.set_axis(["d", "s", "l", "c", "who", "n", "why"], axis=1)
+    columns = {"source": "d", "generator": "s", "criterion": "c", "rater": "who", "score": "n", "comment": "why"}
+    before = frame.copy()
+    dataset = read_ratings(frame, columns=columns, shift=-1, **ASKED).assemble()
+    pd.testing.assert_frame_equal(frame, before)
+    from_file, notes = load(write(frame, tmp_path / "ratings.csv"), columns=columns, shift=-1, **ASKED)
+    assert dataset.identity == from_file.identity
+    assert dataset.identity.startswith("ratings@")
+    assert dataset.report == from_file.report == notes
+    assert read_ratings(frame, columns=columns, name="mine", **ASKED).assemble().card.name == "mine"
+
+
+def test_frames_of_other_types() -> None:
+    """Categories, nullable numbers, truth values, an index that means nothing, columns that are no texts."""
+    frame = pd.DataFrame(
+        {
+            0: pd.Categorical(["i", "i", "j"]),
+            "rater": pd.Categorical(["A1", "gpt-4", "A1"]),
+            "score": pd.array([1, 0, None], dtype="Int64"),
+            "text": pd.Categorical(["x", None, None]),
+        },
+        index=[7, 7, 9],
+    )
+    dataset = read_ratings(frame, columns={"output": "0"}, **ASKED).assemble()
+    assert [rater.kind for rater in dataset.raters.values()] == ["human", "llm"]
+    assert dataset.ratings["reason"].tolist() == ["", "", "no answer"]
+    assert [output.text for output in dataset.outputs.values()] == ["x", ""]
+    of_truth_values = frame.assign(score=[True, False, True])
+    assert read_ratings(of_truth_values, columns={"output": "0"}, **ASKED).criteria[0].scale.values == (0, 1)
+
+
+def test_directions_by_criterion() -> None:
+    frame = pd.DataFrame({"id": ["i", "i", "j", "j"], "metric": ["hallucinations", "quality"] * 2, "rater": "A1"})
+    frame["score"] = [0, 2, 1, 1]
+
+    def directions(**options: Any) -> list[str]:
+        criteria = read_ratings(frame, language="hi", **options).criteria
+        return [criterion.direction for criterion in criteria]
+
+    assert directions() == ["higher", "higher"]
+    assert directions(directions={"halluc*": "lower"}) == ["lower", "higher"]
+    assert directions(direction="lower") == ["lower", "lower"]
+    assert directions(direction="lower", directions={"quality": "higher"}) == ["lower", "higher"]
+    with pytest.raises(MetalError, match="criterion 'halucinations' is not known; did you mean 'hallucinations'"):
+        directions(directions={"halucinations": "lower"})
+    with pytest.raises(MetalError, match="direction 'down': one of higher, lower"):
+        directions(directions={"quality": "down"})
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"kind": {"gpt*": "llm"}}, "option 'kind' is not known; did you mean 'kinds'"),
+        ({"rating": ["1", "2", "three", "1"]}, {}, "DataFrame row 2: score 'three' among numbers"),
+        ({"lang": ["hi", None, "hi", "hi"]}, {}, "DataFrame row 1: language is empty"),
+        ({"annotator": "A1", "system": [*"abcd"]}, {"only": "llm"}, "no such raters there, only 1 human"),
+        ({"dup": 1}, {"columns": {"comment": "dup"}}, "two columns are called 'dup'"),
+    ],
+)
+def test_what_is_wrong_with_a_frame(change: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    frame = TIDY.assign(**change)
+    frame = pd.concat([frame, frame[["dup"]]], axis=1) if "dup" in change else frame
+    with pytest.raises(MetalError, match=message):
+        read_ratings(frame, **options)
+
+
+def test_rows_of_a_wide_table_are_those_of_the_file(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": ["o1", "o2", "o3"], "A1": ["1", "2", "2"], "A2": [None, "x", "1"]})
+    with pytest.raises(MetalError, match="row 3: score 'x' among numbers"):
+        load(write(frame, tmp_path / "wide.csv"), wide="A*", language="sw")

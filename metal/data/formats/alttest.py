@@ -2,7 +2,7 @@
 
     human_annotations.json, llm_annotations.json    {rater: {item: label}}
 
-Items are `DOC__SYSTEM__CRITERION` and the like; SPLITS says how each published folder is taken apart.
+Item ids are `DOC__SYSTEM__CRITERION` and the like; SPLITS takes those of each published folder apart.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.criteria import OF_THE_TEXT
 from metal.data.formats.draft import Draft
 from metal.data.json_files import read_json
@@ -30,11 +31,19 @@ Label = str | int | float
 
 @dataclass(frozen=True)
 class Item:
-    """What an item id says: the source, who made the output, the criterion."""
+    """The parts of an item id: the source, the generator of the output, the criterion."""
 
     source: str
     generator: str
     criterion: str
+
+    @property
+    def output(self) -> str:
+        return f"{self.source}/{self.generator}"
+
+
+def _three_parts(item: str) -> Item:
+    return Item(*item.rsplit("__", 2))
 
 
 def _summeval(item: str) -> Item:
@@ -48,22 +57,9 @@ def _last_is_criterion(item: str) -> Item:
     return Item(source, "text", criterion)
 
 
-def _lgbteen(item: str) -> Item:
-    post, answerer, question = item.rsplit("__", 2)
-    return Item(post, answerer, question)
-
-
 def _mtbench(item: str) -> Item:
     question, first, second, turn = item.split("__")
     return Item(question, f"{first} against {second}, turn {turn}", "preference")
-
-
-def _wax(item: str) -> Item:
-    return Item(item, "text", "relation")
-
-
-def _whole(item: str) -> Item:
-    return Item(item, "text", "label")
 
 
 SPLITS: Mapping[str, Callable[[str], Item]] = {
@@ -71,23 +67,23 @@ SPLITS: Mapping[str, Callable[[str], Item]] = {
     "cebab_aspects": _last_is_criterion,
     "cebab_stars": _last_is_criterion,
     "lesion": _last_is_criterion,
-    "lgbteen": _lgbteen,
+    "lgbteen": _three_parts,
     "mtbench": _mtbench,
-    "wax": _wax,
+    "wax": lambda item: Item(item, "text", "relation"),
 }
 GROUPS = {"summeval": "expert", "mtbench": "expert", "wax": "crowd", "cebab_aspects": "crowd", "cebab_stars": "crowd"}
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read one data folder. The folder's name decides how item ids are taken apart; unknown names keep them whole."""
+    """Read one data folder. The folder's name decides how item ids are taken apart; others keep them as they are."""
     people, llms = (_read_json(_file(path, name)) for name in FILES)
     name = path.resolve().name
-    split = SPLITS.get(name, _whole)
+    split = SPLITS.get(name, lambda item: Item(item, "text", "label"))
     items = {item: _split(split, item, path) for by_item in [*people.values(), *llms.values()] for item in by_item}
     criteria, codes = _scales(items, people, llms)
-    outputs = {_output_id(where): where for where in items.values()}
+    outputs = {item.output: item for item in items.values()}
     rows = [
-        (_output_id(items[item]), items[item].criterion, rater, codes[items[item].criterion][label])
+        (items[item].output, items[item].criterion, rater, codes[items[item].criterion][label])
         for ratings in (people, llms)
         for rater, by_item in ratings.items()
         for item, label in by_item.items()
@@ -97,8 +93,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     return Draft(
         Card(name=f"alttest-{name}", title=f"{name} of the alternative annotator test", citation=CITATION),
         tuple(criteria),
-        tuple(Source(source, "en") for source in dict.fromkeys(where.source for where in outputs.values())),
-        tuple(Output(output, where.source, where.generator, "en") for output, where in outputs.items()),
+        tuple(Source(source, "en") for source in dict.fromkeys(item.source for item in outputs.values())),
+        tuple(Output(output, item.source, item.generator, "en") for output, item in outputs.items()),
         tuple(Rater(rater, "human", GROUPS.get(name, "annotator")) for rater in people)
         + tuple(Rater(rater, "llm", rater, {"model": rater}) for rater in llms),
         tidy_facts(facts[~again]),
@@ -109,16 +105,15 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 def _file(path: Path, name: str) -> Path:
     if (path / name).is_file():
         return path / name
-    inside = sorted(found.parent.name for found in path.glob(f"*/{name}"))
+    inside = sorted(file.parent.name for file in path.glob(f"*/{name}"))
     hint = f"give one of its folders: {', '.join(inside)}" if inside else f"it should hold {' and '.join(FILES)}"
     raise UsageError(f"{path}: no {name}; {hint}")
 
 
 def _read_json(path: Path) -> dict[str, dict[str, Label]]:
-    read_ = read_json(path, "{rater: {item: label}}")
-    if not isinstance(read_, dict) or not all(isinstance(by_item, dict) for by_item in read_.values()):
+    labels: Any = read_json(path, "{rater: {item: label}}")
+    if not isinstance(labels, dict) or not all(isinstance(by_item, dict) for by_item in labels.values()):
         raise DataError(path, "not {rater: {item: label}}", "One object a rater, one label an item")
-    labels: dict[str, dict[str, Label]] = read_
     return labels
 
 
@@ -129,16 +124,12 @@ def _split(split: Callable[[str], Item], item: str, path: Path) -> Item:
         raise DataError(path, f"item {item!r} is not of the form this data set uses", "Rename the folder") from None
 
 
-def _output_id(item: Item) -> str:
-    return f"{item.source}/{item.generator}"
-
-
 def _scales(
     items: Mapping[str, Item], people: Mapping[str, dict[str, Label]], llms: Mapping[str, dict[str, Label]]
 ) -> tuple[list[Criterion], dict[str, dict[Label, float]]]:
-    """The criteria with every label anybody gave, and the score of each label.
+    """The criteria with all labels that occur, and the score of each label.
 
-    Numbers are ordinal and score as they are; words are nominal and score by their place in string order.
+    Numbers are ordinal and their own scores; words are nominal and scored by their position in string order.
     """
     used: dict[str, set[Label]] = {}
     for by_item in [*people.values(), *llms.values()]:
@@ -150,7 +141,7 @@ def _scales(
         ordered = sorted(labels) if numeric else sorted(labels, key=str)
         codes[name] = {label: float(label) if numeric else float(code) for code, label in enumerate(ordered)}
         levels = tuple(Level(codes[name][label], f"{label}") for label in ordered)
-        if len(levels) == 1:  # everybody always said the same; a scale has at least two answers
+        if len(levels) == 1:  # all raters always gave the same answer; a scale has at least two
             levels = (*levels, Level(levels[0].value + 1, "(other)"))
         scale = Scale("ordinal" if numeric else "nominal", levels)
         criteria.append(Criterion(name, scale, of_source=name not in OF_THE_TEXT))
@@ -175,3 +166,6 @@ def _notes(
         notes.append(f"{again} ratings of an item a rater had rated before were left out")
     notes.append("labels were published with unparsed LLM replies already replaced by a default label")
     return notes
+
+
+FORMAT = Format("alternative annotator test folder: labels of people and LLMs", read)

@@ -1,4 +1,4 @@
-"""Billboard's release: what each metric said of each generator's outputs, a board a task.
+"""Billboard's release: the scores that each metric gave each generator's outputs, a board a task.
 
     results/BOARD/GENERATOR||METRIC.csv                   SYS,seg_id,set_id,metric,score
     submissions/BOARD/generators/BOARD_GENERATOR.jsonl    seg_id, set_id, hyp
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.billboard_files import BETWEEN, Scores, read_scores, texts_of
 from metal.data.formats.draft import Draft, human_generators, language_option
 from metal.data.languages import is_language
@@ -61,18 +62,20 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     languages = _languages(folders, options.get("language"))
     boards = [_board(folder, language) for folder, language in zip(folders, languages, strict=True)]
     sources = tuple(source for board in boards for source in board.sources)
-    _distinct(sources, path)
+    _check_distinct(sources, path)
     outputs = tuple(output for board in boards for output in board.outputs)
     names = list(dict.fromkeys(name for board in boards for name in board.metrics))
-    many = len(boards) > 1
+    several = len(boards) > 1
     notes = [
-        f"{f.name}: {note}" if many else note for f, board in zip(folders, boards, strict=True) for note in board.notes
+        f"{folder.name}: {note}" if several else note
+        for folder, board in zip(folders, boards, strict=True)
+        for note in board.notes
     ]
     negated = [name for name in NEGATED if name in names]
     notes += [f"{', '.join(negated)}: negated in the release, so that higher is better"] if negated else []
     return Draft(
         Card(
-            name="billboard" if many else folders[0].name,
+            name="billboard" if several else folders[0].name,
             title="Billboard: " + ", ".join(folder.name for folder in folders),
             citation=CITATION,
         ),
@@ -93,46 +96,45 @@ def _folders(path: Path) -> list[Path]:
     """The results folders of the boards: `path` itself, or those in it or in its results/, in order of their names."""
     if not path.is_dir():
         raise UsageError(f"{path}: no such folder; give a board's results folder or the whole release")
-    whole = path.resolve()
-    candidates = [whole, *sorted(whole.glob("*/")), *sorted(whole.glob("results/*/"))]
-    found = [folder for folder in candidates if any(folder.glob(f"*{BETWEEN}*.csv"))]
-    if not found:
+    top = path.resolve()
+    candidates = [top, *sorted(top.glob("*/")), *sorted(top.glob("results/*/"))]
+    folders = [folder for folder in candidates if any(folder.glob(f"*{BETWEEN}*.csv"))]
+    if not folders:
         raise UsageError(
             f"{path}: no files named GENERATOR{BETWEEN}METRIC.csv there; give a board's results folder "
             "(results/BOARD) or the whole release"
         )
-    return found[:1] if found[0] == whole else found
+    return folders[:1] if folders[0] == top else folders
 
 
 def _languages(folders: Sequence[Path], given: str | None) -> list[str]:
-    """The language of each board: what its name says, else the option."""
+    """The language of each board: that in its name, else the option."""
     option = language_option(given) if given else None
     named = [language_in(folder.name) for folder in folders]
-    for folder, known in zip(folders, named, strict=True):
-        if not known and not option:
+    for folder, language in zip(folders, named, strict=True):
+        if not language and not option:
             raise UsageError(
-                f"board {folder.name}: its name says no language; give it with --language, e.g. en, or zh-en "
+                f"board {folder.name}: its name says no language; give it with `language`, e.g. en, or zh-en "
                 "for translations"
             )
-    if option and all(known and known != option for known in named):
-        raise UsageError(f"--language {option}: board {folders[0].name} is {named[0]} by its name; leave it out")
-    return [known or str(option) for known in named]
+    if option and all(language and language != option for language in named):
+        raise UsageError(f"`language` {option}: board {folders[0].name} is {named[0]} by its name; leave it out")
+    return [language or str(option) for language in named]
 
 
 def language_in(board: str) -> str | None:
-    """The language that a board's name says: `wmt20-zh-en` is the pair zh-en; None where it says none."""
+    """The language in a board's name: `wmt20-zh-en` is of the pair zh-en; None where the name has none."""
     if board in ENGLISH:
         return "en"
     pair = re.search(r"-([a-z]{2}-[a-z]{2})$", board)
     return pair[1] if pair and is_language(pair[1]) else None
 
 
-def _distinct(sources: Sequence[Source], path: Path) -> None:
-    known: set[str] = set()
-    for source in sources:
-        if source.source in known:
-            raise DataError(path, f"two boards have a segment {source.source!r}", "Import each board by itself")
-        known.add(source.source)
+def _check_distinct(sources: Sequence[Source], path: Path) -> None:
+    again = pd.Index([source.source for source in sources]).duplicated()
+    if again.any():
+        segment = sources[int(again.argmax())].source
+        raise DataError(path, f"two boards have a segment {segment!r}", "Import each board by itself")
 
 
 # ---------------------------------------------------------------- one board
@@ -140,18 +142,18 @@ def _distinct(sources: Sequence[Source], path: Path) -> None:
 
 def _board(folder: Path, language: str) -> Board:
     files = sorted(folder.glob(f"*{BETWEEN}*.csv"))
-    read_ = [read_scores(file) for file in files]
-    segments = _segments(read_, files)
+    read_files = [read_scores(file) for file in files]
+    segments = _segments(read_files, files)
     place = pd.Index(segments)
-    generators = list(dict.fromkeys(scores.generator for scores in read_))
-    metrics = list(dict.fromkeys(scores.metric for scores in read_))
+    generators = list(dict.fromkeys(scores.generator for scores in read_files))
+    metrics = list(dict.fromkeys(scores.metric for scores in read_files))
     rated = np.concatenate(
         [
             generators.index(scores.generator) * len(segments) + place.get_indexer(pd.Index(scores.segments))
-            for scores in read_
+            for scores in read_files
         ]
     )
-    sizes = [len(scores.segments) for scores in read_]
+    sizes = [len(scores.segments) for scores in read_files]
     used, rated = np.unique(rated, return_inverse=True)
     texts = texts_of(folder, generators)
     pairs = [(segments[at % len(segments)], generators[at // len(segments)]) for at in used.tolist()]
@@ -160,46 +162,44 @@ def _board(folder: Path, language: str) -> Board:
         tuple(Output(f"{s}/{g}", s, g, language, texts.outputs.get((s, g), "")) for s, g in pairs),
         tuple(metrics),
         rated,
-        np.repeat([metrics.index(scores.metric) for scores in read_], sizes),
-        np.concatenate([scores.score for scores in read_]),
-        (*_notes(read_, segments, generators, metrics), *texts.notes),
+        np.repeat([metrics.index(scores.metric) for scores in read_files], sizes),
+        np.concatenate([scores.score for scores in read_files]),
+        (*_notes(read_files, segments, generators, metrics), *texts.notes),
     )
 
 
-def _segments(read_: Sequence[Scores], files: Sequence[Path]) -> list[str]:
+def _segments(read_files: Sequence[Scores], files: Sequence[Path]) -> list[str]:
     """The segments in order of set_id. Raises DataError where two files disagree."""
-    known: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     owner: dict[int, str] = {}
-    for scores, file in zip(read_, files, strict=True):
+    for scores, file in zip(read_files, files, strict=True):
         for row, (segment, number) in enumerate(zip(scores.segments.tolist(), scores.numbers.tolist(), strict=True), 2):
-            if known.setdefault(segment, number) != number or owner.setdefault(number, segment) != segment:
+            if numbers.setdefault(segment, number) != number or owner.setdefault(number, segment) != segment:
                 raise DataError(
                     f"{file} row {row}",
-                    f"segment {segment!r} has set_id {number}, but before it had {known[segment]}"
-                    if known[segment] != number
+                    f"segment {segment!r} has set_id {number}, but before it had {numbers[segment]}"
+                    if numbers[segment] != number
                     else f"segments {owner[number]!r} and {segment!r} both have set_id {number}",
                     "A segment has one set_id in all files of a board",
                 )
-    return sorted(known, key=known.__getitem__)
+    return sorted(numbers, key=numbers.__getitem__)
 
 
 def _notes(
-    read_: Sequence[Scores], segments: Sequence[str], generators: Sequence[str], metrics: Sequence[str]
+    read_files: Sequence[Scores], segments: Sequence[str], generators: Sequence[str], metrics: Sequence[str]
 ) -> Iterator[str]:
-    there = {(scores.generator, scores.metric) for scores in read_}
-    lacking = [(g, m) for g in generators for m in metrics if (g, m) not in there]
+    pairs = {(scores.generator, scores.metric) for scores in read_files}
+    lacking = [f"{m} of {g}" for g in generators for m in metrics if (g, m) not in pairs]
     if lacking:
-        yield f"{len(lacking)} scores files are missing: " + _some([f"{m} of {g}" for g, m in lacking])
-    short = [scores for scores in read_ if len(scores.segments) < len(segments)]
+        yield f"{len(lacking)} scores files are missing: {_some(lacking)}"
+    short = [scores for scores in read_files if len(scores.segments) < len(segments)]
     if short:
-        yield f"{len(short)} scores files lack segments (of {len(segments)}): " + _some(
-            [f"{s.metric} of {s.generator} has {len(s.segments)}" for s in short]
-        )
-    empty = {f"{s.metric} of {s.generator}": int(np.isnan(s.score).sum()) for s in read_}
+        sizes = [f"{scores.metric} of {scores.generator} has {len(scores.segments)}" for scores in short]
+        yield f"{len(short)} scores files lack segments (of {len(segments)}): {_some(sizes)}"
+    empty = {f"{s.metric} of {s.generator}": int(np.isnan(s.score).sum()) for s in read_files}
     if any(empty.values()):
-        yield f"{sum(empty.values())} ratings without a score (nan): " + _some(
-            [n for n, count in empty.items() if count]
-        )
+        names = [name for name, count in empty.items() if count]
+        yield f"{sum(empty.values())} ratings without a score (nan): {_some(names)}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -228,3 +228,6 @@ def _facts(boards: Sequence[Board], names: Sequence[str]) -> pd.DataFrame:
         "reason": pd.Categorical.from_codes(np.isnan(score).astype(np.int8), pd.Index(["", "no score"])),
     }
     return tidy_facts(pd.DataFrame(columns))
+
+
+FORMAT = Format("Billboard's released scores: a board's results folder, or the release", read, frozenset({"language"}))

@@ -47,7 +47,7 @@ def read_scores(file: Path) -> Scores:
         raise DataError(_row(file, again[0]), f"segment {segments[again[0]]!r} a second time", "Keep one of them")
     if "" in segments:
         raise DataError(_row(file, list(segments).index("")), "seg_id is empty", AGAIN)
-    numbers = _numbers(table["set_id"], file, "It counts segments: 0, 1, 2, ...", whole=True)
+    numbers = _numbers(table["set_id"], file, "It counts segments: 0, 1, 2, ...", places=True)
     score = _numbers(table["score"], file, "Write nan where there is no score")
     return Scores(generator, metric, segments, numbers.astype(np.int64), score)
 
@@ -75,10 +75,10 @@ def _table(file: Path) -> pd.DataFrame:
             pa.BufferReader(text.encode()), read_options=arrow_csv.ReadOptions(use_threads=False), convert_options=texts
         )
     except pa.ArrowInvalid as error:
-        # The library's message ends with the row as it stands there, which is for no terminal.
-        told = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-        where = f"{file} row {told[1]}" if told else file
-        problem = f"{told[3]} fields where the header names {told[2]}" if told else "not readable as CSV"
+        # The library's message ends with the row as it is in the file, which may not be safe to print.
+        parts = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+        where = f"{file} row {parts[1]}" if parts else file
+        problem = f"{parts[3]} fields where the header names {parts[2]}" if parts else "not readable as CSV"
         raise DataError(where, problem, f"The columns are {','.join(COLUMNS)}") from None
     if not table.num_rows:
         raise DataError(file, "no scores in it", AGAIN)
@@ -86,14 +86,14 @@ def _table(file: Path) -> pd.DataFrame:
     return frame
 
 
-def _numbers(column: pd.Series, file: Path, remedy: str, *, whole: bool = False) -> Any:
-    """The column as numbers; only scores may be nan, and none infinite. whole: places, so 0, 1, 2, ..."""
+def _numbers(column: pd.Series, file: Path, remedy: str, *, places: bool = False) -> Any:
+    """The column as numbers: scores, which may be nan but not infinite, or places (0, 1, 2, ...)."""
     texts = column.to_numpy(dtype=object)
     try:
         values = texts.astype(np.float64)
     except ValueError:
         values = np.array([_number(text) for text in texts])
-    if whole:
+    if places:
         wrong = ~((values >= 0) & (values < 2**53) & (values == np.floor(values)))
     else:
         wrong = np.isinf(values)
@@ -101,7 +101,7 @@ def _numbers(column: pd.Series, file: Path, remedy: str, *, whole: bool = False)
         wrong[missing] = [texts[row].strip().lower() != "nan" for row in missing]
     rows = np.flatnonzero(wrong)
     if len(rows):
-        what = "not a place" if whole else "not a number"
+        what = "not a place" if places else "not a number"
         raise DataError(_row(file, rows[0]), f"{column.name} {texts[rows[0]]!r} is {what}", remedy)
     return values
 
@@ -126,7 +126,7 @@ class Texts:
 
 
 def texts_of(results: Path, generators: Sequence[str]) -> Texts:
-    """The texts of the board in `results` (release/results/BOARD), as far as they are in the release."""
+    """The texts of the board in `results` (release/results/BOARD) that are in the release."""
     board = results.name
     folder = results.parent.parent / "submissions" / board
     if not folder.is_dir():
@@ -149,12 +149,12 @@ def texts_of(results: Path, generators: Sequence[str]) -> Texts:
 
 
 def _texts(file: Path, key: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for row, record in read_jsonl(file):
         segment, text = record.get("seg_id"), record.get(key)
         if segment is None or not isinstance(text, str):
             raise DataError(f"{file} row {row + 1}", f"no 'seg_id' or no text {key!r}", AGAIN)
-        if str(segment) in found:
+        if str(segment) in texts:
             raise DataError(f"{file} row {row + 1}", f"segment {segment!r} a second time", "Keep one of them")
-        found[str(segment)] = text
-    return found
+        texts[str(segment)] = text
+    return texts

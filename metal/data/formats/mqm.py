@@ -2,12 +2,13 @@
 
     system mqm_avg_score seg_id
 
-separated by spaces, despite the ending .tsv. A score is the mean over the experts who read the segment, 0 without
-an error, -25 at worst. seg_id is the segment's place in the test set, counting from 1.
+separated by spaces, despite the ending .tsv. A score is the mean over the experts who read the segment, from 0 without
+errors to -25. seg_id is the segment's place in the test set, counting from 1.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.draft import Draft, human_generators, language_option, only_file
 from metal.data.json_files import not_utf8
 from metal.data.ratings import tidy_facts
@@ -69,7 +71,7 @@ def _rows(file: Path) -> dict[tuple[int, str], float]:
             f"{file} row 1", f"no column {lacking[0]!r}", f"The columns are {' '.join(COLUMNS)}, with spaces or tabs"
         )
     at = [header.index(name) for name in COLUMNS]
-    found: dict[tuple[int, str], float] = {}
+    scores: dict[tuple[int, str], float] = {}
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
@@ -78,12 +80,12 @@ def _rows(file: Path) -> dict[tuple[int, str], float]:
             raise DataError(where, f"{len(fields)} fields where the header names {len(header)}", "One segment a row")
         system, score, place = (fields[column] for column in at)
         key = (_place(place, where), system)
-        if key in found:
+        if key in scores:
             raise DataError(where, f"segment {key[0]} of {system!r} a second time", "Keep one of them")
-        found[key] = _score(score, where)
-    if not found:
+        scores[key] = _score(score, where)
+    if not scores:
         raise DataError(file, "no scores in it", f"The columns are {' '.join(COLUMNS)}")
-    return found
+    return scores
 
 
 def _fields(line: str) -> list[str]:
@@ -101,6 +103,9 @@ def _score(text: str, where: str) -> float:
         score = float(text)
     except ValueError:
         raise DataError(where, f"score {text!r} is not a number", "Write nan where there is none") from None
-    if score == score and not MQM.scale.allows(score):
+    if not math.isnan(score) and not MQM.scale.allows(score):
         raise DataError(where, f"score {text}", f"MQM goes from {MQM.scale.describe()}; 0 is a segment without errors")
     return score
+
+
+FORMAT = Format("MQM scores of WMT 2020 by experts, a mean a segment", read, frozenset({"language"}))

@@ -10,20 +10,21 @@ The source is the user's prompt, the generator the model that answered.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from metal.data.dataset import Card
+from metal.data.formats import Format
 from metal.data.formats.criteria import metal_criterion
-from metal.data.formats.draft import Draft
+from metal.data.formats.draft import Draft, Reading
 from metal.data.json_files import read_json
 from metal.data.languages import find_language
-from metal.data.ratings import tidy_facts
 from metal.data.records import Judge, Output, Rater, Source
 from metal.errors import DataError, UsageError
 
@@ -45,81 +46,52 @@ NO_COMMENT = ("none", "nan", "")
 ABOUT_PROMPT = ("prompt_id", "prompt", "prompt_type", "language")
 
 
-@dataclass
-class _Found:
-    """What has been read so far."""
-
-    sources: dict[str, Source] = field(default_factory=dict)
-    outputs: dict[str, Output] = field(default_factory=dict)
-    people: dict[str, Rater] = field(default_factory=dict)
-    facts: list[pd.DataFrame] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read the folder. Missing parts (GPT-4's ratings, answers) are noted; no ratings at all is an error."""
     tables = sorted(path.glob("karya_eval/round*/individual/*_ratings_output_indi*.tsv"))
     if not tables:
         raise UsageError(f"{path}: no karya_eval/round*/individual/*.tsv; give the folder of the PARIKSHA release")
-    found = _Found()
+    reading = Reading()
     for table in tables:
-        _read_language(path, table, found)
+        _read_language(path, table, reading)
     pairs = len(list(path.glob("karya_eval/round*/pairwise/*.tsv")))
     if pairs:
-        found.notes.append(f"{pairs} files of pairwise battles are not ratings of single outputs and were not read")
-    raters = [*found.people.values()]
-    if any((facts["rater"] == JUDGE.name).any() for facts in found.facts):
-        raters.append(JUDGE.rater("gpt-4"))
-    return Draft(
-        CARD,
-        tuple(metal_criterion(name) for name in COLUMNS),
-        tuple(found.sources.values()),
-        tuple(found.outputs.values()),
-        tuple(raters),
-        tidy_facts(pd.concat(found.facts, ignore_index=True)),
-        tuple(found.notes),
-    )
+        reading.notes.append(f"{pairs} files of pairwise battles are not ratings of single outputs and were not read")
+    if JUDGE.name in reading.raters:  # after the people
+        reading.raters[JUDGE.name] = reading.raters.pop(JUDGE.name)
+    return reading.draft(CARD, map(metal_criterion, COLUMNS))
 
 
-def _read_language(path: Path, table: Path, found: _Found) -> None:
+def _read_language(path: Path, table: Path, reading: Reading) -> None:
     name = table.name.split("_ratings_output")[0]
     round_ = table.parent.parent.name
     language = find_language(name)
     if language is None:
         raise DataError(table, f"language {name!r} is not known", "Rename the file to LANGUAGE_ratings_output_indi.tsv")
-    people = _workers(table, language, found)
-    answers = _answers(path / "outputs" / round_ / "formatted" / f"output_{name}.json", found)
-    judged = _judged(path / "gpt_eval" / "outputs" / round_ / "individual", name, language, found)
-    rated = set(people["output"])
-    beyond = sum(output not in rated for output in judged["output"].unique())
-    if beyond:
-        found.notes.append(f"{language}: {beyond} answers were rated by {JUDGE.name} only")
-    unrated = sum(_name(language, prompt, model) not in found.outputs for prompt, model in answers)
+    rated = set(_add_workers(table, language, reading))
+    answers = _answers(path / "outputs" / round_ / "formatted" / f"output_{name}.json", reading)
+    judged = set(_add_judge(path / "gpt_eval" / "outputs" / round_ / "individual", name, language, reading))
+    if judged - rated:
+        reading.notes.append(f"{language}: {len(judged - rated)} answers were rated by {JUDGE.name} only")
+    unrated = sum(f"{language}/{prompt}/{model}" not in reading.outputs for prompt, model in answers)
     if unrated:
-        found.notes.append(f"{language}: {unrated} answers that nobody rated were left out")
-    for output in [o for o in found.outputs.values() if o.language == language]:
+        reading.notes.append(f"{language}: {unrated} answers that nobody rated were left out")
+    for output in [o for o in reading.outputs.values() if o.language == language]:
         prompt = output.source.partition("/")[2]
-        text = answers.get((prompt, output.generator), "")
-        found.outputs[output.output] = Output(output.output, output.source, output.generator, language, text)
-    found.facts += [people, judged]
+        reading.outputs[output.output] = replace(output, text=answers.get((prompt, output.generator), ""))
 
 
-def _name(language: str, prompt: str, model: str) -> str:
-    return f"{language}/{prompt}/{model}"
-
-
-def _meet(language: str, prompt: str, model: str, found: _Found, text: str = "") -> str:
-    """The id of an output, noting it and its source."""
-    source, output = f"{language}/{prompt}", _name(language, prompt, model)
-    if source not in found.sources or (text and not found.sources[source].text):
-        found.sources[source] = Source(source, language, text)
-    if output not in found.outputs:
-        found.outputs[output] = Output(output, source, model, language)
+def _add_output(language: str, prompt: str, model: str, reading: Reading, text: str = "") -> str:
+    """Add an output and its source, with the text of the prompt; return the output's id."""
+    source, output = f"{language}/{prompt}", f"{language}/{prompt}/{model}"
+    if source not in reading.sources or (text and not reading.sources[source].text):
+        reading.sources[source] = Source(source, language, text)
+    reading.outputs.setdefault(output, Output(output, source, model, language))
     return output
 
 
-def _workers(table: Path, language: str, found: _Found) -> pd.DataFrame:
-    """The workers' ratings as facts."""
+def _add_workers(table: Path, language: str, reading: Reading) -> list[str]:
+    """Add the workers' ratings; return the ids of the outputs that they rated."""
     try:
         rows = pd.read_csv(table, sep="\t", dtype=str, keep_default_na=False, encoding="utf-8")
     except UnicodeDecodeError:
@@ -130,36 +102,33 @@ def _workers(table: Path, language: str, found: _Found) -> pd.DataFrame:
         raise DataError(table, f"no column {missing[0]!r} (columns found: {', '.join(rows.columns)})")
     again = rows.duplicated(["model", "prompt_id", "worker_id"])
     if again.any():
-        found.notes.append(f"{language}: {int(again.sum())} rows rate an answer a second time; the first counts")
+        reading.notes.append(f"{language}: {int(again.sum())} rows rate an answer a second time; the first counts")
         rows = rows[~again]
     pairs = zip(rows["prompt_id"], rows["model"], strict=True)
-    outputs = [_meet(language, prompt, model, found) for prompt, model in pairs]
+    outputs = [_add_output(language, prompt, model, reading) for prompt, model in pairs]
     panels = Counter(Counter(outputs).values())
     sizes = ", ".join(f"{count} answers with {size}" for size, count in sorted(panels.items()))
-    found.notes.append(f"{language}: {rows['worker_id'].nunique()} workers; {sizes} ratings")
+    reading.notes.append(f"{language}: {rows['worker_id'].nunique()} workers; {sizes} ratings")
     for worker in rows["worker_id"].unique():
-        found.people.setdefault(worker, Rater(worker, "human", "native"))
-    parts = []
+        reading.raters.setdefault(worker, Rater(worker, "human", "native"))
     for criterion, (rating, reasons) in COLUMNS.items():
-        comment = rows[reasons] if reasons in rows else pd.Series("", index=rows.index)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "output": outputs,
-                    "criterion": criterion,
-                    "rater": rows["worker_id"].to_numpy(),
-                    "score": _scores(rows[rating], table),
-                    "reason": "",
-                    "comment": comment.where(~comment.str.lower().isin(NO_COMMENT), "").to_numpy(),
-                }
+        scores = _scores(rows[rating], table)
+        comments = rows[reasons] if reasons in rows else [""] * len(rows)
+        reading.rows += [
+            (
+                output,
+                criterion,
+                worker,
+                score,
+                "no answer" if math.isnan(score) else "",
+                "" if comment.lower() in NO_COMMENT else comment,
             )
-        )
-    facts = pd.concat(parts, ignore_index=True)
-    facts.loc[facts["score"].isna(), "reason"] = "no answer"
-    return facts
+            for output, worker, score, comment in zip(outputs, rows["worker_id"], scores, comments, strict=True)
+        ]
+    return outputs
 
 
-def _scores(column: pd.Series, table: Path) -> Any:
+def _scores(column: pd.Series, table: Path) -> list[float]:
     """0, 1, 2, and True or False as 1 or 0; empty is no answer."""
     numbers = {"True": "1", "False": "0", "": "nan"}
     written = column.map(lambda text: numbers.get(text, text))
@@ -170,20 +139,20 @@ def _scores(column: pd.Series, table: Path) -> Any:
         raise DataError(
             f"{table} row {row + 2}", f"{column.name} {column.iloc[row]!r}", "It should be 0, 1, 2, True or False"
         )
-    return scores.to_numpy(dtype=float)
+    return scores.astype(float).tolist()
 
 
 def _read_json(path: Path) -> list[dict[str, Any]]:
-    entries = read_json(path, "a list of prompts, as released")
+    entries: Any = read_json(path, "a list of prompts, as released")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) and "prompt_id" in entry for entry in entries):
         raise DataError(path, "not a list of prompts with prompt_id", "Take the file from the release again")
     return entries
 
 
-def _answers(path: Path, found: _Found) -> dict[tuple[str, str], str]:
-    """(prompt id, model) -> the answer's text."""
+def _answers(path: Path, reading: Reading) -> dict[tuple[str, str], str]:
+    """{(prompt id, model): the answer's text}."""
     if not path.is_file():
-        found.notes.append(f"{path.name} is missing: answers of that language have no text")
+        reading.notes.append(f"{path.name} is missing: answers of that language have no text")
         return {}
     return {
         (entry["prompt_id"], model): str(answer.get("response") or "")
@@ -193,27 +162,30 @@ def _answers(path: Path, found: _Found) -> dict[tuple[str, str], str]:
     }
 
 
-def _judged(folder: Path, name: str, language: str, found: _Found) -> pd.DataFrame:
-    """GPT-4's ratings as facts."""
-    rows = []
+def _add_judge(folder: Path, name: str, language: str, reading: Reading) -> Iterator[str]:
+    """Add GPT-4's ratings; yield the id of each output as it is added."""
     for criterion in COLUMNS:
         path = folder / criterion / f"individual_{name}.json"
         if not path.is_file():
-            found.notes.append(f"{language}: no ratings of {criterion} by {JUDGE.name}")
+            reading.notes.append(f"{language}: no ratings of {criterion} by {JUDGE.name}")
             continue
         for entry in _read_json(path):
             for model, verdict in entry.items():
                 if model in ABOUT_PROMPT or not isinstance(verdict, dict):
                     continue
-                output = _meet(language, entry["prompt_id"], model, found, str(entry.get("prompt") or ""))
-                rows.append((output, criterion, *_verdict(verdict)))
-    facts = pd.DataFrame(rows, columns=["output", "criterion", "score", "reason", "comment"])
-    return facts.assign(rater=JUDGE.name).astype({"score": float})
+                output = _add_output(language, entry["prompt_id"], model, reading, str(entry.get("prompt") or ""))
+                reading.raters.setdefault(JUDGE.name, JUDGE.rater("gpt-4"))
+                reading.rows.append((output, criterion, JUDGE.name, *_verdict(verdict)))
+                yield output
 
 
 def _verdict(verdict: dict[str, Any]) -> tuple[float, str, str]:
+    """Score, reason and comment."""
     score, comment = verdict.get("score"), str(verdict.get("justification") or "")
     try:
         return float(str(score)), "", comment
     except ValueError:
-        return float("nan"), f"unparsable: {str(score)[:40]}", comment
+        return math.nan, f"unparsable: {str(score)[:40]}", comment
+
+
+FORMAT = Format("PARIKSHA release folder: ratings by workers and GPT-4", read)

@@ -1,6 +1,6 @@
 """Passages to summarise, read one after another: XL-Sum on the hub or in files, any Hugging Face dataset, plain texts.
 
-Where files lie in a folder, the language is in their names: `arabic_test.jsonl`, `ar_test.parquet`, `ar.jsonl`,
+The files of a folder have the language in their names: `arabic_test.jsonl`, `ar_test.parquet`, `ar.jsonl`,
 `arabic/test.parquet`, `arabic/test/0000.parquet`, or `ar/*.txt` with one passage a file.
 """
 
@@ -16,18 +16,19 @@ from typing import Any
 from metal.data.formats import hugging_face, xlsum
 from metal.data.json_files import not_utf8, read_jsonl
 from metal.data.languages import find_language
-from metal.errors import DataError, MetalError, MissingExtra, UnknownName, UsageError
+from metal.errors import DataError, MetalError, UnknownName, UsageError
 
 ROLES = ("id", "title", "summary", "text")
 TABLES = (".jsonl", ".parquet")
-ENDINGS = (*TABLES, ".txt")
+TEXTS = (".txt",)
+ENDINGS = (*TABLES, *TEXTS)
 SPLITS = ("train", "test", "validation", "val", "dev")
-LOCAL = "give --source a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
+LOCAL = "give `source` a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text with what XL-Sum knows of it. where: for messages."""
+    """A text with its title and reference summary, if any. where: the file and row, for messages."""
 
     text: str
     id: str = ""
@@ -38,9 +39,10 @@ class Passage:
 
 @dataclass(frozen=True)
 class Passages:
-    """Where passages come from. split(language) begins to read them from the start, each time it is called.
+    """A source of passages.
 
-    languages: those that are there, or those meant where none is named. about: for dataset.toml.
+    languages: those it has, or those meant where none is named. split(language) reads the passages from the start
+    each time it is called; resolve(name) gives the source's code of a language. about: facts for dataset.toml.
     """
 
     languages: tuple[str, ...]
@@ -62,19 +64,19 @@ def find_passages(
 ) -> Passages:
     """The passages that `source` names: `xlsum`, a file, a folder, or `hf:NAME`.
 
-    columns: {role: column} where columns are not called as in XL-Sum. language: the one of a source without languages.
-    Raises UsageError (also for a subset or revision of what has none), or UnknownName for a role that is none.
+    columns: {role: column} where columns have other names than in XL-Sum. language: that of a source which names none.
+    Raises UsageError (also for a subset or revision of a source that has none), or UnknownName for an unknown role.
     """
     for role in columns or {}:
         if role not in ROLES:
-            raise UnknownName("role", role, ROLES, "Write --column text=article")
+            raise UnknownName("role", role, ROLES, 'Write `columns={"text": "article"}`')
     roles = {role: role for role in ROLES} | dict(columns or {})
     about: dict[str, Any] = {"source": source, "split": split}
     about |= {"columns": dict(columns)} if columns else {}
     if subset and not source.startswith("hf:"):
-        raise UsageError(f"--subset {subset}: only hf:NAME has subsets; leave it out")
+        raise UsageError(f"`subset` {subset}: only hf:NAME has subsets; leave it out")
     if revision and source != "xlsum" and not source.startswith("hf:"):
-        raise UsageError(f"--revision {revision}: only xlsum and hf:NAME have revisions; leave it out")
+        raise UsageError(f"`revision` {revision}: only xlsum and hf:NAME have revisions; leave it out")
     if source == "xlsum":
         return _xlsum(split, revision or xlsum.REVISION, roles, about)
     if source.startswith("hf:"):
@@ -83,7 +85,7 @@ def find_passages(
         return _hugging_face(source.removeprefix("hf:"), subset, split, revision, roles, about, language)
     path = Path(source)
     if not source or not path.exists():
-        raise UsageError(f"--source {source!r}: no such file or folder, and neither xlsum nor hf:NAME")
+        raise UsageError(f"`source` {source!r}: no such file or folder, and neither xlsum nor hf:NAME")
     return _local(path, split, roles, about, language)
 
 
@@ -93,8 +95,7 @@ def find_passages(
 def _xlsum(split: str, revision: str, roles: Mapping[str, str], about: dict[str, Any]) -> Passages:
     def read(language: str) -> Iterator[Passage]:
         name = xlsum.names_by_code()[language]
-        rows = hub_rows(xlsum.HUB_NAME, name, split, revision)
-        return _from_rows(rows, roles, f"XL-Sum {name} {split}")
+        return _from_rows(hub_rows(xlsum.HUB_NAME, name, split, revision), roles, f"XL-Sum {name} {split}")
 
     about |= {"name": xlsum.HUB_NAME, "revision": revision}
     return Passages(xlsum.METALS, read, xlsum.language_code, about, xlsum.LICENCE, xlsum.CITATION)
@@ -105,61 +106,45 @@ def _hugging_face(
 ) -> Passages:
     """A dataset in one language; {language} in the subset's name stands for the language's code."""
     if not name:
-        raise UsageError("--source hf: names no dataset; write hf:NAME, e.g. hf:abisee/cnn_dailymail")
+        raise UsageError("`source` hf: names no dataset; write hf:NAME, e.g. hf:abisee/cnn_dailymail")
     if "{language}" not in subset and not language:
-        raise UsageError(f"--source hf:{name}: name its language with --languages, e.g. --languages en")
+        raise UsageError(f'`source` hf:{name}: name its language with `languages`, e.g. `languages=["en"]`')
 
     def read(code: str) -> Iterator[Passage]:
         rows = hub_rows(name, subset.replace("{language}", code), split, revision)
         return _from_rows(rows, roles, f"{name} {split}")
 
-    return Passages((language,) if language else (), read, _known_language, about)
+    return Passages((language,) if language else (), read, _code_of, about)
 
 
 def hub_rows(name: str, subset: str, split: str, revision: str) -> Iterable[Mapping[str, Any]]:
     """Rows of a split through `datasets`, from the hub, its cache on this machine, or a local path.
 
-    Raises UsageError in one line when it cannot be had.
+    Raises UsageError in one line when they cannot be read.
     """
-    local = Path(name).exists()
-    offline = not local and not hugging_face.hub_answers()
+    path = Path(name)
+    offline = not path.exists() and not hugging_face.hub_answers()
     if offline and not _in_cache(name):
         raise UsageError(f"{hugging_face.HUB} cannot be reached, and {name} is not in its cache here; {LOCAL}")
     if offline:
         os.environ["HF_HUB_OFFLINE"] = "1"  # else the library tries for half a minute
+    datasets = hugging_face.load_library(f"reading {name}")
     try:
-        import datasets
-    except ImportError:
-        raise MissingExtra(f"reading {name}", "hf") from None
-    datasets.disable_progress_bars()
-    try:
-        rows: Iterable[Mapping[str, Any]] = (
-            _saved(Path(name), split)
-            if local and any((Path(name) / mark).is_file() for mark in ("dataset_dict.json", "state.json"))
-            else datasets.load_dataset(name, subset or None, split=split, revision=revision or None)
-        )
+        if hugging_face.is_saved(path):
+            rows = hugging_face.choose_split(datasets.load_from_disk(name), split, path)
+        else:
+            rows = datasets.load_dataset(name, subset or None, split=split, revision=revision or None)
     except MetalError:
         raise
     except Exception as error:  # the library raises many kinds, its own and the hub client's
         asked = " ".join(filter(None, (name, subset, split)))
         raise UsageError(f"{asked}: {hugging_face.first_line(error)}; or {LOCAL}") from error
-    return rows
-
-
-def _saved(folder: Path, split: str) -> Any:
-    """The split of a folder of save_to_disk, or all of one that was saved without splits."""
-    import datasets
-
-    saved = datasets.load_from_disk(str(folder))
-    if not isinstance(saved, datasets.DatasetDict):
-        return saved
-    if split not in saved:
-        raise UsageError(f"{folder}: no split {split!r} in it; choose one with --split ({', '.join(saved)})")
-    return saved[split]
+    passages: Iterable[Mapping[str, Any]] = rows
+    return passages
 
 
 def _in_cache(name: str) -> bool:
-    """Whether `datasets` may have it from an earlier time; its folders there are called in a way of its own."""
+    """Whether `datasets` may have downloaded it before; its cache writes names in its own way."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     folder = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
 
@@ -173,49 +158,47 @@ def _in_cache(name: str) -> bool:
 
 
 def _local(path: Path, split: str, roles: Mapping[str, str], about: dict[str, Any], language: str) -> Passages:
-    found = _files_by_language(path, split) if path.is_dir() else {}
-    if not found:
-        files = [path] if path.is_file() else _of_split(path, split)
-        if not files:
+    files = _files_by_language(path, split) if path.is_dir() else {}
+    if not files:
+        unnamed = [path] if path.is_file() else _files_of_split(path, split)
+        if not unnamed:
             raise UsageError(
                 f"{path}: no passages of a split {split!r} there. Files are called like arabic_{split}.jsonl, "
                 f"ar_{split}.parquet, ar/*.txt, or are all in one language"
             )
-        if any(one.suffix not in ENDINGS for one in files):
+        if any(file.suffix not in ENDINGS for file in unnamed):
             raise UsageError(f"{path}: passages are read from {', '.join(ENDINGS)}")
         if not language:
-            raise UsageError(f"{path}: which language is it in? Name one with --languages, e.g. --languages en")
-        found = {_known_language(language): files}
-
-    def read(code: str) -> Iterator[Passage]:
-        return _from_files(found[code], roles)
+            raise UsageError(f'{path}: which language is it in? Name one with `languages`, e.g. `languages=["en"]`')
+        files = {_code_of(language): unnamed}
 
     def resolve(asked: str) -> str:
-        code = xlsum.code_among(asked, found)
-        if code not in found:
-            raise UnknownName("language", asked, sorted(found), f"These are in {path}")
+        code = xlsum.code_among(asked, files)
+        if code not in files:
+            raise UnknownName("language", asked, sorted(files), f"These are in {path}")
         return code
 
-    return Passages(tuple(sorted(found)), read, resolve, about)
+    return Passages(tuple(sorted(files)), lambda code: _from_files(files[code], roles), resolve, about)
 
 
 def _files_by_language(folder: Path, split: str) -> dict[str, list[Path]]:
-    """Code -> its files, where names tell the language. A file that names another split is none."""
-    found: dict[str, list[Path]] = {}
+    """{code: files} where names tell the language. Files that name another split are left out."""
+    by_language: dict[str, list[Path]] = {}
     for entry in _visible(folder):
         if {entry.name, entry.stem} & {*SPLITS, split}:  # `val` and `dev` are also codes of languages
             continue
         if entry.is_dir():
-            files = _of_split(entry, split)
+            files = _files_of_split(entry, split)
             language = find_language(entry.name)
         else:
-            files = [entry] if entry.suffix in TABLES and not _of_another(entry, split) else []
+            files = [entry] if entry.suffix in TABLES and not _names_another(entry, split) else []
             language = _language_in(entry.stem, split)
         if language and files:
-            if language in found:
-                raise UsageError(f"{folder}: both {found[language][0].name} and {entry.name} are in {language!r}")
-            found[language] = files
-    return found
+            if language in by_language:
+                first = by_language[language][0].name
+                raise UsageError(f"{folder}: both {first} and {entry.name} are in {language!r}")
+            by_language[language] = files
+    return by_language
 
 
 def _language_in(stem: str, split: str) -> str | None:
@@ -230,18 +213,16 @@ def _visible(folder: Path) -> list[Path]:
     return [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")] if folder.is_dir() else []
 
 
-def _of_split(folder: Path, split: str) -> list[Path]:
+def _files_of_split(folder: Path, split: str) -> list[Path]:
     """Files of a folder in one language: tables of the split, else tables that name no split, else texts."""
-    inner, files = _visible(folder / split), [entry for entry in _visible(folder) if entry.is_file()]
-    tables = (
-        inner,
-        [one for one in files if _names(one, split)],
-        [one for one in files if not _of_another(one, split)],
-    )
-    for group in tables:
-        if found := [one for one in group if one.suffix in TABLES]:
-            return found
-    return [one for one in inner if one.suffix == ".txt"] or [one for one in files if one.suffix == ".txt"]
+    inner, outer = _visible(folder / split), [entry for entry in _visible(folder) if entry.is_file()]
+    of_split = [file for file in outer if _names(file, split)]
+    of_any = [file for file in outer if not _names_another(file, split)]
+    for files, endings in ((inner, TABLES), (of_split, TABLES), (of_any, TABLES), (inner, TEXTS), (outer, TEXTS)):
+        chosen = [file for file in files if file.suffix in endings]
+        if chosen:
+            return chosen
+    return []
 
 
 def _names(path: Path, split: str) -> bool:
@@ -249,11 +230,11 @@ def _names(path: Path, split: str) -> bool:
     return re.search(rf"(^|[_.-]){re.escape(split)}([_.-]|$)", path.stem) is not None
 
 
-def _of_another(path: Path, split: str) -> bool:
+def _names_another(path: Path, split: str) -> bool:
     return not _names(path, split) and any(_names(path, other) for other in SPLITS)
 
 
-def _known_language(asked: str) -> str:
+def _code_of(asked: str) -> str:
     code = find_language(asked)
     if not code:
         raise UnknownName("language", asked, xlsum.NAMES, "Use a BCP-47 code such as 'sw', or an English name")
@@ -299,24 +280,24 @@ def _from_rows(rows: Iterable[Mapping[str, Any]], roles: Mapping[str, str], wher
         place = f"{where} row {number}"
         _check_columns(place, row, roles if number == 1 else {"text": roles["text"]})
         text, name, title, summary = (
-            _said(row, role, roles[role], place) for role in ("text", "id", "title", "summary")
+            _cell(row, role, roles[role], place) for role in ("text", "id", "title", "summary")
         )
         yield Passage(text, name, title, summary, place)
 
 
-def _said(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
-    """What a row says; nothing where it says nothing. A number will do for all but the passage itself."""
-    said = row.get(column)
-    if said is None or isinstance(said, str):
-        return said or ""
-    if role != "text" and type(said) is int:
-        return str(said)
+def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
+    """The text in a column, empty where there is none. A number will do, except for the passage itself."""
+    cell = row.get(column)
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    if role != "text" and type(cell) is int:
+        return str(cell)
     raise DataError(where, f"{column} is not a text", "Each row is one passage")
 
 
-def _check_columns(where: str, found: Collection[str], roles: Mapping[str, str]) -> None:
-    """Whether the text is there, and every column that was asked for by name."""
+def _check_columns(where: str, columns: Collection[str], roles: Mapping[str, str]) -> None:
+    """Raises DataError where the column of texts is missing, or one that was named by the caller."""
     for role, column in roles.items():
-        if column not in found and (role == "text" or column != role):
-            problem = f"no column {column!r} (columns found: {', '.join(found)})"
-            raise DataError(where, problem, "Name it with --column, e.g. text=article")
+        if column not in columns and (role == "text" or column != role):
+            problem = f"no column {column!r} (columns found: {', '.join(columns)})"
+            raise DataError(where, problem, "Name it with `columns`, e.g. text=article")

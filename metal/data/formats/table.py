@@ -1,31 +1,32 @@
 """Any table of ratings: tidy (one rating a row) or wide (one column a rater).
 
-CSV, TSV, JSONL, Parquet and XLSX. Columns are found by common names (GUESSES) or named by the options.
-Work is done on whole columns: a million rows take seconds.
+Files (CSV, TSV, JSONL, Parquet, XLSX) and DataFrames. Columns are recognised by common names (GUESSES) or named in the
+options. Work is done on whole columns: a million rows take seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Card
-from metal.data.formats.draft import Draft
+from metal.data.formats import Format
+from metal.data.formats.draft import COMMON_OPTIONS, Draft, with_common_options
 from metal.data.languages import find_language
-from metal.data.ratings import tidy_facts
-from metal.data.records import KINDS, MEASURES, Criterion, Direction, Kind, Level, Measure, Output, Rater, Scale, Source
-from metal.errors import DataError, UsageError
+from metal.data.ratings import FRAME, row_of, tidy_facts
+from metal.data.records import DIRECTIONS, KINDS, MEASURES, Criterion, Level, Output, Rater, Scale, Source
+from metal.errors import DataError, UnknownName, UsageError
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx")
 MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
 NO_ANSWER = "no answer"
 
-# role: the column names it is guessed from, compared in lower case without spaces, dashes and underscores
+# role: the column names it is recognised by, compared in lower case without spaces, dashes and underscores
 GUESSES: Mapping[str, tuple[str, ...]] = {
     "rater": ("rater", "annotator", "worker", "workerid", "annotatorid", "raterid", "judge", "evaluator", "user"),
     "score": ("score", "rating", "label", "value", "answer", "judgement", "judgment", "grade"),
@@ -41,7 +42,10 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "summary", "response", "hypothesis", "hyp", "translation", "outputtext"),
     "source_text": ("sourcetext", "passage", "prompt", "article", "input"),
 }
-ROLES = tuple(GUESSES)
+OPTIONS = frozenset(
+    {"columns", "wide", "language", "criterion", "generator", "kinds", "groups"}
+    | {"shift", "levels", "measure", "direction", "directions"}
+)
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
@@ -49,18 +53,48 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     return draft_from(read_frame(path), options, path)
 
 
-def read_frame(path: Path, *, as_text: bool = False) -> pd.DataFrame:
+def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
+    """Ratings in a DataFrame, read as the format `table` reads a file. The frame is left as it is.
+
+    options: those of `draft_from`, and `only`, the kinds of rater to keep. Rows in messages are counted from 0.
+    Raises UnknownName for an option that does not exist, and what `draft_from` raises.
+
+    >>> frame = pd.DataFrame({"id": ["a", "a"], "annotator": ["A1", "gpt-4"], "rating": [1, 0]})
+    >>> draft = read_ratings(frame, language="hi", kinds={"gpt*": "llm"})
+    >>> [rater.kind for rater in draft.raters]
+    ['human', 'llm']
+    >>> draft.notes[0]
+    "columns read: rater from 'annotator', score from 'rating', output from 'id'"
+    """
+    for name in options:
+        if name not in OPTIONS | COMMON_OPTIONS:
+            raise UnknownName("option", name, sorted(OPTIONS | COMMON_OPTIONS))
+    return with_common_options(draft_from(frame, {"name": "ratings"} | options, FRAME), options)
+
+
+def read_frame(path: str | Path, *, as_text: bool = False) -> pd.DataFrame:
     """The file as a data frame, texts as they are. Raises UsageError or DataError when it cannot be read.
 
     as_text: cells of files that tell numbers from texts only by their looks stay texts (`007`).
     """
+    path = Path(path)
+    ending = path.suffix.lower()
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    if path.suffix.lower() not in ENDINGS:
+    if ending not in ENDINGS:
         raise UsageError(f"{path}: tables are read from {', '.join(ENDINGS)}")
+    cells: dict[str, Any] = {"keep_default_na": False, "na_values": ["", "NaN", "nan"]}
+    cells |= {"dtype": str} if as_text else {}
     try:
-        frame: pd.DataFrame = _readers(as_text)[path.suffix.lower()](path)
-        return frame
+        if ending == ".parquet":
+            return pd.read_parquet(path)
+        if ending == ".xlsx":
+            sheet: pd.DataFrame = pd.read_excel(path, **cells)
+            return sheet
+        if ending == ".jsonl":
+            return pd.read_json(path, lines=True, dtype=False)
+        table: pd.DataFrame = pd.read_csv(path, sep="\t" if ending == ".tsv" else ",", encoding="utf-8-sig", **cells)
+        return table
     except UnicodeDecodeError as error:
         raise DataError(
             path, f"not UTF-8 ({error.reason})", "Save it as UTF-8; from Excel choose 'CSV UTF-8'"
@@ -72,145 +106,119 @@ def read_frame(path: Path, *, as_text: bool = False) -> pd.DataFrame:
         raise DataError(path, f"not readable as {path.suffix[1:].upper()} ({problem[0]})", "Write it again") from None
 
 
-def _readers(as_text: bool) -> Mapping[str, Any]:
-    text: dict[str, Any] = {"keep_default_na": False, "na_values": ["", "NaN", "nan"], "encoding": "utf-8-sig"}
-    text |= {"dtype": str} if as_text else {}
-    return {
-        ".csv": lambda path: pd.read_csv(path, **text),
-        ".tsv": lambda path: pd.read_csv(path, sep="\t", **text),
-        ".jsonl": lambda path: pd.read_json(path, lines=True, dtype=False),
-        ".parquet": pd.read_parquet,
-        ".xlsx": lambda path: pd.read_excel(path, **{key: value for key, value in text.items() if key != "encoding"}),
-    }
-
-
 def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> Draft:
-    """A draft from a data frame.
+    """A draft from a data frame. where: the file that messages name.
 
-    options: columns {role: column}, wide (rater columns, with * as wildcard), language, criterion, kinds and
-    groups {rater, with *: value}, shift, levels ((value, label), ...), measure, direction, name.
-    Raises DataError or UsageError, naming the columns found, when a needed column is not there.
+    options:
+
+    - columns {role: column}: which column plays which role (see GUESSES)
+    - wide: the columns of raters in a wide table, with * as wildcard
+    - language, criterion, generator: of all rows
+    - kinds, groups {rater, with *: value}; raters without a kind are taken for people
+    - shift: a number added to every score
+    - levels: {value: label} or ((value, label), ...) in rising order; measure: see Scale
+    - directions {criterion, with *: "higher" or "lower"}: which scores are better; direction: of all other criteria
+    - name: of the dataset
+
+    Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """
-    frame.columns = [str(name) for name in frame.columns]
-    roles = _roles(frame, options, where)
+    frame = frame.rename(columns=str).reset_index(drop=True)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise DataError(where, f"two columns are called {twice!r}", "Rename one of them")
+    patterns = [options["wide"]] if isinstance(options.get("wide"), str) else options.get("wide") or ()
+    wide = [name for name in frame.columns if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    if patterns and not wide:
+        raise DataError(where, f"no column matches `wide={list(patterns)}`", _columns_of(frame))
+    roles = _roles(frame, wide, options, where)
     notes: list[str] = [f"columns read: {', '.join(f'{role} from {column!r}' for role, column in roles.items())}"]
-    tidy = _tidy(frame, roles, options, where)
+    tidy = _tidy(frame, roles, wide, where)
     if tidy.empty:
-        raise DataError(where, "no ratings in it", f"{_found(frame)}. Each row below the header is a rating")
+        raise DataError(where, "no ratings in it", f"{_columns_of(frame)}. Each row below the header is a rating")
     tidy = _identify(tidy, options, notes, where)
     criteria = _criteria(tidy, options, where)
     raters = _raters(tidy, options, notes)
-    outputs = tidy.drop_duplicates("output")
-    _one_output_each(tidy, where)
-    texts = outputs["text"] if "text" in outputs else [""] * len(outputs)
+    _check_outputs(tidy, where)
     return Draft(
         Card(options.get("name") or where.stem),
         criteria,
-        _sources(tidy),
-        tuple(
-            Output(str(name), str(source), str(generator), str(language), str(text))
-            for name, source, generator, language, text in zip(
-                outputs["output"], outputs["source"], outputs["generator"], outputs["language"], texts, strict=True
-            )
-        ),
+        tuple(Source(*row) for row in _first_rows(tidy, "source", "language", "source_text")),
+        tuple(Output(*row) for row in _first_rows(tidy, "output", "source", "generator", "language", "text")),
         raters,
         tidy_facts(tidy),
         tuple(notes),
     )
 
 
-def _roles(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> dict[str, str]:
-    """Which column plays which role: as told, else by its name."""
-    told = dict(options.get("columns") or {})
-    for role, column in told.items():
-        if role not in ROLES:
-            raise UsageError(f"--column {role}={column}: roles are {', '.join(ROLES)}")
+def _columns_of(frame: pd.DataFrame) -> str:
+    return f"Columns found: {', '.join(frame.columns)}"
+
+
+def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path) -> dict[str, str]:
+    """{role: column}: as named in the options, else by the names of the columns."""
+    roles: dict[str, str] = dict(options.get("columns") or {})
+    for role, column in roles.items():
+        if role not in GUESSES:
+            raise UsageError(f"`columns={ {role: column} }`: roles are {', '.join(GUESSES)}")
         if column not in frame:
-            raise DataError(where, f"no column {column!r}", f"Columns found: {', '.join(frame.columns)}")
-    wide = _wide(frame, options)
+            raise DataError(where, f"no column {column!r}", _columns_of(frame))
     plain = {column.lower().replace("_", "").replace("-", "").replace(" ", ""): column for column in frame.columns}
-    roles = dict(told)
     for role, guesses in GUESSES.items():
-        if role in told or (wide and role in ("rater", "score")):
+        if role in roles or (wide and role in ("rater", "score")):
             continue
-        for guess in guesses:
-            column = plain.get(guess)
-            if column and column not in roles.values() and column not in wide:
+        for column in filter(None, map(plain.get, guesses)):
+            if column not in roles.values() and column not in wide:
                 roles[role] = column
                 break
     return roles
 
 
-def _wide(frame: pd.DataFrame, options: Mapping[str, Any]) -> list[str]:
-    patterns: Sequence[str] = options.get("wide") or ()
-    return [column for column in frame.columns if any(fnmatchcase(column, pattern) for pattern in patterns)]
-
-
-def _tidy(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any], where: Path) -> pd.DataFrame:
-    """One rating a row, columns named by role."""
+def _tidy(frame: pd.DataFrame, roles: dict[str, str], wide: Sequence[str], where: Path) -> pd.DataFrame:
+    """One rating a row, columns named by role; the index is the row in the file."""
     named = {column: role for role, column in roles.items()}
-    wide = _wide(frame, options)
-    if options.get("wide") and not wide:
-        raise DataError(where, f"no column matches --wide {','.join(options['wide'])}", _found(frame))
     if wide:
         kept = frame[[*named, *wide]].rename(columns=named)
-        tidy = kept.melt(id_vars=list(roles), value_vars=wide, var_name="rater", value_name="score")
+        tidy = kept.melt(id_vars=list(roles), value_vars=wide, var_name="rater", value_name="score", ignore_index=False)
         # An empty cell of a wide table says nothing: the rater was not asked.
-        return tidy[tidy["score"].notna()].reset_index(drop=True)
+        return tidy[tidy["score"].notna()]
     for role in ("rater", "score"):
         if role not in roles:
             raise DataError(
                 where,
                 f"no column for the {role}",
-                f"{_found(frame)}. Name it: --column {role}=COLUMN; a wide table: --wide RATERS",
+                f'{_columns_of(frame)}. Name it: `columns={{"{role}": COLUMN}}`; a wide table: `wide=RATERS`',
             )
     return frame[list(named)].rename(columns=named)
-
-
-def _found(frame: pd.DataFrame) -> str:
-    return f"Columns found: {', '.join(frame.columns)}"
 
 
 def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:
     """Fill in what identifies a rating: language, criterion, generator, source and output."""
     if "output" not in tidy and "source" not in tidy:
-        raise DataError(where, "no column for the output or its source", "Name one with --column output=COLUMN")
+        remedy = 'Name one with `columns={"output": COLUMN}`'
+        raise DataError(where, "no column for the output or its source", remedy)
     for role, default in (("criterion", "overall"), ("generator", "text")):
         if role not in tidy or options.get(role):
-            value = options.get(role) or default
-            notes.append(f"{role}: {value!r} for all rows")
-            tidy[role] = value
-    tidy["language"] = _languages(tidy, options, where)
-    for role in ("rater", "criterion", "generator", "source", "output"):
+            tidy[role] = options.get(role) or default
+            notes.append(f"{role}: {options.get(role) or default!r} for all rows")
+    if options.get("language"):
+        tidy["language"] = options["language"]
+    elif "language" not in tidy:
+        remedy = 'Name it with `columns={"language": COLUMN}`, or `language=CODE`'
+        raise DataError(where, "no column for the language", remedy)
+    for role in ("language", "rater", "criterion", "generator", "source", "output"):
         if role in tidy:
             empty = tidy[role].isna().to_numpy()
             if empty.any():
-                raise DataError(f"{where} row {int(empty.argmax()) + 2}", f"{role} is empty", "Every rating needs one")
+                row = int(tidy.index[int(empty.argmax())])
+                raise DataError(row_of(where, row), f"{role} is empty", "Every rating needs one")
             tidy[role] = _category(tidy[role])
+    codes = {name: find_language(name) or name for name in tidy["language"].cat.categories}
+    tidy["language"] = tidy["language"].map(codes).astype("category")
     if "source" not in tidy:
         tidy["source"] = tidy["output"]
     if "output" not in tidy:
         tidy["output"] = _joined(tidy["source"], tidy["generator"])
     return tidy
-
-
-def _languages(tidy: pd.DataFrame, options: Mapping[str, Any], where: Path) -> Any:
-    told = options.get("language")
-    if told:
-        code = find_language(told)
-        names: Any = [code or told]
-        return pd.Categorical.from_codes(np.zeros(len(tidy), dtype=int), names)
-    if "language" not in tidy:
-        raise DataError(
-            where, "no column for the language", "Name it with --column language=COLUMN, or --language CODE"
-        )
-    column = _category(tidy["language"])
-    return column.cat.rename_categories(_distinct_codes(list(column.cat.categories)))
-
-
-def _distinct_codes(names: list[str]) -> list[str]:
-    codes = [find_language(name) or name for name in names]
-    return codes if len(set(codes)) == len(codes) else names
 
 
 def _category(column: pd.Series) -> pd.Series:
@@ -221,97 +229,115 @@ def _category(column: pd.Series) -> pd.Series:
 
 def _joined(left: pd.Series, right: pd.Series) -> Any:
     """`left/right` as categories, built from the distinct pairs only."""
-    key = left.cat.codes.to_numpy().astype(np.int64) * len(right.cat.categories) + right.cat.codes.to_numpy()
-    distinct, place = np.unique(key, return_inverse=True)
-    first, second = np.divmod(distinct, len(right.cat.categories))
-    names: Any = [
-        f"{left.cat.categories[a]}/{right.cat.categories[b]}"
-        for a, b in zip(first.tolist(), second.tolist(), strict=True)
-    ]
-    return pd.Categorical.from_codes(place, names)
+    width = len(right.cat.categories)
+    key = left.cat.codes.to_numpy().astype(np.int64) * width + right.cat.codes.to_numpy()
+    pairs, place = np.unique(key, return_inverse=True)
+    names = [f"{left.cat.categories[pair // width]}/{right.cat.categories[pair % width]}" for pair in pairs.tolist()]
+    return pd.Categorical.from_codes(place, pd.Index(names))
+
+
+# ---------------------------------------------------------------- criteria
 
 
 def _criteria(tidy: pd.DataFrame, options: Mapping[str, Any], where: Path) -> tuple[Criterion, ...]:
-    """The criteria, with levels as told or as found; text labels become numbers in `tidy`."""
-    measure, direction = options.get("measure"), options.get("direction") or "higher"
-    if measure and measure not in MEASURES:
-        raise UsageError(f"--measure {measure}: one of {', '.join(MEASURES)}")
-    numbers = pd.to_numeric(tidy["score"], errors="coerce")
-    asked = tidy["score"].notna().to_numpy()
-    found: list[Criterion] = []
-    scores = numbers.to_numpy(dtype=np.float64, copy=True)
-    for code, name in enumerate(tidy["criterion"].astype("category").cat.categories):
-        rows = (tidy["criterion"].astype("category").cat.codes == code).to_numpy() & asked
+    """The criteria, with the levels of the options or those that occur; labels in words become numbers in `tidy`."""
+    if options.get("measure") and options["measure"] not in MEASURES:
+        raise UsageError(f"`measure` {options['measure']}: one of {', '.join(MEASURES)}")
+    names = tidy["criterion"].cat.categories
+    directions = _directions(names, options)
+    answered = tidy["score"].notna().to_numpy()
+    scores = pd.to_numeric(tidy["score"], errors="coerce").to_numpy(dtype=np.float64, copy=True)
+    criteria: list[Criterion] = []
+    for code, name in enumerate(names):
+        rows = (tidy["criterion"].cat.codes == code).to_numpy() & answered
         words = np.isnan(scores) & rows
         if words.any():
-            labels, scores[rows] = _coded(tidy["score"][rows], name, options, where, not words[rows].all())
-            found.append(
-                Criterion(name, Scale(cast(Measure, measure or "nominal"), labels), cast(Direction, direction))
-            )
-            continue
-        scores[rows] += float(options.get("shift") or 0)
-        scale = _scale(np.unique(scores[rows]), options, measure)
-        found.append(Criterion(name, scale, cast(Direction, direction)))
+            scale, scores[rows] = _coded(tidy["score"][rows], name, options, where, not words[rows].all())
+        else:
+            scores[rows] += float(options.get("shift") or 0)
+            scale = _scale(np.unique(scores[rows]), options)
+        criteria.append(Criterion(name, scale, directions[name]))
     tidy["score"] = scores
-    if "reason" not in tidy:
-        tidy["reason"] = ""
-    reason = tidy["reason"].astype(object)
-    tidy["reason"] = reason.where(asked | (reason.notna() & (reason != "")), NO_ANSWER)
-    return tuple(found)
+    reason = tidy["reason"].astype(object) if "reason" in tidy else pd.Series("", index=tidy.index, dtype=object)
+    tidy["reason"] = reason.where(answered | (reason.notna() & (reason != "")), NO_ANSWER)
+    return tuple(criteria)
+
+
+def _directions(names: pd.Index[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """{criterion: whether higher or lower scores are better}. Raises UnknownName for a pattern that fits no criterion,
+    since a misspelt one would turn a criterion round without a word.
+    """
+    patterns: Mapping[str, str] = options.get("directions") or {}
+    default = options.get("direction") or "higher"
+    for direction in (default, *patterns.values()):
+        if direction not in DIRECTIONS:
+            raise UsageError(f"direction {direction!r}: one of {', '.join(DIRECTIONS)} (is better)")
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UnknownName("`directions`: criterion", pattern, list(names))
+    return {name: _matching(name, patterns) or default for name in names}
 
 
 def _coded(
     column: pd.Series, criterion: str, options: Mapping[str, Any], where: Path, mixed: bool
-) -> tuple[tuple[Level, ...], np.ndarray[Any, Any]]:
-    """Levels and scores of labels in words: in the order of --levels, else in string order."""
+) -> tuple[Scale, np.ndarray[Any, Any]]:
+    """Scale and scores of labels in words: in the order of the option `levels`, else in string order."""
     words = column.astype(str)
-    told: Sequence[tuple[float, str]] = options.get("levels") or ()
-    if told:
-        values = {label.lower(): value for value, label in told} | {f"{value:g}": value for value, _ in told}
+    measure: Any = options.get("measure") or "nominal"
+    levels = _levels(options)
+    if levels:
+        values = {level.label.lower(): level.value for level in levels}
+        values |= {f"{level.value:g}": level.value for level in levels}
         unknown = [word for word in words.unique() if word.lower() not in values]
         if unknown:
-            raise DataError(where, f"label {unknown[0]!r} of {criterion} is not in --levels", f"Add it to {told}")
-        return tuple(Level(value, label) for value, label in told), words.str.lower().map(values).to_numpy(dtype=float)
+            shown = ", ".join(level.shown for level in levels)
+            raise DataError(where, f"label {unknown[0]!r} of {criterion} is not in `levels`", f"Add it to {shown}")
+        return Scale(measure, levels), words.str.lower().map(values).to_numpy(dtype=float)
     if mixed:
-        bad = next(word for word in words.unique() if pd.isna(pd.to_numeric(word, errors="coerce")))
-        row = int((words == bad).to_numpy().argmax())
+        row = int(pd.to_numeric(words, errors="coerce").isna().to_numpy().argmax())
         raise DataError(
-            f"{where} row {int(column.index[row]) + 2}",
-            f"score {bad!r} among numbers ({criterion})",
-            "Leave missing scores empty, or name all labels with --levels",
+            row_of(where, int(column.index[row])),
+            f"score {words.iloc[row]!r} among numbers ({criterion})",
+            "Leave missing scores empty, or name all labels with `levels`",
         )
     labels = sorted(words.unique())
-    place = {label: float(code) for code, label in enumerate(labels)}
-    if len(labels) == 1:  # everybody always said the same; a scale has at least two answers
-        labels, place = [*labels, "(other)"], place | {"(other)": 1.0}
-    return tuple(Level(place[label], label) for label in labels), words.map(place).to_numpy(dtype=float)
+    codes = {label: float(code) for code, label in enumerate(labels)}
+    # A scale has at least two answers, also where all raters always gave the same one.
+    answers = labels if len(labels) > 1 else [*labels, "(other)"]
+    scale = Scale(measure, tuple(Level(float(code), label) for code, label in enumerate(answers)))
+    return scale, words.map(codes).to_numpy(dtype=float)
 
 
-def _scale(values: np.ndarray[Any, Any], options: Mapping[str, Any], measure: str | None) -> Scale:
-    told: Sequence[tuple[float, str]] = options.get("levels") or ()
-    if told:
-        return Scale(cast(Measure, measure or "ordinal"), tuple(Level(value, label) for value, label in told))
-    whole = np.equal(np.mod(values, 1), 0).all() and 2 <= len(values) <= MOST_LEVELS
-    if not whole or measure == "interval":
+def _scale(values: np.ndarray[Any, Any], options: Mapping[str, Any]) -> Scale:
+    """The scale of scores in numbers: the levels of the options, else those that occur."""
+    measure: Any = options.get("measure") or "ordinal"
+    if options.get("levels"):
+        return Scale(measure, _levels(options))
+    whole_numbers = np.equal(np.mod(values, 1), 0).all() and 2 <= len(values) <= MOST_LEVELS
+    if not whole_numbers or measure == "interval":
         return Scale("interval")
-    levels = tuple(Level(float(value), f"{value:g}") for value in values)
-    return Scale(cast(Measure, measure or "ordinal"), levels)
+    return Scale(measure, tuple(Level(float(value), f"{value:g}") for value in values))
+
+
+def _levels(options: Mapping[str, Any]) -> tuple[Level, ...]:
+    levels = options.get("levels") or ()
+    return tuple(Level(value, label) for value, label in (levels.items() if isinstance(levels, Mapping) else levels))
+
+
+# ---------------------------------------------------------------- raters and outputs
 
 
 def _raters(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) -> tuple[Rater, ...]:
-    kinds, groups = dict(options.get("kinds") or {}), dict(options.get("groups") or {})
-    first = tidy.drop_duplicates("rater").set_index("rater")
     raters, assumed = [], 0
-    for name in tidy["rater"].cat.categories:
-        kind = _matching(name, kinds) or (str(first.loc[name, "kind"]) if "kind" in first else "")
-        if not kind:
-            kind, assumed = "human", assumed + 1
-        if kind not in KINDS:
+    for name, given_kind, given_group in sorted(_first_rows(tidy, "rater", "kind", "group")):
+        kind: Any = _matching(name, options.get("kinds") or {}) or given_kind
+        if kind not in (*KINDS, ""):
             raise UsageError(f"rater {name!r} has kind {kind!r}; kinds are {', '.join(KINDS)}")
-        group = _matching(name, groups) or (str(first.loc[name, "group"]) if "group" in first else "")
-        raters.append(Rater(str(name), cast(Kind, kind), group))
+        assumed += not kind
+        raters.append(Rater(name, kind or "human", _matching(name, options.get("groups") or {}) or given_group))
     if assumed:
-        notes.append(f"{assumed} raters are taken for people; say --kind NAME=llm (metric, baseline) for others")
+        others = '`kinds={"NAME": "llm"}` (metric, baseline)'
+        notes.append(f"{assumed} raters are taken for people; say {others} for others")
     return tuple(raters)
 
 
@@ -319,17 +345,14 @@ def _matching(name: str, by_pattern: Mapping[str, str]) -> str:
     return next((value for pattern, value in by_pattern.items() if fnmatchcase(name, pattern)), "")
 
 
-def _sources(tidy: pd.DataFrame) -> tuple[Source, ...]:
-    first = tidy.drop_duplicates("source")
-    texts = first["source_text"].fillna("") if "source_text" in first else [""] * len(first)
-    return tuple(
-        Source(str(source), str(language), str(text))
-        for source, language, text in zip(first["source"], first["language"], texts, strict=True)
-    )
+def _first_rows(tidy: pd.DataFrame, name: str, *others: str) -> Iterator[Any]:
+    """The cells of the first row of each output, source or rater as texts; cells that are not there are empty."""
+    first = tidy.drop_duplicates(name).reindex(columns=[name, *others]).astype(object).fillna("")
+    return (list(map(str, row)) for row in first.itertuples(index=False, name=None))
 
 
-def _one_output_each(tidy: pd.DataFrame, where: Path) -> None:
-    """An output has one source, generator and language."""
+def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
+    """Raises DataError for an output with two sources, generators or languages."""
     facts = tidy[["output", "source", "generator", "language"]].drop_duplicates()
     again = facts["output"].duplicated().to_numpy()
     if again.any():
@@ -337,5 +360,8 @@ def _one_output_each(tidy: pd.DataFrame, where: Path) -> None:
         raise DataError(
             where,
             f"output {name!r} has more than one source, generator or language",
-            "If ids repeat in each language or system, leave the output column out: --column source=... instead",
+            'If ids repeat in each language or system, leave the output column out: `columns={"source": ...}` instead',
         )
+
+
+FORMAT = Format("CSV, TSV, JSONL, Parquet, XLSX; a rating a row or a column a rater", read, OPTIONS)

@@ -6,19 +6,18 @@ cnndm_references.jsonl    seg_id, refs (optional, beside it)
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from metal.data.dataset import Card
-from metal.data.formats.criteria import OF_THE_TEXT
-from metal.data.formats.draft import Draft, human_generators, only_file
+from metal.data.formats import Format
+from metal.data.formats.criteria import summary_criterion
+from metal.data.formats.draft import Draft, Reading, human_generators, only_file
 from metal.data.json_files import read_jsonl
-from metal.data.ratings import tidy_facts
-from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
+from metal.data.records import Output, Rater, Source
 from metal.errors import DataError
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
@@ -34,16 +33,14 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read the JSONL file, or the folder that holds it. Raters are named by position: E1.., C1..."""
     file = only_file(path, "*THumB*.jsonl")
     references = _references(file.parent)
-    sources: dict[str, Source] = {}
-    outputs: list[Output] = []
-    raters: dict[str, Rater] = {}
-    rows: list[tuple[str, str, str, float, str]] = []
+    reading = Reading()
     without: Counter[str] = Counter()
     for row, record in read_jsonl(file):
         where = f"{file} row {row + 1}"
         output = _output(record, where)
-        sources.setdefault(output.source, Source(output.source, "en", "", "", references.get(output.source, ())))
-        outputs.append(output)
+        source = Source(output.source, "en", references=references.get(output.source, ()))
+        reading.sources.setdefault(output.source, source)
+        reading.outputs[output.output] = output
         for key, (letter, group) in PANELS.items():
             panel = record.get(key)
             if not isinstance(panel, list):
@@ -51,33 +48,25 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
                 continue
             for place, ratings in enumerate(panel, 1):
                 rater = f"{letter}{place}"
-                raters.setdefault(rater, Rater(rater, "human", group))
-                rows += [(output.output, name, rater, *_score(ratings, name, where)) for name in CRITERIA]
-    facts = pd.DataFrame(rows, columns=["output", "criterion", "rater", "score", "reason"])
-    levels = tuple(Level(value, str(value)) for value in range(1, 6))
-    notes = [f"{what} for {count} summaries" for what, count in without.items()]
-    crowd = sum(rater.group == "crowd" for rater in raters.values())
-    notes.append(f"{crowd} crowd workers and {len(raters) - crowd} experts a summary, named by position")
-    return Draft(
-        CARD,
-        tuple(Criterion(name, Scale("ordinal", levels), of_source=name not in OF_THE_TEXT) for name in CRITERIA),
-        tuple(sources.values()),
-        tuple(outputs),
-        tuple(raters.values()),
-        tidy_facts(facts),
-        tuple(notes),
-        human_generators(output.generator for output in outputs),
+                reading.raters.setdefault(rater, Rater(rater, "human", group))
+                reading.rows += [(output.output, c, rater, *_score(ratings, c, where), "") for c in CRITERIA]
+    crowd = sum(rater.group == "crowd" for rater in reading.raters.values())
+    reading.notes = [f"{what} for {count} summaries" for what, count in without.items()]
+    reading.notes.append(
+        f"{crowd} crowd workers and {len(reading.raters) - crowd} experts a summary, named by position"
     )
+    people = human_generators(output.generator for output in reading.outputs.values())
+    return reading.draft(CARD, map(summary_criterion, CRITERIA), people)
 
 
 def _references(folder: Path) -> dict[str, tuple[str, ...]]:
-    found = {}
+    references = {}
     for file in folder.glob("*references*.jsonl"):
         for row, record in read_jsonl(file):
             if not isinstance(record.get("refs"), list) or "seg_id" not in record:
                 raise DataError(f"{file} row {row + 1}", "no seg_id or refs", "Take the file from the release again")
-            found[str(record["seg_id"])] = tuple(map(str, record["refs"]))
-    return found
+            references[str(record["seg_id"])] = tuple(map(str, record["refs"]))
+    return references
 
 
 def _output(record: dict[str, Any], where: str) -> Output:
@@ -93,4 +82,7 @@ def _score(ratings: Any, criterion: str, where: str) -> tuple[float, str]:
         score = float(ratings[criterion])
     except (KeyError, TypeError, ValueError):
         raise DataError(where, f"a rating without {criterion}", "Take the file from the release again") from None
-    return (score, "") if score == score else (score, "not rated")
+    return score, "not rated" if math.isnan(score) else ""
+
+
+FORMAT = Format("THumB 1.0 JSONL: expert and crowd ratings of CNNDM summaries", read)

@@ -11,7 +11,7 @@ from metal.data.languages import find_language
 from metal.errors import UnknownName
 
 HUB_NAME = "csebuetnlp/xlsum"
-REVISION = "refs/convert/parquet"  # the main branch is a script, which `datasets` runs no more
+REVISION = "refs/convert/parquet"  # the main branch is a script, which `datasets` no longer runs
 LICENCE = "CC BY-NC-SA 4.0 (XL-Sum: non-commercial research)"
 CITATION = (
     "Hasan et al. (Findings of ACL 2021), XL-Sum: Large-Scale Multilingual Abstractive Summarization for 44 Languages"
@@ -35,9 +35,9 @@ def names_by_code() -> Mapping[str, str]:
 
 
 def language_code(asked: str) -> str:
-    """The code, as METAL uses it for XL-Sum, of a language asked for by code (`zh-CN`, `zh`) or name.
+    """METAL's code for a language of XL-Sum, given by code (`zh-CN`, `zh`) or name.
 
-    Raises UnknownName for what is none of the 45.
+    Raises UnknownName for a language that XL-Sum does not have.
     """
     code = code_among(asked, names_by_code())
     if code is None:
@@ -45,20 +45,20 @@ def language_code(asked: str) -> str:
     return code
 
 
-def code_among(asked: str, known: Collection[str]) -> str | None:
-    """The one of the codes `known` that a code or name means: `zh-CN` means `zh`. None where none does, or several."""
+def code_among(asked: str, codes: Collection[str]) -> str | None:
+    """The one of `codes` that a code or name means (`zh-CN`: `zh`); None where it means none of them, or several."""
     code = find_language(asked)
-    if not code or code in known:
+    if not code or code in codes:
         return code
     meant = _written(code)
-    alike = [one for one in known if meant and _written(one) == meant]
+    alike = [other for other in codes if meant and _written(other) == meant]
     return alike[0] if len(alike) == 1 else None
 
 
 @lru_cache(maxsize=1024)
 def _written(code: str) -> tuple[str | None, str | None] | None:
-    """Language and script, also those that go without saying; None for a pair and for no language in particular."""
+    """Language and script, also where the code leaves them out; None for a pair, and for `und`."""
     if not langcodes.tag_is_valid(code) or langcodes.Language.get(code).language in (None, "und"):
         return None
-    whole = langcodes.Language.get(code).maximize()
-    return whole.language, whole.script
+    full = langcodes.Language.get(code).maximize()
+    return full.language, full.script
