@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from metal.errors import DataError
@@ -43,25 +44,20 @@ OPENAI = Provider(
     extra="openai",
     url_variable="OPENAI_BASE_URL",
 )
-AZURE = Provider(
-    "azure:DEPLOYMENT",
-    "Azure OpenAI",
-    imported(f"{HERE}.openai_like:open_client"),
-    imported(f"{HERE}.openai_batch:open_batch_client"),
+AZURE = replace(
+    OPENAI,
+    form="azure:DEPLOYMENT",
+    summary="Azure OpenAI",
     variables=("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),
-    libraries=("openai",),
-    extra="openai",
     asks_directly=False,  # some deployments are for batches only
     url_variable="AZURE_OPENAI_ENDPOINT",
     maker="openai",
 )
-OPENAI_COMPATIBLE = Provider(
-    "openai-compatible:MODEL",
-    "vLLM, Ollama, OpenRouter, ...",
-    imported(f"{HERE}.openai_like:open_client"),
-    imported(f"{HERE}.openai_batch:open_batch_client"),
-    libraries=("openai",),
-    extra="openai",
+OPENAI_COMPATIBLE = replace(
+    OPENAI,
+    form="openai-compatible:MODEL",
+    summary="vLLM, Ollama, OpenRouter, ...",
+    variables=(),
     url_variable="OPENAI_COMPATIBLE_BASE_URL",
     needs_url=True,
 )
@@ -75,14 +71,11 @@ GEMINI = Provider(
     extra="google",
     url_variable="GOOGLE_GEMINI_BASE_URL",
 )
-VERTEX = Provider(
-    "vertex:MODEL",
-    "Gemini through Vertex AI",
-    imported(f"{HERE}.google:open_client"),
-    imported(f"{HERE}.google_batch:open_batch_client"),
+VERTEX = replace(
+    GEMINI,
+    form="vertex:MODEL",
+    summary="Gemini through Vertex AI",
     variables=("GOOGLE_CLOUD_PROJECT",),
-    libraries=("google.genai",),
-    extra="google",
     batch_libraries=("google.genai", "google.cloud.storage"),
     batch_extra="vertex",
     url_variable="GOOGLE_VERTEX_BASE_URL",
