@@ -11,7 +11,7 @@ from metal.boards.cells import BoardRater, Cell
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.errors import Undefined, UnknownName
-from metal.raters.judges.models import family
+from metal.raters.judges.models import family_of_name
 from metal.stats.mixed_model import overrating
 from metal.stats.patterns import Codes, Numbers
 
@@ -71,7 +71,7 @@ def _family(rater: BoardRater) -> str:
     about = rater.about or {}
     if about.get("family") or rater.kind != "llm":
         return str(about.get("family") or "")
-    return family("openai", str(about.get("model") or rater.name))
+    return family_of_name(str(about.get("model") or rater.name), "openai")
 
 
 def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes, words: tuple[str, str]) -> dict[str, Any]:

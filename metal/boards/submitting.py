@@ -19,7 +19,7 @@ from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Direction, Output, Rater
 from metal.errors import MetalError, UsageError
 from metal.raters.isolation import Limits, isolated_metric, protections
-from metal.raters.metrics import METRICS, Metric, find_metric
+from metal.raters.metrics import Metric, find_metric, is_built_in
 from metal.raters.metrics.dataset_scores import (
     Scores,
     changed,
@@ -178,7 +178,7 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
         return _directed(replace(metric, signature=_signed(metric, wanted.rater, function)), wanted)
     if not wanted.about.get("signature"):
         raise UsageError("it is not known how it was computed")
-    if read_name(wanted.rater).name.lower() not in METRICS:
+    if not is_built_in(read_name(wanted.rater).name):
         raise UsageError("its program is not on the board")
     metric = find_metric(wanted.rater)
     if metric.signature != wanted.about["signature"]:

@@ -41,20 +41,13 @@ def judges() -> None:
 @judges.command("list")
 def list_() -> None:
     """Providers with the keys they need, and the judges of judges.toml."""
-    import os
-
     from metal.raters.judges.models import judges_files, named_models
-    from metal.raters.judges.providers import BATCH_OPENERS, OPENERS, installed
+    from metal.raters.judges.providers import batch_providers, provider_states
     from metal.show.terminal import console as show
     from metal.show.terminal.asking_text import dollars
 
-    rows = []
-    for name, (form, variables) in PROVIDERS.items():
-        missing = [variable for variable in variables if not any(map(os.environ.get, variable.split(" or ")))]
-        state = f"set {', '.join(missing)}" if missing else "ready"
-        state = state if installed(name) else f"pip install 'metal-eval[{OPENERS[name][2]}]'"
-        rows.append([form, state])
-    show.table("Providers", ["name", "state"], rows, note=f"With --batch: {', '.join(BATCH_OPENERS)}.")
+    rows = [[form, state] for form, _, state in provider_states()]
+    show.table("Providers", ["name", "state"], rows, note=f"With --batch: {', '.join(batch_providers())}.")
     files = judges_files()
     found = named_models(files)
     if not found:
@@ -70,19 +63,6 @@ def list_() -> None:
         for name, model in found.items()
     ]
     show.table(f"Judges of {', '.join(map(str, files))}", ["judge", "model", "$/M tokens", "in flight"], listed)
-
-
-# provider: (how its models are named, the environment variables it cannot do without)
-PROVIDERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "openai": ("openai:MODEL", ("OPENAI_API_KEY",)),
-    "azure": ("azure:DEPLOYMENT", ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT")),
-    "gemini": ("gemini:MODEL", ("GEMINI_API_KEY or GOOGLE_API_KEY",)),
-    "vertex": ("vertex:MODEL", ("GOOGLE_CLOUD_PROJECT",)),
-    "vertex-endpoint": ("vertex-endpoint:ID", ("GOOGLE_CLOUD_PROJECT",)),
-    "openai-compatible": ("openai-compatible:MODEL", ()),
-    "langchain": ("langchain:PROVIDER:MODEL", ()),
-    "guidance": ("guidance:PROVIDER:MODEL", ()),
-}
 
 
 @judges.command("test")

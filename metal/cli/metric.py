@@ -75,15 +75,15 @@ def list_(as_json: bool) -> None:
 def _described(name: str, summary: str) -> dict[str, Any]:
     """What is known of a metric. Those of other packages are not loaded for it."""
     from metal.errors import MetalError
-    from metal.raters.metrics import METRICS, find_metric
+    from metal.raters.metrics import extra_of, find_metric, is_built_in
 
     described: dict[str, Any] = {"name": name, "summary": summary, "needs": [], "ready": True, "install": ""}
-    if name not in METRICS:
+    if not is_built_in(name):
         return described
     try:
         described["needs"] = list(find_metric(name).needs)
     except MetalError:  # a library is missing
-        extra = METRICS[name].extra
+        extra = extra_of(name)
         described |= {"ready": False, "install": f"pip install 'metal-eval[{extra}]'" if extra else ""}
     return described
 

@@ -150,7 +150,7 @@ def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> N
     [
         (
             ("-j", "langchain:anthropic:claude-sonnet-4-0"),
-            "langchain has no batch service; openai, azure",
+            "langchain has no batch service; azure, gemini",
         ),
         (("-j", "g", "--engine", "local"), "--batch and --engine local: give one of them"),
         (("-j", "g", "--address", "a:1"), "--address is of a Ray cluster"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.raters.metrics import METRICS
+from metal.raters.metrics import known_metrics
 from tests.cli.forks import Metal, environment
 
 OWN = '''
@@ -39,7 +39,7 @@ def test_list(own: Metal) -> None:
     assert max(map(len, shown.out.splitlines())) <= 80
     assert "chrf F-score of rows of characters, 0 to 100 (sacrebleu)" in shown.said
     found = {one["name"]: one for one in json.loads(own("metric", "list", "--json").out)}
-    assert found.keys() >= METRICS.keys()
+    assert found.keys() >= known_metrics().keys()
     assert found["chrf"]["needs"] == ["references"]
     assert found["novelty"]["needs"] == ["source"]
     assert found["bertscore"]["ready"] != bool(found["bertscore"]["install"])

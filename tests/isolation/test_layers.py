@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -13,9 +14,11 @@ import pytest
 
 from metal.raters.isolation import Limits, isolated_metric
 from metal.raters.isolation.parent import child_path
-from metal.raters.isolation.system_calls import MACHINES, REFUSED, filter_for
+from metal.raters.isolation.system_call_numbers import REFUSED, SOMETIMES_REFUSED, numbers
+from metal.raters.isolation.system_calls import MACHINES, filter_for
 from metal.raters.metrics import Item, scored
 
+HEADERS = ["x86_64-linux-gnu/asm/unistd_64.h", "asm-generic/unistd.h"]  # of x86-64, of other machines
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
 
@@ -119,10 +122,24 @@ def test_a_filter_is_a_program_the_kernel_takes_on_every_machine() -> None:
 
 
 def test_no_system_call_is_listed_twice() -> None:
-    fields = [line.split() for line in REFUSED.replace("\n", ";").split(";") if line.strip()]
-    for column in (0, 1, 2):
-        known = [one[column] for one in fields if one[column] != "-1"]
-        assert len(known) == len(set(known))
+    listed = REFUSED + SOMETIMES_REFUSED
+    assert len(numbers(listed)) == listed.count(";") + len(listed.split("\n")) - 3  # a break at both ends of each table
+    for column in (0, 1):
+        own = [call[column] for call in numbers(listed).values() if call[column] >= 0]
+        assert len(own) == len(set(own))
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_system_calls_have_the_numbers_of_the_kernels_headers(header: str) -> None:
+    path = Path("/usr/include", header)
+    if not path.is_file():
+        pytest.skip("the kernel's headers are not installed")
+    defined = re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", path.read_text(encoding="utf-8"))
+    theirs = {name: int(number) for name, number in defined}
+    newest = max(theirs.values())  # headers of an older kernel lack the newest calls
+    for name, call in numbers(REFUSED + SOMETIMES_REFUSED).items():
+        number = call[HEADERS.index(header)]
+        assert (name, theirs.get(name, -1)) == (name, number if number <= newest else -1)
 
 
 def test_not_even_root_keeps_privileges(tmp_path: Path, filtered: None) -> None:

@@ -21,7 +21,7 @@ from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers.cloud_storage import result_files
 from metal.raters.judges.providers.google import open_client
 from metal.raters.judges.providers.google_batch import open_batch_client
-from metal.raters.judges.providers.google_jobs import job_status, told_failure
+from metal.raters.judges.providers.google_jobs import job_status, read_error
 from tests.batch_jobs import Behaviour, in_turn
 from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, GoogleBatchServer
 from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip
@@ -418,4 +418,4 @@ def test_which_files_of_a_batch_are_results() -> None:
     ],
 )
 def test_what_errors_mean(error: object, kind: str) -> None:
-    assert told_failure(error, "us").kind == kind
+    assert read_error(error, "us").kind == kind

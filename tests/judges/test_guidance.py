@@ -18,7 +18,7 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import Ask, CallFailed, Client, Reply, answer_schema
 from metal.raters.judges.models import family, find_model, listed_price, with_settings
 from metal.raters.judges.prompts import Message
-from metal.raters.judges.providers import installed, open_client
+from metal.raters.judges.providers import find_provider, open_client
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 
@@ -290,7 +290,7 @@ def test_a_missing_library_is_named_by_its_extra(missing: str, monkeypatch: pyte
         return None if name == missing else find(name, package)
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
-    assert not installed("guidance")
+    assert not find_provider("guidance").installed
     with pytest.raises(MissingExtra, match=r"judge guidance:openai:gpt-4o .* pip install 'metal-eval\[guidance\]'"):
         open_client(find_model(GPT, {}))
 

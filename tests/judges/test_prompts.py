@@ -385,7 +385,7 @@ def test_a_rubric_file(tmp_path: Path) -> None:
             "value = 3",
             "its scale (0 Bad, 1 Medium, 3 Good) is not the dataset's (0 Bad, 1 Medium, 2 Good)",
         ),
-        ('measure = "ordinal"', 'measure = "ordinal"\ndirection = "lower"', "--flip task_quality"),
+        ('measure = "ordinal"', 'measure = "ordinal"\ndirection = "lower"', "flip=[\"task_quality\"]"),
         ('measure = "ordinal"', 'measure = "ordnal"', "ordnal"),
         ('simple = "Looks at the task."', "simple = 5", "simple is not a text"),
         ('simple = "Looks', 'smple = "Looks', "smple"),
@@ -393,12 +393,12 @@ def test_a_rubric_file(tmp_path: Path) -> None:
         ('reasons = ["nothing there", "another task"]', 'reasons = "nothing"', "reasons is not a list of texts"),
         ("value = 1,", "", "levels"),
         ('label = "Task', "label = Task", "not TOML"),
-        ('"Bad"', '"Good "', "--flip"),
+        ('"Bad"', '"Good "', "`flip="),
     ],
 )
 def test_faults_of_a_rubric_file_are_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     text = FILE.replace(old, new)
-    if said == "--flip":  # the words of the dataset in the other order
+    if said == "`flip=":  # the words of the dataset in the other order
         text = FILE.replace('"Bad"', '"x"').replace('"Good"', '"Bad"').replace('"x"', '"Good"')
     with pytest.raises((DataError, UnknownName), match=re.escape(said)) as found:
         read_rubric(rubric_file(tmp_path, text), TASK_QUALITY)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from metal.raters.judges.batch.contract import BatchClient
 from metal.raters.judges.batch.settings import BatchSettings
 from metal.raters.judges.call import CallFailed, Reply
 from metal.raters.judges.models import Model, find_model, with_settings
-from metal.raters.judges.providers.vertex_batch import open_batch_client
+from metal.raters.judges.providers import open_batch_client
 from metal.raters.judges.providers.vertex_endpoint import open_client
 from tests.batch_jobs import Behaviour, in_turn
 from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, GoogleBatchServer, machine
@@ -235,8 +234,6 @@ def test_the_model_that_gets_the_traffic_is_the_one(server: GoogleBatchServer, t
 def test_without_a_bucket_or_the_package(server: GoogleBatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="bucket"):
         opened(server, bucket="")
-    for name in [name for name in sys.modules if name.startswith("google.cloud.storage")]:
-        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr("importlib.util.find_spec", lambda name, package=None: None)
     with pytest.raises(MissingExtra, match=r"metal-eval\[vertex\]"):
         opened(server)

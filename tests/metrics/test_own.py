@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from metal.errors import UnknownName, UsageError
-from metal.raters.metrics import Item, find_metric, known_metrics, own, score_all, scored
+from metal.raters.metrics import Item, find_metric, known_metrics, score_all, scored
+from tests.installed import offer
 
 METRIC = '''
 def overlap(output, reference):
@@ -99,24 +100,23 @@ def test_what_is_wrong_with_a_file(path: Path) -> None:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that Python takes for installed packages, with one that offers metrics."""
     (tmp_path / "far_away.py").write_text(
-        "from metal.raters.metrics import Metric\n"
+        "from metal.raters.metrics import Metric, MetricFactory\n"
         "def letters(output):\n    'Letters of the output.'\n    return len(output)\n"
-        "whole = Metric('whole', 'All.', lambda items: [1.0] * len(items), 'w1', ())\n",
+        "whole = Metric('whole', 'All.', lambda items: [1.0] * len(items), 'w1', ())\n"
+        "def open_same(asked):\n    name, options = asked.fill(n=1)\n"
+        "    return Metric(name, 'The same.', lambda items: [float(options['n'])] * len(items), 's1', ())\n"
+        "same = MetricFactory('The same.', open_same)\n",
         encoding="utf-8",
     )
-    offer(tmp_path, "far-away", "letters = far_away:letters\nwhole = far_away:whole\nother = far_away:whole\n")
+    offer(
+        tmp_path,
+        "far-away",
+        "metal.metrics",
+        "letters = far_away:letters\nwhole = far_away:whole\nother = far_away:whole\nsame = far_away:same\n",
+    )
     monkeypatch.syspath_prepend(tmp_path)
-    own.offered.cache_clear()
     yield tmp_path
-    own.offered.cache_clear()
     sys.modules.pop("far_away", None)
-
-
-def offer(site: Path, package: str, lines: str) -> None:
-    folder = site / f"{package.replace('-', '_')}-1.5.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n", encoding="utf-8")
-    (folder / "entry_points.txt").write_text(f"[metal.metrics]\n{lines}", encoding="utf-8")
 
 
 def test_metrics_of_a_package(site: Path) -> None:
@@ -125,6 +125,8 @@ def test_metrics_of_a_package(site: Path) -> None:
     assert letters.signature == "letters|far_away:letters|package:1.5"
     assert score_all(letters, [Item("four")]) == [4.0]
     assert find_metric("whole").summary == "All."
+    assert find_metric("same").name == "same"
+    assert score_all(find_metric("same(n=7)"), [Item("four")]) == [7.0]
 
 
 def test_what_is_wrong_with_a_package(site: Path) -> None:
@@ -136,12 +138,11 @@ def test_what_is_wrong_with_a_package(site: Path) -> None:
         find_metric("leters")
 
 
-def test_a_name_that_is_taken_is_refused(site: Path) -> None:
-    offer(site, "another", "letters = another:letters\n")
-    own.offered.cache_clear()
-    with pytest.raises(UsageError, match="two packages offer a metric 'letters'"):
-        find_metric("letters")
-    (site / "another-1.5.dist-info" / "entry_points.txt").write_text("[metal.metrics]\nchrf = another:chrf\n")
-    own.offered.cache_clear()
-    with pytest.raises(UsageError, match="another:chrf offers a metric 'chrf', which METAL has"):
+@pytest.mark.parametrize("name", ["letters", "chrf"])
+def test_a_name_that_is_taken_is_refused(name: str, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = site / "other"
+    other.mkdir()
+    offer(other, "another", "metal.metrics", f"{name} = another:{name}\n")
+    monkeypatch.syspath_prepend(other)
+    with pytest.raises(UsageError, match=f"another:{name}.* both offer '{name}' in metal.metrics"):
         find_metric("letters")

@@ -1,8 +1,8 @@
 """Prompts: prompts/judge/NAME.toml and a rubric become exactly what is sent.
 
-Everything but source and output is the same for all outputs of a language, so it is rendered once (a frame) and the
-two texts are put in. They stand between marker lines that carry a code made from the texts themselves: no text can
-hold the code that its own content brings about, so none can close its fence, whatever it says.
+Everything except source and output is the same for all outputs in a language, so it is rendered once (a frame) and the
+two texts are put in. They stand between marker lines with a code made from the texts themselves: no text can contain
+the code that its own content leads to, so no text can close its fence.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from typing import Any
 
 from metal.data.dataset import read_toml
 from metal.data.languages import language_name
+from metal.data.records import Scale
 from metal.errors import DataError, UnknownName
 from metal.raters.judges.rubric import DETAILED, SIMPLE, LevelText, Rubric
 
 _SLOT = re.compile("\ue000(source|output)\ue001")
 _CODE_BYTES = 5
+_NO_OUTPUT = ("nowhere says {{ output }}", "The output has to be in what is sent")
+_VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, source, output"
 
 
 @dataclass(frozen=True)
 class Template:
     """prompts/judge/NAME.toml: Jinja2 texts for the system and the user message.
 
-    letters: whether it asks for a letter, A for the first level, and not for a score.
+    letters: whether it asks for a letter (A is the first level) instead of a score.
     """
 
     name: str
@@ -40,7 +43,7 @@ class Template:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The descriptions of a criterion that it shows: simple, detailed."""
+        """Which descriptions of a criterion it shows: simple, detailed."""
         return tuple(key for key in (SIMPLE, DETAILED) if f"criterion.{key}" in self.system + self.user)
 
 
@@ -53,10 +56,9 @@ class Message:
 
 
 def template_names(folders: Sequence[Path]) -> list[str]:
-    """The prompts there are, in string order."""
-    return sorted(
-        {path.stem for folder in folders for path in (folder / "judge").glob("*.toml") if "." not in path.stem}
-    )
+    """The names of the prompts in these folders, sorted."""
+    stems = {path.stem for folder in folders for path in (folder / "judge").glob("*.toml")}
+    return sorted(stem for stem in stems if "." not in stem)
 
 
 def load_template(name: str, folders: Sequence[Path], language: str = "") -> Template:
@@ -64,23 +66,28 @@ def load_template(name: str, folders: Sequence[Path], language: str = "") -> Tem
 
     Raises UnknownName, or DataError for a file that is no template.
     """
-    for ending in ([f".{language}"] if language else []) + [""]:
-        for folder in folders:
-            path = folder / "judge" / f"{name}{ending}.toml"
-            if not path.is_file():
-                continue
-            found = read_toml(path)
-            for key in found:
-                if key not in ("system", "user", "letters"):
-                    raise UnknownName(f"{path}: key", key, ["system", "user", "letters"])
-            if not all(isinstance(found.get(key), str) for key in ("system", "user")):
-                raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
-            if "output" not in found["user"] + found["system"]:
-                raise DataError(path, "nowhere says {{ output }}", "The output has to be in what is sent")
-            if not isinstance(found.get("letters", False), bool):
-                raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
-            return Template(name, found["system"], found["user"], path, found.get("letters", False))
-    raise UnknownName("prompt", name, template_names(folders), "Or give your own as judge/NAME.toml with --prompts DIR")
+    endings = [f".{language}", ""] if language else [""]
+    for path in (folder / "judge" / f"{name}{ending}.toml" for ending in endings for folder in folders):
+        if path.is_file():
+            return _read_template(name, path)
+    raise UnknownName(
+        "prompt", name, template_names(folders), "Or write your own as judge/NAME.toml in a folder of `prompt_folders`"
+    )
+
+
+def _read_template(name: str, path: Path) -> Template:
+    content = read_toml(path)
+    for key in content:
+        if key not in ("system", "user", "letters"):
+            raise UnknownName(f"{path}: key", key, ["system", "user", "letters"])
+    system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
+    if not isinstance(system, str) or not isinstance(user, str):
+        raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
+    if "output" not in user + system:
+        raise DataError(path, *_NO_OUTPUT)
+    if not isinstance(letters, bool):
+        raise DataError(path, "letters is neither true nor false", "Write letters = true, or leave it out")
+    return Template(name, system, user, path, letters)
 
 
 @dataclass(frozen=True)
@@ -111,11 +118,11 @@ class Prompt:
         return {chr(65 + place): level.value for place, level in enumerate(levels)} if self.template.letters else None
 
     def digest(self, criterion: str) -> str:
-        """Eight hex digits of what the prompt says on a criterion, whatever the language and the texts."""
+        """Eight hex digits of what the prompt says about a criterion, the same for all languages and texts."""
         for has_source in (True, False):  # a fault shows here, before anything is sent
             self._frame(criterion, "", has_source)
-        written = [self.template.system, self.template.user, rubric_variables(self.rubrics[criterion])]
-        return blake2b(json.dumps(written, sort_keys=True).encode(), digest_size=4).hexdigest()
+        content = [self.template.system, self.template.user, rubric_variables(self.rubrics[criterion])]
+        return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
 
     def write(self, criterion: str, language: str, source: str, output: str) -> Message:
         """What is sent about one output. An empty source leaves its part of the template out."""
@@ -125,15 +132,15 @@ class Prompt:
         return Message(_filled(frame.system, texts), _filled(frame.user, texts))
 
     def frame(self, criterion: str, language: str, has_source: bool) -> str:
-        """All that a message has beside its two texts: the same frame and texts always give the same message."""
+        """Everything in a message except its two texts: the same frame and texts always give the same message."""
         message = self.write(criterion, language, "source" if has_source else "", "output")
         return f"{message.system}\0{message.user}"
 
     def _frame(self, criterion: str, language: str, has_source: bool) -> _Frame:
-        known = self._frames.get((criterion, language, has_source))
-        if known is None:
-            known = self._frames[criterion, language, has_source] = self._render(criterion, language, has_source)
-        return known
+        key = (criterion, language, has_source)
+        if key not in self._frames:
+            self._frames[key] = self._render(criterion, language, has_source)
+        return self._frames[key]
 
     def _render(self, criterion: str, language: str, has_source: bool) -> _Frame:
         values = rubric_variables(self.rubrics[criterion])
@@ -145,13 +152,13 @@ class Prompt:
         }
         try:
             frame = _Frame(*(tuple(_SLOT.split(part.render(values).strip())) for part in self._compiled))
-        except Exception as error:  # whatever a template can bring about
+        except Exception as error:  # a template can raise anything
             raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
         if "output" not in (*frame.system[1::2], *frame.user[1::2]):
-            raise DataError(self.template.path, "nowhere says {{ output }}", "The output has to be in what is sent")
+            raise DataError(self.template.path, *_NO_OUTPUT)
         return frame
 
-    def __getstate__(self) -> dict[str, Any]:  # for other processes: compiled templates stay in this one
+    def __getstate__(self) -> dict[str, Any]:  # for other processes: compiled templates cannot be sent
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
 
     @cached_property
@@ -160,7 +167,7 @@ class Prompt:
 
 
 def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
-    """Texts of a file as templates. Raises DataError when one of them is none; remedy: what they may use."""
+    """Texts of a file as Jinja2 templates. Raises DataError for a text that is not one; remedy: what they may use."""
     import jinja2
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -173,11 +180,8 @@ def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
         raise DataError(path, f"not a template METAL can fill ({error})", remedy) from None
 
 
-_VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, source, output"
-
-
 def rubric_variables(rubric: Rubric) -> dict[str, Any]:
-    """What a template may say of a criterion: criterion, levels, values."""
+    """The variables of a template that describe a criterion: criterion, levels, values."""
     criterion = rubric.criterion
     levels = [
         {
@@ -198,14 +202,16 @@ def rubric_variables(rubric: Rubric) -> dict[str, Any]:
             "detailed": rubric.detailed,
         },
         "levels": levels,
-        "values": _either([level["value"] for level in levels])
-        or ("" if criterion.scale.low is None else "a number from ") + criterion.scale.describe(),
+        "values": _values(criterion.scale),
     }
 
 
-def _either(values: Sequence[Any]) -> str:
-    """`0, 1 or 2`."""
-    return f"{', '.join(values[:-1])} or {values[-1]}" if values else ""
+def _values(scale: Scale) -> str:
+    """The scores a judge may give, in words: `0, 1 or 2`, `a number from 0 to 100`."""
+    if not scale.levels:
+        return ("" if scale.low is None else "a number from ") + scale.describe()
+    values = [f"{value:g}" for value in scale.values]
+    return f"{', '.join(values[:-1])} or {values[-1]}"
 
 
 def _filled(parts: Iterable[str], texts: Mapping[str, str]) -> str:
@@ -214,11 +220,11 @@ def _filled(parts: Iterable[str], texts: Mapping[str, str]) -> str:
 
 
 def fence_code(*texts: str) -> str:
-    """A code that stands in none of the texts; the same texts always give the same code."""
-    whole = "\0".join(texts)
-    code = blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=_CODE_BYTES).hexdigest()
-    whole = whole.casefold()
-    while code in whole:
+    """A code that is in none of the texts; the same texts always give the same code."""
+    joined = "\0".join(texts)
+    code = blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=_CODE_BYTES).hexdigest()
+    folded = joined.casefold()
+    while code in folded:
         code = blake2b(code.encode(), digest_size=_CODE_BYTES).hexdigest()
     return code
 

@@ -1,14 +1,13 @@
-"""From a judge's reply to its verdict: the last valid one in the text, else the reason why there is none.
+"""The reply reader: the last valid verdict in a judge's reply, or the reason why there is none.
 
-Structured replies are read first: the reply as JSON, or JSON objects inside fences and prose. Only where there is no
-object with a score are the forms of plain language tried: `score: 2`, `4 out of 5`, `4 stars`, `Five stars`, a label
-of the scale, a letter where the prompt asked for one. A number off the scale is no verdict and is never clipped.
+Structured replies are read first: the reply as JSON, or JSON objects inside fences and prose. Only where no object has
+a score is the reply read as free text (free_text_parser). A number off the scale is no verdict and is never clipped.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import regex
 
 from metal.data.records import Scale
-from metal.raters.judges.wording import BEGINS, finite, number_said, said_alone, said_in
+from metal.raters.judges.free_text_parser import LEADING_NUMBER, finite, read_number, verdict_alone, verdicts_in
 
 EMPTY = "empty"
 UNPARSABLE = "unparsable"
@@ -24,12 +23,13 @@ OFF_SCALE = "off the scale"
 
 SCORE_KEYS = ("score", "rating", "verdict", "grade", "label", "answer")
 REASON_KEYS = ("justification", "reason", "explanation", "rationale", "comments", "comment", "reasoning")
-_decode = json.JSONDecoder(strict=False).raw_decode
+_BLANKS = regex.compile(r"\s{3,}+")
+_CUT_SHORT = regex.compile(r"\"\w+\"\s*:\s*-?\d[\d.]*\Z")  # {"score": 8, cut short: it may have become 85
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reply says. score None has its reason; wavering: the reply named another valid verdict before."""
+    """What a reply says. A score of None has its reason; wavering: the reply gave another valid verdict before."""
 
     score: float | None
     reason: str = ""
@@ -43,44 +43,37 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     letters: what each letter stands for, where the prompt asked for a letter. Never raises, and a score is always on
     the scale. The justification is the field of that kind in a structured reply, else the text itself.
     """
-    stripped = _SPACES.sub(_shorter, without_thoughts(text)).strip()
-    if not stripped:
+    # Runs of blanks are cut to two, so that no pattern has to try its way through them; a line break stays one.
+    shorter = _BLANKS.sub(lambda blanks: "\n\n" if "\n" in blanks[0] else "  ", without_thoughts(text)).strip()
+    if not shorter:
         return Verdict(None, EMPTY)
-    objects = list(objects_with(stripped, SCORE_KEYS, str | int | float))
-    said = [_value(field_of(found, SCORE_KEYS), scale, letters) for found in objects]
-    if any(score is not None for score in said):
-        justification = next((reason for found in reversed(objects) if (reason := justification_in(found))), "")
-        return _last(said, scale, justification)
+    objects = list(objects_with(shorter, SCORE_KEYS, str | int | float))
+    scores = [_number_of_field(field_of(candidate, SCORE_KEYS), scale, letters) for candidate in objects]
+    if any(score is not None for score in scores):
+        justification = next((reason for candidate in reversed(objects) if (reason := justification_in(candidate))), "")
+        return _last_valid(scores, scale, justification)
     if not scale.levels or max(scale.values) > 9:
-        stripped = _CUT.sub("", stripped)
-    whole = said_alone(stripped, scale, letters)
-    if whole is not None:
-        return _last([whole], scale, "")
-    return _last([number for _, number in sorted(said_in(stripped, scale, letters))], scale, stripped)
+        shorter = _CUT_SHORT.sub("", shorter)
+    alone = verdict_alone(shorter, scale, letters)
+    if alone is not None:
+        return _last_valid([alone], scale, "")
+    return _last_valid(verdicts_in(shorter, scale, letters), scale, shorter)
 
 
-def _last(said: list[float | None], scale: Scale, justification: str) -> Verdict:
-    """The last valid one of the verdicts found, in their order."""
-    valid = [score for score in said if score is not None and scale.allows(score)]
+def _last_valid(scores: Sequence[float | None], scale: Scale, justification: str) -> Verdict:
+    """The last of the scores that is on the scale, or why there is none."""
+    valid = [score for score in scores if score is not None and scale.allows(score)]
     if valid:
         return Verdict(valid[-1] + 0.0, "", justification, wavering=len(set(valid)) > 1)
-    off = any(score is not None for score in said)
-    return Verdict(None, OFF_SCALE if off else UNPARSABLE, justification)
-
-
-_SPACES = regex.compile(r"\s{3,}+")
-
-
-_CUT = regex.compile(r"\"\w+\"\s*:\s*-?\d[\d.]*\Z")  # {"score": 8, cut short: it may have become 85
-
-
-def _shorter(found: Any) -> str:
-    """A run of blanks cut to two, so that no pattern has to try its way through it; a line break stays one."""
-    return "\n\n" if "\n" in found[0] else "  "
+    off_scale = any(score is not None for score in scores)
+    return Verdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
 
 
 def without_thoughts(text: str) -> str:
-    """The reply without what some open models think aloud; a structured reply may speak of such marks itself."""
+    """The reply without the thoughts that some open models write before it.
+
+    A structured reply keeps its text: it may speak of such marks itself.
+    """
     bare = text.strip()
     if bare.startswith("<think>") and "</think>" not in bare:
         return ""
@@ -90,14 +83,16 @@ def without_thoughts(text: str) -> str:
 # ---------------------------------------------------------------- structured replies
 
 _OBJECT = regex.compile(r"\{\s*+[\"}]")
-_MOST_FAULTS = 200  # each costs a pass over the text; beyond them only the last ones are looked at
+_MOST_FAULTS = 200  # each costs a pass over the text; after that many only the last objects are tried
+_DEEPEST = 4
 
 
 def objects_with(text: str, names: tuple[str, ...], kind: type | UnionType) -> Iterator[dict[str, Any]]:
     """The JSON objects in a text that have a value of that kind under one of the names, in order.
 
-    Of nested ones the outermost; whatever surrounds them (fences, prose, lists) plays no part.
+    Of nested objects the outermost; what surrounds them (fences, prose, lists) plays no part.
     """
+    decode = json.JSONDecoder(strict=False).raw_decode
     starts = [match.start() for match in _OBJECT.finditer(text)]
     end = faults = turn = 0
     while turn < len(starts):
@@ -105,7 +100,7 @@ def objects_with(text: str, names: tuple[str, ...], kind: type | UnionType) -> I
         if start < end:
             continue
         try:
-            value, end = _decode(text, start)
+            value, end = decode(text, start)
             yield from _with_field(value, names, kind)
         except (ValueError, RecursionError):
             faults += 1
@@ -116,7 +111,7 @@ def objects_with(text: str, names: tuple[str, ...], kind: type | UnionType) -> I
 def _with_field(
     value: object, names: tuple[str, ...], kind: type | UnionType, depth: int = 0
 ) -> Iterator[dict[str, Any]]:
-    if depth > 4 or not isinstance(value, dict | list):
+    if depth > _DEEPEST or not isinstance(value, dict | list):
         return
     if isinstance(value, dict) and isinstance(field_of(value, names), kind):
         yield value
@@ -125,28 +120,30 @@ def _with_field(
         yield from _with_field(inner, names, kind, depth + 1)
 
 
-def field_of(found: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    lower = {key.lower(): value for key, value in found.items()} | dict(found)
-    return next((lower[name] for name in names if lower.get(name) is not None), None)
+def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The value under the first of these names that has one, whatever the case of the keys; None without."""
+    by_name = {key.lower(): value for key, value in fields.items()} | dict(fields)
+    return next((by_name[name] for name in names if by_name.get(name) is not None), None)
 
 
-def justification_in(found: Mapping[str, Any]) -> str:
-    reason = field_of(found, REASON_KEYS)
+def justification_in(fields: Mapping[str, Any]) -> str:
+    """The justification of a structured reply; empty where it has none."""
+    reason = field_of(fields, REASON_KEYS)
     if isinstance(reason, list):
         reason = " ".join(map(str, reason))
     return str(reason).strip() if isinstance(reason, str | int | float) else ""
 
 
-def _value(value: object, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
+def _number_of_field(value: object, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
     """The number a field of a structured reply stands for: 2, "2", "2 (Good)", "2/5", "Good", "two"."""
-    if isinstance(value, bool) or value is None:
-        return None
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return finite(value)
     if not isinstance(value, str):
         return None
-    whole = said_alone(value.strip(), scale, letters)
-    if whole is not None:
-        return whole
-    said = [number for _, number in sorted(said_in(value, scale, letters))]
-    return said[-1] if said else number_said(begins[1]) if (begins := BEGINS.match(value)) else None
+    alone = verdict_alone(value.strip(), scale, letters)
+    if alone is not None:
+        return alone
+    if scores := verdicts_in(value, scale, letters):
+        return scores[-1]
+    leading = LEADING_NUMBER.match(value)
+    return read_number(leading["n"]) if leading else None

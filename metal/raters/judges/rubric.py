@@ -1,7 +1,7 @@
-"""Rubrics: what judges are told of a criterion. prompts/criteria/NAME.toml, or METAL's released JSON files.
+"""Rubrics: what judges are told about a criterion. prompts/criteria/NAME.toml, or METAL's released JSON files.
 
-A rubric file is a criterion's table of dataset.toml with three more things: `simple`, one or two sentences;
-`detailed`, a thorough description; and for each level a `definition` and `reasons` to give it.
+A rubric file is a criterion's table in dataset.toml with three additions: `simple`, one or two sentences; `detailed`, a
+thorough description; and for each level a `definition` and `reasons` to give it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIMPLE, DETAILED = "simple", "detailed"
 
 @dataclass(frozen=True)
 class LevelText:
-    """What a rubric says of one level."""
+    """What a rubric says about one level."""
 
     definition: str = ""
     reasons: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class LevelText:
 
 @dataclass(frozen=True)
 class Rubric:
-    """A criterion with its texts. flipped: the rubric counts the other way round than the dataset's scale."""
+    """A criterion with its texts. flipped: the rubric's scale runs the other way round than the dataset's."""
 
     criterion: Criterion
     simple: str = ""
@@ -37,14 +37,14 @@ class Rubric:
     levels: Mapping[float, LevelText] = field(default_factory=dict)
     flipped: bool = False
 
-    def score(self, said: float) -> float:
-        """The dataset's score for the judge's."""
+    def score(self, judged: float) -> float:
+        """A judge's score on the dataset's scale: turned round where the rubric is flipped."""
         if not self.flipped:
-            return said
+            return judged
         scale = self.criterion.scale
         if scale.levels:
-            return scale.values[-1 - scale.values.index(said)]
-        return scale.low + scale.high - said if scale.low is not None and scale.high is not None else -said
+            return scale.values[-1 - scale.values.index(judged)]
+        return scale.low + scale.high - judged if scale.low is not None and scale.high is not None else -judged
 
 
 def rubrics_for(
@@ -55,22 +55,27 @@ def rubrics_for(
     language: str = "",
     flip: Iterable[str] = (),
 ) -> dict[str, Rubric]:
-    """The rubric of each criterion: the first found in the folders; without a file, the dataset's own question.
+    """The rubric of each criterion: from the first folder that has one, else the dataset's own question.
 
-    folders: prompt folders, the most special first; each holds criteria/NAME.toml (criteria/NAME.LANGUAGE.toml for
+    folders: prompt folders, the most specific first; each holds criteria/NAME.toml (criteria/NAME.LANGUAGE.toml for
     prompts in another language), or METAL's released simple/NAME.json and detailed/NAME.json. needed: the
-    descriptions that will be asked for. flip: criteria whose rubric scores the other way round.
+    descriptions that prompts will show. flip: criteria whose rubric runs the other way round.
     Raises UsageError where a description is missing, DataError for a rubric on another scale than the dataset's.
     """
-    found = {}
-    flip = tuple(flip)
-    named = {criterion.name: criterion for criterion in criteria}
+    rubrics = {}
+    flip, needed = tuple(flip), tuple(needed)
+    by_name = {criterion.name: criterion for criterion in criteria}
     for name in flip:
-        if name not in named:
-            raise UnknownName("criterion", name, named)
-    for name, criterion in named.items():
-        found_there = _find(criterion, folders, language, name in flip)
-        rubric = found_there or _own(criterion, language)
+        if name not in by_name:
+            raise UnknownName("criterion", name, by_name)
+    for name, criterion in by_name.items():
+        rubric = _from_folders(criterion, folders, language, name in flip)
+        if rubric is None and language:
+            raise UsageError(
+                f"no prompt in {language!r} for {name}: write criteria/{name}.{language}.toml, a translation of the "
+                "English file, in a folder of `prompt_folders`"
+            )
+        rubric = rubric or Rubric(criterion, simple=criterion.question or criterion.label)
         if name in flip:
             rubric = replace(rubric, flipped=True)
             if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
@@ -78,11 +83,11 @@ def rubrics_for(
         for description in needed:
             if not getattr(rubric, description, "x"):
                 raise UsageError(
-                    f"criterion {name} has no {description} description; write criteria/{name}.toml in a folder and "
-                    "give it with --prompts (prompts/criteria/ has five to start from)"
+                    f"criterion {name} has no {description} description; write criteria/{name}.toml in a folder of "
+                    "`prompt_folders` (prompts/criteria/ has five to start from)"
                 )
-        found[name] = rubric
-    return found
+        rubrics[name] = rubric
+    return rubrics
 
 
 def _turned(criterion: Criterion) -> Criterion:
@@ -93,7 +98,7 @@ def _turned(criterion: Criterion) -> Criterion:
     return replace(criterion, scale=replace(scale, levels=levels))
 
 
-def _find(criterion: Criterion, folders: Sequence[Path], language: str, flipped: bool = False) -> Rubric | None:
+def _from_folders(criterion: Criterion, folders: Sequence[Path], language: str, flipped: bool) -> Rubric | None:
     ending = f".{language}" if language else ""
     for folder in folders:
         path = folder / "criteria" / f"{criterion.name}{ending}.toml"
@@ -105,48 +110,38 @@ def _find(criterion: Criterion, folders: Sequence[Path], language: str, flipped:
     return None
 
 
-def _own(criterion: Criterion, language: str) -> Rubric:
-    if language:
-        raise UsageError(
-            f"no prompt in {language!r} for {criterion.name}: write criteria/{criterion.name}.{language}.toml, a "
-            "translation of the English file, in a folder and give it with --prompts"
-        )
-    return Rubric(criterion, simple=criterion.question or criterion.label)
-
-
 def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubric:
-    """A rubric file, checked against the dataset's criterion of that name."""
+    """A rubric file. Raises DataError where its scale or direction does not fit the dataset's criterion.
+
+    flipped: whether the user says that it runs the other way round.
+    """
     rubric = declared(criterion.name, read_toml(path), path)
-    said = rubric.criterion
-    if (said.scale.values, said.scale.low, said.scale.high) != (
-        criterion.scale.values,
-        criterion.scale.low,
-        criterion.scale.high,
-    ):
+    theirs, ours = rubric.criterion.scale, criterion.scale
+    if (theirs.values, theirs.low, theirs.high) != (ours.values, ours.low, ours.high):
         raise DataError(
             path,
-            f"its scale ({said.scale.describe()}) is not the dataset's ({criterion.scale.describe()})",
-            "Use the dataset's values, or give another rubric with --prompts",
+            f"its scale ({theirs.describe()}) is not the dataset's ({ours.describe()})",
+            "Use the dataset's values, or give another rubric in a folder of `prompt_folders`",
         )
-    theirs, ours = ([level.label.casefold() for level in one.scale.levels] for one in (said, criterion))
-    if theirs != ours and sorted(theirs) == sorted(ours) and not flipped:
+    labels, own_labels = ([level.label.casefold() for level in scale.levels] for scale in (theirs, ours))
+    if labels != own_labels and sorted(labels) == sorted(own_labels) and not flipped:
         raise DataError(
             path,
-            f"its labels are in another order ({said.scale.describe()}) than the dataset's "
-            f"({criterion.scale.describe()})",
-            f"If it counts the other way round, pass --flip {criterion.name}",
+            f"its labels are in another order ({theirs.describe()}) than the dataset's ({ours.describe()})",
+            f'If it counts the other way round, pass `flip=["{criterion.name}"]`',
         )
-    if flipped and theirs == ours and theirs:
+    if flipped and labels and labels == own_labels:
         raise DataError(
             path,
-            f"it counts the same way as the dataset ({said.scale.describe()})",
-            f"Leave --flip {criterion.name} out",
+            f"it counts the same way as the dataset ({theirs.describe()})",
+            f'Leave `flip=["{criterion.name}"]` out',
         )
-    if said.direction != criterion.direction:
+    if rubric.criterion.direction != criterion.direction:
         raise DataError(
             path,
-            f"{said.direction} is better here, {criterion.direction} in the dataset",
-            f"If it counts the other way round, set the dataset's direction there and pass --flip {criterion.name}",
+            f"{rubric.criterion.direction} is better here, {criterion.direction} in the dataset",
+            "If it counts the other way round, set the dataset's direction there and pass "
+            f'`flip=["{criterion.name}"]`',
         )
     return rubric
 
@@ -201,13 +196,13 @@ def _released(criterion: Criterion, folder: Path) -> Rubric | None:
 def _read_released(path: Path, criterion: Criterion) -> Rubric:
     """One file: {"name", "description", "scoring": a text, or {"0": {"(a)": reason, ...}, ...}}."""
     shape = 'an object with "name", "description" and "scoring"'
-    found = read_json(path, shape)
-    if not isinstance(found, dict) or not isinstance(found.get("description"), str):
+    content = read_json(path, shape)
+    if not isinstance(content, dict) or not isinstance(content.get("description"), str):
         raise DataError(path, 'no "description"', f"It should be {shape}")
-    named = replace(criterion, label=str(found.get("name") or criterion.label))
-    scoring = found.get("scoring", "")
+    named = replace(criterion, label=str(content.get("name") or criterion.label))
+    scoring = content.get("scoring", "")
     if isinstance(scoring, str):
-        return Rubric(named, "\n".join(part.strip() for part in (found["description"], scoring) if part.strip()))
+        return Rubric(named, "\n".join(part.strip() for part in (content["description"], scoring) if part.strip()))
     if not isinstance(scoring, dict):
         raise DataError(path, '"scoring" is neither a text nor an object', f"It should be {shape}")
     texts = {}
@@ -224,4 +219,4 @@ def _read_released(path: Path, criterion: Criterion) -> Rubric:
             )
         listed = reasons.values() if isinstance(reasons, dict) else reasons if isinstance(reasons, list) else [reasons]
         texts[value] = LevelText("", tuple(map(str, listed)))
-    return Rubric(named, found["description"].strip(), levels=texts)
+    return Rubric(named, content["description"].strip(), levels=texts)

@@ -1,65 +1,62 @@
-"""Automatic metrics: texts in, numbers out. One family a file.
+"""Automatic metrics: texts in, numbers out. One family of metrics a file.
 
-A family's file has `open_metric(asked) -> Metric`. To add a metric, write it there and add its line to METRICS; without
-touching METAL, name a function in a file, `path/to/metric.py:function`, or offer an entry point (own.py).
-`metal.raters.metrics.conformance` says what is odd about a metric.
+A metric is found by name: an entry point of the group `metal.metrics`. METAL declares its own in pyproject.toml, each a
+`MetricFactory`; other packages add metrics in the same way (own.py says what an entry point may name). Without any
+package, `path/to/metric.py:function` is a metric too. `metal.raters.metrics.conformance` says what is odd about one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib import import_module
+from collections.abc import Sequence
+from dataclasses import replace
 
-from metal.errors import DataError, UnknownName, UsageError
+from metal.data.plugins import load_plugin, plugins
+from metal.errors import DataError, UnknownName
 from metal.raters.metrics import own
-from metal.raters.metrics.contract import Answer, Item, Metric, Scored
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory, Scored
 from metal.raters.metrics.names import read_name, split_names
 
-__all__ = ["METRICS", "Item", "Metric", "Scored", "find_metric", "known_metrics", "score_all", "scored", "split_names"]
-
-
-@dataclass(frozen=True)
-class Known:
-    """A metric that METAL has: its module, what it is, the extra it needs."""
-
-    module: str
-    summary: str
-    extra: str = ""
-
-
-METRICS: Mapping[str, Known] = {
-    "bleu": Known("surface", "BLEU of a text, 0 to 100 (sacrebleu)"),
-    "chrf": Known("surface", "F-score of rows of characters, 0 to 100 (sacrebleu); the safest across scripts"),
-    "chrf++": Known("surface", "chrF with rows of words, 0 to 100 (sacrebleu)"),
-    "ter": Known("surface", "edits to reach the reference, 0 is best (sacrebleu); slow on texts of 50 words or more"),
-    "rouge-1": Known("rouge", "F1 of shared tokens, 0 to 1, every script"),
-    "rouge-2": Known("rouge", "F1 of shared pairs of tokens, 0 to 1, every script"),
-    "rouge-3": Known("rouge", "F1 of shared threes of tokens, 0 to 1, every script"),
-    "rouge-l": Known("rouge", "F1 of the longest common subsequence, 0 to 1, every script"),
-    "length-ratio": Known("shape", "characters of the output / of the reference, or to=source"),
-    "compression": Known("shape", "tokens of the source / of the output"),
-    "novelty": Known("shape", "share of pairs of tokens (n=2) that the source lacks"),
-    "copy-rate": Known("shape", "share of the output in spans of 5 tokens or more (span=5) that the source has too"),
-    "bertscore": Known("bertscore", "F1 of tokens matched by a model's vectors (model=, layer=)", "neural"),
-    "bleurt": Known("bleurt", "BLEURT by a model in Transformers' format (model=)", "neural"),
-    "embedding": Known("embedding", "cosine of sentence vectors (model=, to=reference|source)", "neural"),
-    "comet": Known("comet", "COMET (model=); needs an environment of its own"),
-    "comet-qe": Known("comet", "COMET without references (model=); needs an environment of its own"),
-}
+__all__ = [
+    "Item",
+    "Metric",
+    "MetricFactory",
+    "Scored",
+    "extra_of",
+    "find_metric",
+    "is_built_in",
+    "known_metrics",
+    "score_all",
+    "scored",
+    "split_names",
+]
 
 
 def known_metrics() -> dict[str, str]:
-    """Every metric's name and summary: METAL's, then those of installed packages.
+    """Every metric's name and summary: METAL's, then those of other packages, which are not imported for it.
 
-    Raises UsageError for a name that is taken twice.
+    Raises UsageError when two packages offer the same name.
     """
-    if taken := sorted(set(own.offered()) & set(METRICS)):
-        raise UsageError(f"{own.offered()[taken[0]].value} offers a metric {taken[0]!r}, which METAL has; rename it")
-    return {name: known.summary for name, known in METRICS.items()} | {
-        name: f"from {point.value}" for name, point in own.offered().items()
+    return {
+        name: _built_in(name).summary if is_built_in(name) else f"from {point.value}"
+        for name, point in plugins(own.GROUP).items()
     }
+
+
+def is_built_in(name: str) -> bool:
+    """Whether a metric, named without options, is one of METAL's own."""
+    point = plugins(own.GROUP).get(name.lower())
+    return point is not None and point.value.startswith("metal.")
+
+
+def extra_of(name: str) -> str:
+    """The extra of metal-eval that one of METAL's own metrics needs; empty where it needs none."""
+    return _built_in(name).extra
+
+
+def _built_in(name: str) -> MetricFactory:
+    factory: MetricFactory = load_plugin(own.GROUP, "metric", name)
+    return factory
 
 
 def find_metric(name: str) -> Metric:
@@ -70,46 +67,39 @@ def find_metric(name: str) -> Metric:
     if own.is_file(name):
         return own.metric_from_file(name)
     asked = read_name(name)
-    if asked.name.lower() in METRICS:
+    if is_built_in(asked.name):
         asked = replace(asked, name=asked.name.lower())
-        metric: Metric = import_module(f"metal.raters.metrics.{METRICS[asked.name].module}").open_metric(asked)
-        return metric
-    if asked.name in known_metrics():
-        if asked.options:
-            raise UsageError(f"metric {asked.name} is from {own.offered()[asked.name].value} and has no options")
-        return own.metric_offered(asked.name)
-    raise UnknownName("metric", asked.name, known_metrics(), "Your own: path/to/metric.py:function")
+    if asked.name not in plugins(own.GROUP):
+        raise UnknownName("metric", asked.name, known_metrics(), "Your own: path/to/metric.py:function")
+    return own.metric_offered(asked)
 
 
 def score_all(metric: Metric, items: Sequence[Item]) -> list[float | None]:
-    """The score of each item, None where there is none; `scored` has the reasons too."""
-    return [one.score for one in scored(metric, items)]
+    """The score of each item, None where there is none; `scored` gives the reasons too."""
+    return [answer.score for answer in scored(metric, items)]
 
 
 def scored(metric: Metric, items: Sequence[Item]) -> list[Scored]:
-    """The score of each item or the reason why it has none: no text, nothing to compare with, or the metric's own.
+    """The score of each item, or the reason why it has none: no text, nothing to compare with, or the metric's own.
 
     Empty references do not count. Where the metric is not defined for several references, the best one counts.
     Raises DataError when the metric gives another number of answers than it was asked for.
     """
-    asked: list[Item] = []
-    counts: list[int] = []  # questions by item
     reasons = [_lacking(metric, item) for item in items]
-    for item, reason in zip(items, reasons, strict=True):
-        questions = [] if reason else _questions(metric, item)
-        asked += questions
-        counts.append(len(questions))
+    questions = [[] if reason else _questions(metric, item) for item, reason in zip(items, reasons, strict=True)]
+    asked = [question for of_item in questions for question in of_item]
     answers = list(metric.score(asked)) if asked else []
     if len(answers) != len(asked):
         raise DataError(f"metric {metric.name}", f"{len(answers)} scores for {len(asked)} texts", "It gives one each")
-    results, at = [], 0
-    for count, reason in zip(counts, reasons, strict=True):
-        results.append(Scored(None, reason) if reason else _best(metric, answers[at : at + count]))
-        at += count
-    return results
+    remaining = iter(answers)
+    return [
+        Scored(None, reason) if reason else _best(metric, [next(remaining) for _ in of_item])
+        for reason, of_item in zip(reasons, questions, strict=True)
+    ]
 
 
 def _lacking(metric: Metric, item: Item) -> str:
+    """Which text the metric needs and the item lacks, in words; empty where it has all."""
     if not item.text.strip():
         return "the output is empty"
     if "references" in metric.needs and not any(map(str.strip, item.references)):
@@ -120,6 +110,7 @@ def _lacking(metric: Metric, item: Item) -> str:
 
 
 def _questions(metric: Metric, item: Item) -> list[Item]:
+    """The item as the metric is asked about it: once, or once for each reference."""
     references = tuple(reference for reference in item.references if reference.strip())
     if metric.multi_reference or "references" not in metric.needs:
         return [replace(item, references=references)]

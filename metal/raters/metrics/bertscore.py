@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from metal.raters.metrics.contract import Answer, Item, Metric
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory
 from metal.raters.metrics.local_models import batches, load, tokenizer_and_network, versions
 from metal.raters.metrics.names import Asked
 
@@ -84,3 +84,6 @@ def _vectors(tokenizer: Any, network: Any, layer: int, texts: Sequence[str]) -> 
     unit = torch.nn.functional.normalize(hidden.float(), dim=-1)
     seen = encoded["attention_mask"].bool()
     return [(unit[row][seen[row]], ~special[row][seen[row]]) for row in range(len(texts))]
+
+
+BERTSCORE = MetricFactory("F1 of tokens matched by a model's vectors (model=, layer=)", open_metric, "neural")

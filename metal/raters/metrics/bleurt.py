@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from metal.errors import UsageError
-from metal.raters.metrics.contract import Answer, Item, Metric
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory
 from metal.raters.metrics.local_models import batches, load, tokenizer_and_network, versions
 from metal.raters.metrics.names import Asked
 
@@ -53,3 +53,6 @@ def _load(model: str) -> tuple[Any, Any]:
     if network.config.num_labels != 1:
         raise UsageError(f"it gives {network.config.num_labels} numbers, BLEURT gives one")
     return tokenizer, network
+
+
+BLEURT = MetricFactory("BLEURT by a model in Transformers' format (model=)", open_metric, "neural")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.errors import UsageError
-from metal.raters.metrics.contract import Answer, Item, Metric
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory
 from metal.raters.metrics.local_models import BATCH, load
 from metal.raters.metrics.names import Asked
 
@@ -66,3 +66,7 @@ def _load(model: str) -> Any:
     if not path.is_file():  # comet.download_model would go to the network after all
         path = Path(snapshot_download(model, local_files_only=True)) / "checkpoints" / "model.ckpt"
     return comet.load_from_checkpoint(str(path), local_files_only=True).eval()
+
+
+COMET = MetricFactory("COMET (model=); needs an environment of its own", open_metric)
+COMET_QE = MetricFactory("COMET without references (model=); needs an environment of its own", open_metric)

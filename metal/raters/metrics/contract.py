@@ -9,6 +9,7 @@ from typing import Literal
 
 from metal.data.records import DIRECTIONS, Direction, Output, Source
 from metal.errors import DataError
+from metal.raters.metrics.names import Asked
 
 Need = Literal["references", "source"]
 Answer = float | str  # a score, or in words why there is none
@@ -88,3 +89,16 @@ class Metric:
     def better(self, scores: Sequence[float]) -> float:
         """The best of some scores."""
         return max(scores) if self.direction == "higher" else min(scores)
+
+
+@dataclass(frozen=True)
+class MetricFactory:
+    """A metric that takes options: opened by the name it is asked for, listed without being opened.
+
+    summary: what it is, in one line. open: the metric for a name with options; raises UnknownName for options it does
+    not have, MissingExtra where its libraries are missing. extra: the extra of metal-eval that brings them.
+    """
+
+    summary: str
+    open: Callable[[Asked], Metric]
+    extra: str = ""

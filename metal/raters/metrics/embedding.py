@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from metal.raters.metrics.contract import Answer, Item, Metric
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory
 from metal.raters.metrics.local_models import BATCH, load, versions
 from metal.raters.metrics.names import Asked
 
@@ -57,3 +57,6 @@ def _load(model: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(model, local_files_only=True, device="cpu")
+
+
+EMBEDDING = MetricFactory("cosine of sentence vectors (model=, to=reference|source)", open_metric, "neural")

@@ -9,8 +9,9 @@ gets all as a tuple of strings. It returns a number, or None or a sentence (str)
 say what else is known: `score.direction = "lower"`, `score.range = (0, 1)`, `score.version = "2"`. The first line of
 the docstring is the summary.
 
-A package offers metrics as entry points of the group `metal.metrics`: name = "package.module:function", such a function
-or a metal.raters.metrics.Metric of that name. Whatever code is named is run: name only what you trust.
+A package offers metrics as entry points of the group `metal.metrics`, NAME = "package.module:object". The object is
+such a function, a `metal.Metric` of that name, or a MetricFactory (metal.raters.metrics.contract) for a metric with
+options. Code that is named here is run: name only what you trust.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from metal.data.plugins import plugins
 from metal.errors import UnknownName, UsageError
-from metal.raters.metrics.contract import Answer, Item, Metric, Need
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory, Need
+from metal.raters.metrics.names import Asked
 
 GROUP = "metal.metrics"
 RAISED = "the metric raised"
@@ -94,27 +95,17 @@ def metric_from_function(name: str, function: Callable[..., Any], signature: str
     )
 
 
-@cache
-def offered() -> Mapping[str, metadata.EntryPoint]:
-    """Metrics of installed packages, by name; nothing of theirs is imported yet.
-
-    Raises UsageError for a name given twice.
-    """
-    found: dict[str, metadata.EntryPoint] = {}
-    for point in metadata.entry_points(group=GROUP):
-        if point.name in found and found[point.name].value != point.value:
-            raise UsageError(f"two packages offer a metric {point.name!r}: {found[point.name].value}, {point.value}")
-        found[point.name] = point
-    return found
-
-
-def metric_offered(name: str) -> Metric:
-    """A metric of an installed package. Raises UsageError where it cannot be loaded or has another name."""
-    point = offered()[name]
+def metric_offered(asked: Asked) -> Metric:
+    """A metric of an installed package. Raises UsageError where it cannot be loaded, has another name or no options."""
+    name, point = asked.name, plugins(GROUP)[asked.name]
     try:
         loaded = point.load()
-    except Exception as error:  # whatever the package does
+    except Exception as error:  # a package's import may raise anything
         raise UsageError(f"metric {name}: {point.value} cannot be loaded: {_said(error)}") from error
+    if isinstance(loaded, MetricFactory):
+        return loaded.open(asked)
+    if asked.options:
+        raise UsageError(f"metric {name} is from {point.value} and has no options")
     if not isinstance(loaded, Metric):
         version = point.dist.version if point.dist else "unknown"
         return metric_from_function(name, loaded, f"{name}|{point.value}|package:{version}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 
-from metal.raters.metrics.contract import Answer, Item, Metric
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory
 from metal.raters.metrics.names import Asked
 from metal.raters.metrics.words import counted_grams, tokens
 
@@ -80,3 +80,9 @@ def subsequence_length(left: Sequence[Hashable], right: Sequence[Hashable]) -> i
 
 def _of_rows(size: int) -> Callable[[str, str], Answer]:
     return lambda output, reference: rows_f1(output, reference, size)
+
+
+ROUGE_1 = MetricFactory("F1 of shared tokens, 0 to 1, every script", open_metric)
+ROUGE_2 = MetricFactory("F1 of shared pairs of tokens, 0 to 1, every script", open_metric)
+ROUGE_3 = MetricFactory("F1 of shared threes of tokens, 0 to 1, every script", open_metric)
+ROUGE_L = MetricFactory("F1 of the longest common subsequence, 0 to 1, every script", open_metric)

@@ -10,17 +10,11 @@ from collections.abc import Callable, Sequence
 
 from metal.data.records import Direction
 from metal.errors import UsageError
-from metal.raters.metrics.contract import Answer, Item, Metric, Need
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory, Need
 from metal.raters.metrics.names import Asked
 from metal.raters.metrics.words import composed, grams, tokens
 
 TOKENS = "tok:words,characters where scripts have no spaces|case:folded"
-
-
-def open_metric(asked: Asked) -> Metric:
-    """`length-ratio(to=source)`, `compression`, `novelty(n=2)` or `copy-rate(span=5)`."""
-    families = {"length-ratio": _length, "compression": _compression, "novelty": _novelty, "copy-rate": _copy}
-    return families[asked.name](asked)
 
 
 def length_ratio(output: str, others: Sequence[str]) -> Answer:
@@ -70,7 +64,8 @@ def _characters(text: str) -> int:
     return len("".join(composed(text).split()))
 
 
-def _length(asked: Asked) -> Metric:
+def open_length_ratio(asked: Asked) -> Metric:
+    """`length-ratio(to=reference|source)`."""
     name, options = asked.fill(to=("reference", "source"))
     to_source = options["to"] == "source"
 
@@ -82,19 +77,22 @@ def _length(asked: Asked) -> Metric:
     return _metric(name, summary, ratio, needs, unit="characters without white space")
 
 
-def _compression(asked: Asked) -> Metric:
+def open_compression(asked: Asked) -> Metric:
+    """`compression`, without options."""
     name, _ = asked.fill()
     return _metric(name, "tokens of the source / of the output", lambda item: compression(item.text, item.source))
 
 
-def _novelty(asked: Asked) -> Metric:
+def open_novelty(asked: Asked) -> Metric:
+    """`novelty(n=2)`."""
     name, options = asked.fill(n=2)
     size = _at_least_one(asked, "n", options["n"])
     summary = f"share of rows of {size} tokens that the source lacks"
     return _metric(name, summary, lambda item: novelty(item.text, item.source, size), high=1.0)
 
 
-def _copy(asked: Asked) -> Metric:
+def open_copy_rate(asked: Asked) -> Metric:
+    """`copy-rate(span=5)`."""
     name, options = asked.fill(span=5)
     span = _at_least_one(asked, "span", options["span"])
     summary = f"share of the output in rows of {span} or more tokens that the source has too"
@@ -128,3 +126,11 @@ def _at_least_one(asked: Asked, key: str, value: object) -> int:
     if not isinstance(value, int) or value < 1:
         raise UsageError(f"metric {asked.name}: {key}={value}: write a number of tokens, 1 or more")
     return value
+
+
+LENGTH_RATIO = MetricFactory("characters of the output / of the reference, or to=source", open_length_ratio)
+COMPRESSION = MetricFactory("tokens of the source / of the output", open_compression)
+NOVELTY = MetricFactory("share of pairs of tokens (n=2) that the source lacks", open_novelty)
+COPY_RATE = MetricFactory(
+    "share of the output in spans of 5 tokens or more (span=5) that the source has too", open_copy_rate
+)

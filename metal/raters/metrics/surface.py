@@ -21,7 +21,7 @@ from functools import cache
 from typing import Any
 
 from metal.errors import UsageError
-from metal.raters.metrics.contract import Answer, Item, Metric
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory
 from metal.raters.metrics.names import Asked, Value
 from metal.raters.metrics.words import HAN, JAPANESE, OTHER_UNSPACED, composed, script_of, spread
 
@@ -30,14 +30,6 @@ SMOOTHING = ("exp", "floor", "add-k", "none")
 TER_TOKENS = ("auto", "words", "asian", "char")
 
 Prepare = Callable[[str], str]
-
-
-def open_metric(asked: Asked) -> Metric:
-    """`bleu`, `chrf`, `chrf++` or `ter`, with their options.
-
-    Raises UsageError for a tokenizer that is not installed.
-    """
-    return {"bleu": _bleu, "chrf": _chrf, "chrf++": _chrf, "ter": _ter}[asked.name](asked)
 
 
 def bleu_tokens(language: str) -> str:
@@ -58,7 +50,8 @@ def ter_tokens(language: str) -> str:
     return "char" if script in OTHER_UNSPACED else "words"
 
 
-def _bleu(asked: Asked) -> Metric:
+def open_bleu(asked: Asked) -> Metric:
+    """`bleu(tokenize=, smooth=, lowercase=)`. Raises UsageError for a tokenizer that is not installed."""
     name, options = asked.fill(tokenize=BLEU_TOKENS, smooth=SMOOTHING, lowercase=False)
     chosen = str(options["tokenize"])
 
@@ -93,7 +86,8 @@ def _bleu(asked: Asked) -> Metric:
     return _metric(name, "BLEU of a text, smoothed", score, signature)
 
 
-def _chrf(asked: Asked) -> Metric:
+def open_chrf(asked: Asked) -> Metric:
+    """`chrf` or `chrf++`, with (char_order=, beta=, lowercase=, whitespace=)."""
     from sacrebleu.metrics.chrf import CHRF
 
     words = 2 if asked.name == "chrf++" else 0
@@ -110,7 +104,8 @@ def _chrf(asked: Asked) -> Metric:
     return replace(metric, multi_reference=False)
 
 
-def _ter(asked: Asked) -> Metric:
+def open_ter(asked: Asked) -> Metric:
+    """`ter(tokenize=, case_sensitive=, no_punct=)`."""
     name, options = asked.fill(tokenize=TER_TOKENS, case_sensitive=False, no_punct=False)
     chosen = str(options["tokenize"])
 
@@ -175,3 +170,9 @@ def _at_least_one(metric: str, key: str, value: Value) -> None:
 @cache
 def _has_mecab() -> bool:
     return all(importlib.util.find_spec(library) for library in ("MeCab", "ipadic"))
+
+
+BLEU = MetricFactory("BLEU of a text, 0 to 100 (sacrebleu)", open_bleu)
+CHRF = MetricFactory("F-score of rows of characters, 0 to 100 (sacrebleu); the safest across scripts", open_chrf)
+CHRF_PLUS_PLUS = MetricFactory("chrF with rows of words, 0 to 100 (sacrebleu)", open_chrf)
+TER = MetricFactory("edits to reach the reference, 0 is best (sacrebleu); slow on texts of 50 words or more", open_ter)

@@ -5,23 +5,20 @@ The package's own retries are off. Every function blocks: call it on a thread.
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
-import google.auth.exceptions
-
-from metal.errors import MissingExtra, UsageError
+from metal.errors import UsageError
 from metal.raters.judges.call import CallFailed
 from metal.raters.judges.models import FILE, Model
-from metal.raters.judges.providers.google import NO_LOGIN, credentials
+from metal.raters.judges.providers.google import credentials, login_needed
 from metal.raters.judges.providers.google_cloud import cloud_failures
 
 FOLDER = "metal"  # in the user's bucket
 
 
 def open_bucket(model: Model, project: str) -> Bucket:
-    """The bucket of the model's batches. Raises UsageError when judges.toml names none, MissingExtra."""
+    """The bucket of the model's batches. Raises UsageError when judges.toml names none."""
     if not model.batch.bucket:
         raise UsageError(
             f"judge {model.name!r}: batches on Vertex AI are read from Cloud Storage and written there: name a bucket "
@@ -33,18 +30,10 @@ def open_bucket(model: Model, project: str) -> Bucket:
             f"judge {model.name!r}: bucket {model.batch.bucket!r} is no bucket of Cloud Storage; write gs://NAME or "
             "gs://NAME/FOLDER"
         )
-    try:
-        found = importlib.util.find_spec("google.cloud.storage")
-    except ImportError:
-        found = None
-    if not found:
-        raise MissingExtra(f"judge {model.name}: Cloud Storage", "vertex")
     from google.cloud import storage  # type: ignore[attr-defined]
 
-    try:
+    with login_needed(model):
         client = storage.Client(project=project, credentials=credentials(model))
-    except google.auth.exceptions.GoogleAuthError:
-        raise UsageError(f"judge {model.name!r}: {NO_LOGIN}") from None
     return Bucket(client, name, "/".join(filter(None, (folder, FOLDER))), model.timeout)
 
 
@@ -99,13 +88,13 @@ class Bucket:
 
 
 def result_files(names: list[str]) -> list[str]:
-    """Those of the files that a batch has written whose lines are results, each result once.
+    """The files that a batch has written whose lines are results, each result once.
 
     Gemini: predictions.jsonl, and incremental_predictions.jsonl while it runs, which stays when it never ends well.
-    Models of one's own: prediction.results-00000-of-00010 or predictions_0001.jsonl, errors_0001.jsonl; what they
-    write into prediction.errors_stats-... are counts of errors, without keys.
+    A deployed model: prediction.results-00000-of-00010 or predictions_0001.jsonl, errors_0001.jsonl; its
+    prediction.errors_stats-... has counts of errors, without keys.
     """
     files = [name for name in names if not name.endswith("/")]
-    kept = sorted(name for name in files if "errors_stats" not in name.rsplit("/", 1)[-1])
-    whole = [name for name in kept if not name.rsplit("/", 1)[-1].startswith("incremental_")]
-    return whole or kept
+    results = sorted(name for name in files if "errors_stats" not in name.rsplit("/", 1)[-1])
+    final = [name for name in results if not name.rsplit("/", 1)[-1].startswith("incremental_")]
+    return final or results

@@ -1,4 +1,4 @@
-"""What a provider's error means: one reading of HTTP status, error code and message for all of them."""
+"""What a provider's error means: one reading of HTTP status, error code and message for all providers."""
 
 from __future__ import annotations
 
@@ -11,66 +11,76 @@ from typing import Any
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed
+from metal.raters.judges.secrets import Secrets
 
-LONGEST = 300  # letters of a provider's message that are kept
-MOST_BODY = 20_000  # letters of a body that is no reply
+LONGEST = 300  # characters of a provider's message that are kept
+MOST_BODY = 20_000  # characters of a body that is no reply
 
-_UNWELCOME = re.compile(
+_REJECTS = re.compile(
     r"unsupported|not support|n't support|not enabled|not allowed|not permitted|not available|only the default|unknown|"
     r"unrecognized|unexpected|extra inputs|invalid|deprecated|cannot find field|must be",
     re.I,
 )
 # How messages speak of a parameter -> its name in Model.parameters; response_format is `structured`.
-_PARAMETERS = (
-    (
-        r"response_?format|json_?schema|json mode|json_object|structured output|response_?(?:json_?)?schema|"
-        r"response_?mime_?type|guided",
-        "response_format",
-    ),
-    (r"temperature", "temperature"),
-    (r"\bseed\b", "seed"),
-    (r"max_tokens|max_output_tokens|maxoutputtokens", "max_tokens"),
-    (r"top_p|topp", "top_p"),
-    (r"top_k|topk", "top_k"),
-)
+_PARAMETERS = {
+    r"response_?format|json_?schema|json mode|json_object|structured output|response_?(?:json_?)?schema|"
+    r"response_?mime_?type|guided": "response_format",
+    r"temperature": "temperature",
+    r"\bseed\b": "seed",
+    r"max_tokens|max_output_tokens|maxoutputtokens": "max_tokens",
+    r"top_p|topp": "top_p",
+    r"top_k|topk": "top_k",
+}
 _TOO_LONG = re.compile(r"context.{0,20}length|maximum context|too long|too large|token count .{0,40}exceeds", re.I)
 _QUOTA = re.compile(r"insufficient_quota|billing|credit balance|payment", re.I)
 _FILTER = re.compile(r"content_filter|content management policy|responsible.?ai|safety|prohibited", re.I)
 
 
 def failure(
-    status: int, said: str, *, code: str = "", parameter: str = "", wait: float = 0.0, whose: str = ""
+    status: int, message: str, *, code: str = "", parameter: str = "", wait: float = 0.0, whose: str = ""
 ) -> CallFailed:
-    """The failure behind an HTTP error. whose: the key, model or deployment that the error is about, for people."""
-    short = one_line(said) or "no message"
-    told = f"HTTP {status}: {short}"
-    about = f"{code} {said}"
+    """The failure behind an HTTP error.
+
+    code, parameter: as the error names them. wait: seconds that the provider asks for. whose: the key, model or
+    deployment that the error is about, for people.
+    """
+    text = f"HTTP {status}: {one_line(message) or 'no message'}"
+    code_and_message = f"{code} {message}"
     if status in (401, 403):
-        return CallFailed(calls.DENIED, f"{whose}; {told}", status=status)
+        return CallFailed(calls.DENIED, f"{whose}; {text}", status=status)
     if status == 404:
-        return CallFailed(calls.UNKNOWN_MODEL, f"{whose}; {told}", status=status)
-    if status == 402 or (status == 429 and not wait and "rate_limit" not in code and _QUOTA.search(about)):
-        return CallFailed(calls.QUOTA, told, status=status)
+        return CallFailed(calls.UNKNOWN_MODEL, f"{whose}; {text}", status=status)
+    if status == 402 or (status == 429 and not wait and "rate_limit" not in code and _QUOTA.search(code_and_message)):
+        return CallFailed(calls.QUOTA, text, status=status)
     if status == 429:
-        return CallFailed(calls.BUSY, told, status=status, wait=wait)
+        return CallFailed(calls.BUSY, text, status=status, wait=wait)
     if status in (408, 409, 425) or status >= 500:
-        return CallFailed(calls.SERVER, told, status=status, wait=wait)
-    if code == "content_filter" or (status == 400 and _FILTER.search(about)):
-        return CallFailed(calls.BLOCKED, told, status=status)
+        return CallFailed(calls.SERVER, text, status=status, wait=wait)
+    if code == "content_filter" or (status == 400 and _FILTER.search(code_and_message)):
+        return CallFailed(calls.BLOCKED, text, status=status)
     about_texts = parameter in ("", "messages", "prompt", "input", "contents")  # and not, say, a max_tokens too large
-    if status == 413 or code == "context_length_exceeded" or (about_texts and _TOO_LONG.search(said)):
-        return CallFailed(calls.TOO_LONG, told, status=status)
-    named = _parameter(parameter, said) if parameter or _UNWELCOME.search(about) else ""
-    return CallFailed(calls.PARAMETER if named else calls.REJECTED, told, status=status, parameter=named)
+    if status == 413 or code == "context_length_exceeded" or (about_texts and _TOO_LONG.search(message)):
+        return CallFailed(calls.TOO_LONG, text, status=status)
+    rejected = _parameter(parameter, message) if parameter or _REJECTS.search(code_and_message) else ""
+    return CallFailed(calls.PARAMETER if rejected else calls.REJECTED, text, status=status, parameter=rejected)
 
 
-def _parameter(told: str, said: str) -> str:
-    """The parameter that an error names, by its own name or in its message."""
-    for text in filter(None, (told, said)):
-        for pattern, name in _PARAMETERS:
+def _parameter(named: str, message: str) -> str:
+    """The parameter that an error is about: the one it names, else the one in its message."""
+    for text in filter(None, (named, message)):
+        for pattern, name in _PARAMETERS.items():
             if re.search(pattern, text, re.I):
                 return name
-    return "" if "messages" in told else told.split(".")[0]
+    return "" if "messages" in named else named.split(".")[0]
+
+
+def without_keys(failed: CallFailed, secrets: Secrets) -> CallFailed:
+    """The same failure, with keys taken out of its texts: some services repeat them."""
+    failed.said, failed.body = (
+        secrets.hidden(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        for text in (failed.said, failed.body)
+    )
+    return failed
 
 
 def one_line(text: str) -> str:
@@ -84,14 +94,24 @@ def retry_after(headers: Mapping[str, Any]) -> float:
     try:
         if milliseconds := headers.get("retry-after-ms"):
             return max(0.0, float(milliseconds) / 1000)
-        told = str(headers.get("retry-after") or headers.get("Retry-After") or "")
-        if not told:
+        value = str(headers.get("retry-after") or headers.get("Retry-After") or "")
+        if not value:
             return 0.0
-        if re.fullmatch(r"\d+(\.\d+)?", told):
-            return float(told)
-        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+        if re.fullmatch(r"\d+(\.\d+)?", value):
+            return float(value)
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, TypeError):
         return 0.0
+
+
+def retry_delay(details: object) -> float:
+    """Seconds in the RetryInfo of a Google error; 0 without."""
+    error = details.get("error", details) if isinstance(details, dict) else {}
+    for detail in error.get("details") or [] if isinstance(error, dict) else []:
+        delay = str(detail.get("retryDelay", "")) if isinstance(detail, dict) else ""
+        if re.fullmatch(r"\d+(\.\d+)?s", delay):
+            return float(delay[:-1])
+    return 0.0
 
 
 def one_line_json(body: bytes) -> bytes:
@@ -102,26 +122,21 @@ def one_line_json(body: bytes) -> bytes:
         body.decode()
     except UnicodeDecodeError:
         body = body.decode("utf-8", "replace").encode()
-    return body.replace(b"\r", b" ").replace(b"\n", b" ") if b"\n" in body or b"\r" in body else body
-
-
-def retry_delay(details: object) -> float:
-    """Seconds in the RetryInfo of a Google error; 0 without."""
-    error = details.get("error", details) if isinstance(details, dict) else {}
-    for detail in error.get("details") or [] if isinstance(error, dict) else []:
-        told = detail.get("retryDelay", "") if isinstance(detail, dict) else ""
-        if re.fullmatch(r"\d+(\.\d+)?s", str(told)):
-            return float(told[:-1])
-    return 0.0
+    return body.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 def read_json(body: bytes) -> dict[str, Any]:
-    """The object in a reply's body; a byte that is not UTF-8 becomes U+FFFD. Raises CallFailed for what is none."""
+    """The object in a reply's body; a byte that is not UTF-8 becomes U+FFFD. Raises CallFailed for anything else."""
     try:
-        found = json.loads(body.decode(json.detect_encoding(body), "replace"))
+        value = json.loads(body.decode(json.detect_encoding(body), "replace"))
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        return found
+        value = None
+    if isinstance(value, dict):
+        return value
     text = body.decode("utf-8", "replace")
     raise CallFailed(calls.SERVER, f"the reply is no JSON object: {one_line(text[:200])}", body=text[:MOST_BODY])
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}

@@ -7,6 +7,8 @@ otherwise send a second time, unasked, when a connection breaks.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import aiohttp
@@ -18,7 +20,15 @@ from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import Ask, CallFailed, Client, Reply
 from metal.raters.judges.models import Model
-from metal.raters.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after, retry_delay
+from metal.raters.judges.providers.failures import (
+    as_object,
+    failure,
+    one_line,
+    one_line_json,
+    read_json,
+    retry_after,
+    retry_delay,
+)
 from metal.raters.judges.secrets import key_from_environment
 
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -48,7 +58,7 @@ def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
         key = key_from_environment([model.api_key_env] if model.api_key_env else KEYS, model.name)
         return genai.Client(vertexai=False, api_key=key, http_options=options), f"{about} the key"
     project, location = project_and_location(model)
-    try:
+    with login_needed(model):
         client = genai.Client(
             vertexai=True,
             project=project,
@@ -56,9 +66,18 @@ def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
             credentials=credentials(model),
             http_options=options,
         )
+    return client, f"{about} project {project} in {location or LOCATION}"
+
+
+@contextmanager
+def login_needed(model: Model) -> Iterator[None]:
+    """What Google's libraries raise without a login, or for an odd setting, becomes a UsageError."""
+    try:
+        yield
     except google.auth.exceptions.GoogleAuthError:
         raise UsageError(f"{model.name}: {NO_LOGIN}") from None
-    return client, f"{about} project {project} in {location or LOCATION}"
+    except ValueError as error:
+        raise UsageError(f"{model.name}: {one_line(str(error))}") from None
 
 
 def project_and_location(model: Model) -> tuple[str, str]:
@@ -110,20 +129,20 @@ class Gemini:
 
 def configured(ask: Ask) -> types.GenerateContentConfig:
     """All of a question but its words. Raises CallFailed for parameters that Gemini does not have."""
-    known = {OURS.get(name, name): value for name, value in ask.parameters.items()}
+    parameters = {OURS.get(name, name): value for name, value in ask.parameters.items()}
     if ask.structured != "none":
-        known["response_mime_type"] = "application/json"
+        parameters["response_mime_type"] = "application/json"
     if ask.structured == "json_schema":
-        known["response_json_schema"] = dict(ask.schema)
+        parameters["response_json_schema"] = dict(ask.schema)
     try:
         return types.GenerateContentConfig(
             system_instruction=ask.message.system or None,
             automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
             should_return_http_response=True,
-            **known,
+            **parameters,
         )
     except ValueError as error:
-        raise CallFailed(calls.REJECTED, f"parameters {sorted(known)}: {one_line(str(error))}") from None
+        raise CallFailed(calls.REJECTED, f"parameters {sorted(parameters)}: {one_line(str(error))}") from None
 
 
 def api_failure(error: errors.APIError, whose: str, code: str = "") -> CallFailed:
@@ -134,22 +153,25 @@ def api_failure(error: errors.APIError, whose: str, code: str = "") -> CallFaile
 
 
 def read_body(body: bytes) -> Reply:
-    """The reply in the body of generateContent. Raises CallFailed for what is none."""
-    found = read_json(body)
-    usage = found.get("usageMetadata") or {}
-    thought, said = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
-    candidates = found.get("candidates") or []
-    candidate = candidates[0] if candidates and isinstance(candidates[0], dict) else {}
+    """The reply in the body of generateContent. Raises CallFailed when there is none."""
+    content = read_json(body)
+    usage = content.get("usageMetadata") or {}
+    thoughts, answer = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
+    candidates = content.get("candidates") or []
+    candidate = as_object(candidates[0] if candidates else None)
     finish = str(candidate.get("finishReason", ""))
     parts = (candidate.get("content") or {}).get("parts") or []
     text = "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict) and not part.get("thought"))
-    blocked = (found.get("promptFeedback") or {}).get("blockReason")
+    blocked = (content.get("promptFeedback") or {}).get("blockReason")
+    if not text:
+        text = f"blocked: {blocked}" if blocked else finish if finish not in ENDINGS else ""
+    ending = ENDINGS.get(finish, calls.FILTERED) if finish else calls.COMPLETE
     return Reply(
-        text or (f"blocked: {blocked}" if blocked else finish if finish not in ENDINGS else ""),
-        calls.FILTERED if blocked else ENDINGS.get(finish, calls.FILTERED) if finish else calls.COMPLETE,
+        text,
+        calls.FILTERED if blocked else ending,
         one_line_json(body),
-        str(found.get("modelVersion") or ""),
+        str(content.get("modelVersion") or ""),
         "",
         usage.get("promptTokenCount"),
-        None if said is None and thought is None else (said or 0) + (thought or 0),
+        None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0),
     )

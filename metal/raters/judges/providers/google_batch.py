@@ -31,7 +31,7 @@ from metal.raters.judges.call import Ask, CallFailed, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers.cloud_storage import Bucket, open_bucket
-from metal.raters.judges.providers.failures import one_line, read_json
+from metal.raters.judges.providers.failures import as_object, one_line, read_json, without_keys
 from metal.raters.judges.providers.google import (
     NO_LOGIN,
     api_failure,
@@ -42,13 +42,14 @@ from metal.raters.judges.providers.google import (
 )
 from metal.raters.judges.providers.google_jobs import (
     QUEUE_FULL,
-    Threads,
     ask_to_cancel,
     batch_name,
     file_gone,
     job_status,
-    told_failure,
+    on_thread,
+    read_error,
 )
+from metal.raters.judges.secrets import Secrets
 
 Json = dict[str, Any]
 OF_THE_DISK = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT)
@@ -71,7 +72,7 @@ class GeminiBatches:
     limits = Limits(200_000, 2_000_000_000)
 
     def __init__(self, model: Model) -> None:
-        self._model, self._requests, self._threads = model, Requests(model), Threads(model)
+        self._model, self._requests, self.secrets = model, Requests(model), Secrets.of([model])
         self._raw: dict[str, bytes] = {}  # batch -> the body it was described with
         self._client, self._whose = connect(model, client_args={"event_hooks": {"response": [self._keep]}})
 
@@ -79,33 +80,13 @@ class GeminiBatches:
         """A request with its key. Raises CallFailed(REJECTED) for parameters that Gemini does not have."""
         return encoded({"key": key, "request": self._requests.body(ask)})
 
-    async def upload(self, file: Path, token: str) -> str:
-        """The name of the file there, files/..."""
-        return await self._threads.run(self._upload, file, token)
-
-    async def submit(self, uploaded: str, token: str) -> str:
-        """The id of the batch, batches/..."""
-        return await self._threads.run(self._submit, uploaded, token)
-
-    async def find(self, token: str) -> str | None:
-        """The batch with this token in its display name."""
-        return await self._threads.run(self._find, token)
-
-    async def status(self, batch: str) -> Status:
-        """As the service says; its state without JOB_STATE_."""
-        return await self._threads.run(self._status, batch)
-
-    async def fetch(self, batch: str, into: Path) -> None:
-        """The file of results, if there is one."""
-        await self._threads.run(self._fetch, batch, into)
-
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
         """A line of results."""
-        found = read_json(line)
-        key = key_of(found)
-        response, problem = found.get("response"), found.get("error") or found.get("status")
+        result = read_json(line)
+        key = key_of(result)
+        response = result.get("response")
         if not (isinstance(response, dict) and response):
-            return key, self._told(problem)
+            return key, self._error(result.get("error") or result.get("status"))
         try:
             return key, read_body(encoded(response))
         except CallFailed as error:
@@ -113,21 +94,13 @@ class GeminiBatches:
         except (AttributeError, TypeError, KeyError) as error:  # of another shape than any reply
             return key, CallFailed(calls.SERVER, f"not a reply: {one_line(repr(error))}")
 
-    async def cancel(self, batch: str) -> None:
-        """Ask the service to stop; what is answered by then may still come."""
-        await ask_to_cancel(self._threads.run(self._cancel, batch), lambda: self.status(batch))
-
-    async def forget(self, uploaded: str) -> None:
-        """Take the file away; one that is not there any more is as good."""
-        await self._threads.run(self._forget, uploaded)
-
     async def close(self) -> None:
         """Give back connections."""
         self._client.close()
 
-    # ---------------------------------------------------------------- on a thread
-
-    def _upload(self, file: Path, token: str) -> str:
+    @on_thread
+    def upload(self, file: Path, token: str) -> str:
+        """The name of the file there, files/..."""
         settings = types.UploadFileConfig(mime_type="application/jsonl", display_name=batch_name(token))
         with self._failures():
             uploaded = self._client.files.upload(file=str(file), config=settings)
@@ -135,24 +108,28 @@ class GeminiBatches:
             raise CallFailed(calls.SERVER, "an uploaded file was given no name")
         return uploaded.name
 
-    def _submit(self, uploaded: str, token: str) -> str:
+    @on_thread
+    def submit(self, uploaded: str, token: str) -> str:
+        """The id of the batch, batches/..."""
         try:
             with self._failures():
-                made = self._client.batches.create(
+                job = self._client.batches.create(
                     model=self._model.model, src=uploaded, config=self._settings(uploaded, token)
                 )
         except CallFailed as error:
             if error.kind == calls.UNKNOWN_MODEL:
                 error.said += " (it may be a model that takes no batches)"
             raise file_gone(error, uploaded) from None
-        if not made.name:
+        if not job.name:
             raise CallFailed(calls.SERVER, "a batch was given no name")
-        return made.name
+        return job.name
 
     def _settings(self, uploaded: str, token: str) -> types.CreateBatchJobConfig:
         return types.CreateBatchJobConfig(display_name=batch_name(token))
 
-    def _find(self, token: str) -> str | None:
+    @on_thread
+    def find(self, token: str) -> str | None:
+        """The batch with this token in its display name."""
         with self._failures():
             for job in self._client.batches.list(config=self._listing(token)):
                 if job.display_name == batch_name(token):
@@ -168,19 +145,26 @@ class GeminiBatches:
             job = self._client.batches.get(name=batch)
         return job, read_json(self._raw.pop(batch.rsplit("/", 1)[-1], b"{}"))
 
-    def _status(self, batch: str) -> Status:
+    @on_thread
+    def status(self, batch: str) -> Status:
+        """As the service says; its state without JOB_STATE_."""
         _, raw = self._get(batch)
-        about = raw.get("metadata") or {}
-        counts = about.get("batchStats") or {}
-        answered, failed = (int(counts.get(f"{how}RequestCount") or 0) for how in ("successful", "failed"))
+        about = raw.get("metadata") or raw  # by API key the facts are in "metadata", and have other names
+        counts = about.get("batchStats") or about.get("completionStats") or {}
+        answered, failed = (
+            int(counts.get(f"{result}RequestCount") or counts.get(f"{result}Count") or 0)
+            for result in ("successful", "failed")
+        )
         state = str(about.get("state", "")).replace("BATCH_STATE_", "JOB_STATE_")
-        failure = self._told(raw["error"]) if raw.get("error") else None
+        failure = self._error(raw["error"]) if raw.get("error") else None
         return job_status(state, answered, failed, failure, counted=bool(counts))
 
-    def _told(self, error: object) -> CallFailed:
-        return self._threads.without_keys(told_failure(error, self._whose))
+    def _error(self, error: object) -> CallFailed:
+        return without_keys(read_error(error, self._whose), self.secrets)
 
-    def _fetch(self, batch: str, into: Path) -> None:
+    @on_thread
+    def fetch(self, batch: str, into: Path) -> None:
+        """The file of results, if there is one."""
         job, raw = self._get(batch)
         results = (job.dest and job.dest.file_name) or (raw.get("response") or {}).get("responsesFile")
         with new_file(into) as partial, naming(partial), self._failures():
@@ -189,11 +173,18 @@ class GeminiBatches:
             else:
                 partial.touch()
 
+    async def cancel(self, batch: str) -> None:
+        """Ask the service to stop; what is answered by then may still come."""
+        await ask_to_cancel(self._cancel(batch), lambda: self.status(batch))
+
+    @on_thread
     def _cancel(self, batch: str) -> None:
         with self._failures():
             self._client.batches.cancel(name=batch)
 
-    def _forget(self, uploaded: str) -> None:
+    @on_thread
+    def forget(self, uploaded: str) -> None:
+        """Take the file away; one that is not there any more is as good."""
         try:
             with self._failures():
                 self._client.files.delete(name=uploaded)
@@ -249,7 +240,9 @@ class VertexGeminiBatches(GeminiBatches):
         await super().close()
         self._bucket.close()
 
-    def _upload(self, file: Path, token: str) -> str:
+    @on_thread
+    def upload(self, file: Path, token: str) -> str:
+        """The file's place in the bucket."""
         place = self._bucket.requests(token)
         self._bucket.upload(file, place)
         return place
@@ -264,21 +257,18 @@ class VertexGeminiBatches(GeminiBatches):
     def _listing(self, token: str) -> types.ListBatchJobsConfig:
         return types.ListBatchJobsConfig(page_size=100, filter=f'display_name="{batch_name(token)}"')
 
-    def _status(self, batch: str) -> Status:
-        _, raw = self._get(batch)
-        counts = raw.get("completionStats") or {}
-        answered, failed = (int(counts.get(f"{how}Count") or 0) for how in ("successful", "failed"))
-        failure = self._told(raw["error"]) if raw.get("error") else None
-        return job_status(str(raw.get("state", "")), answered, failed, failure, counted=bool(counts))
-
-    def _fetch(self, batch: str, into: Path) -> None:
+    @on_thread
+    def fetch(self, batch: str, into: Path) -> None:
+        """All files of results in the bucket."""
         job, _ = self._get(batch)
         if not (job.dest and job.dest.gcs_uri):
             raise CallFailed(calls.SERVER, f"{batch} does not say where its results are")
         with new_file(into) as partial:
             self._bucket.download(job.dest.gcs_uri, partial)
 
-    def _forget(self, uploaded: str) -> None:
+    @on_thread
+    def forget(self, uploaded: str) -> None:
+        """Take the file of requests out of the bucket."""
         self._bucket.remove(uploaded)
 
 
@@ -330,11 +320,10 @@ def encoded(line: Json) -> bytes:
         return json.dumps(line).encode()
 
 
-def key_of(found: Json) -> str:
+def key_of(result: Json) -> str:
     """The key in a line of results. Raises CallFailed when there is none."""
-    request = found.get("request")
-    labels = request.get("labels") if isinstance(request, dict) else None
-    for key in (found.get("key"), labels.get("metal") if isinstance(labels, dict) else None):
+    labels = as_object(as_object(result.get("request")).get("labels"))
+    for key in (result.get("key"), labels.get("metal")):
         if isinstance(key, str) and key:
             return key
-    raise CallFailed(calls.SERVER, "a result without its key", body=json.dumps(found)[:2000])
+    raise CallFailed(calls.SERVER, "a result without its key", body=json.dumps(result)[:2000])

@@ -1,78 +1,73 @@
-"""How Google speaks of a batch, in METAL's terms: states, errors of the whole and of lines, names."""
+"""How Google speaks of a batch, in METAL's terms: states, errors of a batch and of its lines, names."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import ParamSpec, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import Status
 from metal.raters.judges.call import CallFailed
-from metal.raters.judges.models import Model
-from metal.raters.judges.providers.failures import failure, one_line, retry_delay
-from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.providers.failures import failure, one_line, retry_delay, without_keys
 
 P = ParamSpec("P")
 T = TypeVar("T")
 # Waiting requests are what RESOURCE_EXHAUSTED is about here, though its words may speak of plans and billing.
 QUEUE_FULL = "rate_limit_exceeded"
 ENDED = ("SUCCEEDED", "PARTIALLY_SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
-# google.rpc.Code: number, name, HTTP status of ours.
-_RPC = {
-    1: ("CANCELLED", 499),
-    2: ("UNKNOWN", 500),
-    3: ("INVALID_ARGUMENT", 400),
-    4: ("DEADLINE_EXCEEDED", 504),
-    5: ("NOT_FOUND", 404),
-    6: ("ALREADY_EXISTS", 409),
-    7: ("PERMISSION_DENIED", 403),
-    8: ("RESOURCE_EXHAUSTED", 429),
-    9: ("FAILED_PRECONDITION", 400),
-    10: ("ABORTED", 409),
-    11: ("OUT_OF_RANGE", 400),
-    12: ("UNIMPLEMENTED", 400),
-    13: ("INTERNAL", 500),
-    14: ("UNAVAILABLE", 503),
-    15: ("DATA_LOSS", 500),
-    16: ("UNAUTHENTICATED", 401),
+# google.rpc.Code, in the order of its numbers, with the HTTP status of each.
+_STATUS = {
+    "CANCELLED": 499,
+    "UNKNOWN": 500,
+    "INVALID_ARGUMENT": 400,
+    "DEADLINE_EXCEEDED": 504,
+    "NOT_FOUND": 404,
+    "ALREADY_EXISTS": 409,
+    "PERMISSION_DENIED": 403,
+    "RESOURCE_EXHAUSTED": 429,
+    "FAILED_PRECONDITION": 400,
+    "ABORTED": 409,
+    "OUT_OF_RANGE": 400,
+    "UNIMPLEMENTED": 400,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+    "DATA_LOSS": 500,
+    "UNAUTHENTICATED": 401,
 }
-_BY_NAME = dict(_RPC.values())
+_STATUS_OF_NUMBER = dict(enumerate(_STATUS.values(), 1))
 
 
-class Threads:
-    """Where blocking calls are made; no key is in what goes wrong with them."""
+def on_thread(
+    method: Callable[Concatenate[Any, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """A method that blocks, as a coroutine method: it runs on a thread, and its failures hold no key.
 
-    def __init__(self, model: Model) -> None:
-        self._secrets = Secrets.of([model])
+    The object has its keys in `secrets`.
+    """
 
-    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `work` returns; it is called on a thread."""
+    @wraps(method)
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            return await asyncio.to_thread(work, *args, **kwargs)
+            return await asyncio.to_thread(method, self, *args, **kwargs)
         except CallFailed as failed:
-            raise self.without_keys(failed) from None
+            raise without_keys(failed, self.secrets) from None
 
-    def without_keys(self, failed: CallFailed) -> CallFailed:
-        """The same failure, should the service have repeated a key."""
-        failed.said, failed.body = (
-            self._secrets.hidden(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-            for text in (failed.said, failed.body)
-        )
-        return failed
+    return call
 
 
 def batch_name(token: str) -> str:
-    """What a batch is called where people see it, and found by."""
+    """What a batch is called where people see it; it is also found by this name."""
     return f"metal-{token}"
 
 
 def job_status(state: str, answered: int, failed: int, failure: CallFailed | None, *, counted: bool = True) -> Status:
-    """The status behind JOB_STATE_...; answered, failed: requests, where they are counted.
+    """The status behind JOB_STATE_... answered, failed: requests, where they are counted.
 
-    A failed batch with answers is no failure as a whole: they can be fetched.
+    A failed batch with answers has not failed as a whole: they can be fetched.
     """
     stage = state.removeprefix("JOB_STATE_")
     refused = None
@@ -83,7 +78,7 @@ def job_status(state: str, answered: int, failed: int, failure: CallFailed | Non
 
 
 async def ask_to_cancel(cancel: Awaitable[None], status: Callable[[], Awaitable[Status]]) -> None:
-    """Cancel a batch. One that has ended cannot be cancelled, nor one that is being; both are as good."""
+    """Cancel a batch. One that has ended or is being cancelled refuses, which is as good."""
     try:
         await cancel
     except CallFailed as refused:
@@ -93,38 +88,40 @@ async def ask_to_cancel(cancel: Awaitable[None], status: Callable[[], Awaitable[
 
 
 def file_gone(refused: CallFailed, uploaded: str) -> CallFailed:
-    """What refused a batch; when it was that its file is not there, uploading it once more mends it."""
+    """What refused a batch; when its file is no longer there, a failure that uploading it once more mends."""
     gone = refused.status in (400, 404) or "not exist" in refused.said
     if gone and uploaded.removeprefix("files/") in refused.said:
         return CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.said}", status=refused.status)
     return refused
 
 
-def told_failure(error: object, whose: str) -> CallFailed:
+def read_error(error: object, whose: str) -> CallFailed:
     """What a google.rpc.Status means, or the text of one: {"code", "message"}, or `Bad Request: {"error": {...}}`."""
     if isinstance(error, Mapping):
-        if isinstance(error.get("error"), Mapping):
-            return told_failure(error["error"], whose)
-        code, name = error.get("code"), str(error.get("status") or "")
-        number = code if isinstance(code, int) else int(code) if isinstance(code, str) and code.isdigit() else 0
-        status = _BY_NAME.get(name) or (_RPC[number][1] if number in _RPC else number if 400 <= number < 600 else 500)
-        said = str(error.get("message") or name or json.dumps(dict(error), default=str))
-        if status == 499:  # the batch came to its end before
-            return CallFailed(calls.EXPIRED, one_line(said))
-        return failure(status, said, code=QUEUE_FULL, wait=retry_delay(dict(error)), whose=whose)
+        inner = error.get("error")
+        return _read_status(inner if isinstance(inner, Mapping) else error, whose)
     text = str(error or "")
-    inner = re.search(r"\{.*\}", text, re.S)
-    if inner:
+    if match := re.search(r"\{.*\}", text, re.S):
         try:
-            found = json.loads(inner[0])
+            inner = json.loads(match[0])
         except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, dict) and found:
-            return told_failure(found, whose)
+            inner = None
+        if isinstance(inner, dict) and inner:
+            return read_error(inner, whose)
     if not text:
         return CallFailed(calls.SERVER, "a result with neither reply nor error")
     if re.search(r"expired|cancell?ed", text, re.I):
         return CallFailed(calls.EXPIRED, one_line(text))
     http = re.search(r"\b[45]\d\d\b", text)
-    named = next((status for name, status in _BY_NAME.items() if name in text.upper().replace(" ", "_")), 500)
-    return failure(int(http[0]) if http else named, one_line(text), code=QUEUE_FULL, whose=whose)
+    by_name = next((status for name, status in _STATUS.items() if name in text.upper().replace(" ", "_")), 500)
+    return failure(int(http[0]) if http else by_name, one_line(text), code=QUEUE_FULL, whose=whose)
+
+
+def _read_status(error: Mapping[str, Any], whose: str) -> CallFailed:
+    name, code = str(error.get("status") or ""), str(error.get("code") or "")
+    number = int(code) if code.isdigit() else 0
+    status = _STATUS.get(name) or _STATUS_OF_NUMBER.get(number) or (number if 400 <= number < 600 else 500)
+    message = str(error.get("message") or name or json.dumps(dict(error), default=str))
+    if status == 499:  # the batch ended before this request's turn
+        return CallFailed(calls.EXPIRED, one_line(message))
+    return failure(status, message, code=QUEUE_FULL, wait=retry_delay(dict(error)), whose=whose)

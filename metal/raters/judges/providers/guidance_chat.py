@@ -90,13 +90,11 @@ class GuidanceChat:
 
     def _answer(self, structured: str, schema: Mapping[str, Any]) -> Any:
         """guidance's node for the answer; kept, because guidance compiles the schema to see whether it is one."""
-        known = json.dumps([structured, schema], sort_keys=True)
-        if known not in self._answers:
-            if structured == "none":
-                self._answers[known] = guidance.gen()
-            else:
-                self._answers[known] = guidance.json(schema=schema if structured == "json_schema" else None)
-        return self._answers[known]
+        form = json.dumps([structured, schema], sort_keys=True)
+        if form not in self._answers:
+            wanted = schema if structured == "json_schema" else None
+            self._answers[form] = guidance.gen() if structured == "none" else guidance.json(schema=wanted)
+        return self._answers[form]
 
 
 class Interpreter(OpenAIRuleMixin, OpenAIJSONMixin, OpenAIRegexMixin, BaseOpenAIInterpreter):  # type: ignore[misc]

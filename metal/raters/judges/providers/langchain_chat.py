@@ -60,16 +60,16 @@ class LangChainChat:
 
     def chat(self, parameters: dict[str, Any], structured: str, schema: dict[str, Any]) -> Any:
         """LangChain's chat model with these parameters. Raises UsageError when LangChain cannot make it."""
-        known = json.dumps([parameters, structured, schema], sort_keys=True, default=str)
-        if known not in self._chats:
-            wanted = self._settings | parameters | _structured(self._provider, structured, schema)
+        settings = json.dumps([parameters, structured, schema], sort_keys=True, default=str)
+        if settings not in self._chats:
+            arguments = self._settings | parameters | _structured(self._provider, structured, schema)
             try:
-                self._chats[known] = init_chat_model(self._name, model_provider=self._provider, **wanted)
+                self._chats[settings] = init_chat_model(self._name, model_provider=self._provider, **arguments)
             except ImportError as error:
                 raise UsageError(f"{self._model.name}: {one_line(str(error))}") from None
             except Exception as error:  # each package has its own way to say that a key or setting is missing
                 raise UsageError(f"{self._model.name}: {type(error).__name__}: {one_line(str(error))}") from None
-        return self._chats[known]
+        return self._chats[settings]
 
     async def ask(self, ask: Ask) -> Reply:
         """One call. Raises CallFailed."""
@@ -81,33 +81,33 @@ class LangChainChat:
         messages = [("system", ask.message.system), ("user", ask.message.user)]
         try:
             async with asyncio.timeout(ask.timeout):
-                found = await chat.ainvoke([message for message in messages if message[1]])
+                answer = await chat.ainvoke([message for message in messages if message[1]])
         except TimeoutError:
             raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
         except Exception as error:  # every integration has exceptions of its own
             raise self._failure(error) from None
         dropped = tuple(name for name in ("temperature",) if name in parameters and getattr(chat, name, 0) is None)
-        return _reply(found, dropped)
+        return _reply(answer, dropped)
 
     def _failure(self, error: Exception) -> CallFailed:
         status = getattr(error, "status_code", None) or getattr(error, "code", None)
-        said = one_line(str(error)) or type(error).__name__
+        message = one_line(str(error)) or type(error).__name__
         if isinstance(status, int):
             headers = getattr(getattr(error, "response", None), "headers", None) or {}
             code = getattr(error, "code", None)
             return failure(
                 status,
-                said,
+                message,
                 code=code if isinstance(code, str) else "",
                 parameter=str(getattr(error, "param", None) or ""),
                 wait=retry_after(headers),
                 whose=f"model {self._model.model}",
             )
         if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-            return CallFailed(calls.TIMEOUT, said)
+            return CallFailed(calls.TIMEOUT, message)
         if isinstance(error, OSError) or "Connect" in type(error).__name__:
-            return CallFailed(calls.DROPPED, said)
-        return CallFailed(calls.SERVER, f"not a reply that LangChain can read: {type(error).__name__}: {said}")
+            return CallFailed(calls.DROPPED, message)
+        return CallFailed(calls.SERVER, f"not a reply that LangChain can read: {type(error).__name__}: {message}")
 
 
 def _structured(provider: str, structured: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -122,14 +122,14 @@ def _structured(provider: str, structured: str, schema: dict[str, Any]) -> dict[
     return {}
 
 
-def _reply(found: Any, dropped: tuple[str, ...]) -> Reply:
-    about = found.response_metadata or {}
-    refusal = (found.additional_kwargs or {}).get("refusal")
+def _reply(answer: Any, dropped: tuple[str, ...]) -> Reply:
+    about = answer.response_metadata or {}
+    refusal = (answer.additional_kwargs or {}).get("refusal")
     finish = str(about.get("finish_reason") or about.get("stop_reason") or "").lower()
-    usage = found.usage_metadata or {}
-    raw = {"content": found.content, "additional_kwargs": found.additional_kwargs, "response_metadata": about}
+    usage = answer.usage_metadata or {}
+    raw = {"content": answer.content, "additional_kwargs": answer.additional_kwargs, "response_metadata": about}
     return Reply(
-        str(refusal) if refusal else str(found.text),
+        str(refusal) if refusal else str(answer.text),
         calls.REFUSED if refusal else ENDINGS.get(finish, calls.COMPLETE),
         json.dumps(raw | {"usage_metadata": usage}, default=str).encode(),
         str(about.get("model_name") or about.get("model") or ""),

@@ -27,8 +27,8 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import Limits, Status
 from metal.raters.judges.call import Ask, CallFailed, Reply
 from metal.raters.judges.models import Model
-from metal.raters.judges.providers.failures import MOST_BODY, one_line, read_json, retry_after
-from metal.raters.judges.providers.openai_like import as_object, connect, lost, request_body, whose
+from metal.raters.judges.providers.failures import MOST_BODY, as_object, one_line, read_json, retry_after, without_keys
+from metal.raters.judges.providers.openai_like import connect, lost, request_body, whose
 from metal.raters.judges.providers.openai_results import read_code, read_http_failure, read_result
 from metal.raters.judges.secrets import Secrets
 
@@ -89,14 +89,15 @@ class OpenAIBatch:
                 sent = await self._client.files.with_raw_response.create(
                     file=(f"metal-{token}.jsonl", content, "application/jsonl"), purpose="batch", timeout=_PATIENCE
                 )
-            found, pause = read_json(sent.content), 0.2
-            name = _name(found, "file")
-            while _state(found) in ("pending", "running"):  # Azure's files; OpenAI's are there at once
+            answer, pause = read_json(sent.content), 0.2
+            name = _id_in(answer, "file")
+            while _state(answer) in ("pending", "running"):  # Azure's files; OpenAI's are there at once
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 10.0)
-                found = await self._get(f"/files/{_quoted(name)}")
-        if _state(found) == "error":
-            raise CallFailed(calls.REJECTED, one_line(f"the request file was refused: {found.get('status_details')}"))
+                answer = await self._get(f"/files/{_quoted(name)}")
+        if _state(answer) == "error":
+            reason = answer.get("status_details")
+            raise CallFailed(calls.REJECTED, one_line(f"the request file was refused: {reason}"))
         return name
 
     async def submit(self, uploaded: str, token: str) -> str:
@@ -104,7 +105,7 @@ class OpenAIBatch:
         asked = {"input_file_id": uploaded, "endpoint": self._endpoint, "completion_window": "24h"}
         try:
             async with self._guarded():
-                return _name(await self._post("/batches", asked | {"metadata": {OURS: token}}), "batch")
+                return _id_in(await self._post("/batches", asked | {"metadata": {OURS: token}}), "batch")
         except CallFailed as refused:
             if refused.status == 404 and uploaded in refused.said:  # not the model: uploading once more mends it
                 raise CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.said}", status=404) from None
@@ -131,12 +132,12 @@ class OpenAIBatch:
                 data = page.get("data")
                 if not isinstance(data, list):
                     raise CallFailed(calls.SERVER, "the list of batches is none", body=json.dumps(page)[:MOST_BODY])
-                listed = [as_object(one) for one in data if as_object(one).get("id")]
-                for one in listed:
-                    if as_object(one.get("metadata")).get(OURS) == token:
-                        return str(one["id"])
-                ids = [str(one["id"]) for one in listed]
-                if not page.get("has_more") or not set(ids) - seen or _made(listed[-1]) < time.time() - OLDEST:
+                batches = [batch for batch in map(as_object, data) if batch.get("id")]
+                for batch in batches:
+                    if as_object(batch.get("metadata")).get(OURS) == token:
+                        return str(batch["id"])
+                ids = [str(batch["id"]) for batch in batches]
+                if not page.get("has_more") or not set(ids) - seen or _created(batches[-1]) < time.time() - OLDEST:
                     return None
                 seen |= set(ids)
                 after = ids[-1]
@@ -144,11 +145,11 @@ class OpenAIBatch:
     async def status(self, batch: str) -> Status:
         """How far a batch is. A failed one of which something was answered is one that ended, to be fetched."""
         async with self._guarded():
-            found = await self._get(f"/batches/{_quoted(batch)}")
-        stage, counts = _state(found), as_object(found.get("request_counts"))
-        told = [count for count in (counts.get("completed"), counts.get("failed")) if isinstance(count, int)]
+            content = await self._get(f"/batches/{_quoted(batch)}")
+        stage, counts = _state(content), as_object(content.get("request_counts"))
+        done = [count for count in (counts.get("completed"), counts.get("failed")) if isinstance(count, int)]
         refused = stage == "failed" and not counts.get("completed")
-        return Status(stage, stage in ENDED, sum(told) if told else None, self._refusal(found) if refused else None)
+        return Status(stage, stage in ENDED, sum(done) if done else None, self._refusal(content) if refused else None)
 
     async def cancel(self, batch: str) -> None:
         """Ask a batch to stop; one that has ended or is stopping already is left alone."""
@@ -166,22 +167,24 @@ class OpenAIBatch:
         """Why a batch failed as a whole: the first of its errors."""
         listed = as_object(batch.get("errors")).get("data")
         error = as_object(listed[0] if isinstance(listed, list) and listed else None)
-        code, said = str(error.get("code") or ""), str(error.get("message") or "")
-        if not (code or said):
+        code = str(error.get("code") or "")
+        message = str(error.get("message") or "") or code
+        if not message:
             return CallFailed(calls.SERVER, "the batch failed, and does not say why")
         where = f" (line {error['line']})" if isinstance(error.get("line"), int) else ""
-        return self._without_keys(read_code(code, f"{said or code}{where}", str(error.get("param") or ""), self._whose))
+        failed = read_code(code, f"{message}{where}", str(error.get("param") or ""), self._whose)
+        return without_keys(failed, self._secrets)
 
     # ------------------------------------------------------------ results
 
     async def fetch(self, batch: str, into: Path) -> None:
         """Write the lines of both files, replies first. A download that breaks off leaves nothing under `into`."""
         async with self._guarded():
-            found = await self._get(f"/batches/{_quoted(batch)}")
+            content = await self._get(f"/batches/{_quoted(batch)}")
         partial = into.with_name(f".{into.name}.part")
         try:
             with naming(partial), partial.open("wb") as file:
-                for name in filter(None, (found.get("output_file_id"), found.get("error_file_id"))):
+                for name in filter(None, (content.get("output_file_id"), content.get("error_file_id"))):
                     seconds = _PATIENCE + LIMITS[self._model.provider].bytes * 4 / _BYTES_A_SECOND
                     async with (
                         self._guarded(seconds),
@@ -224,24 +227,21 @@ class OpenAIBatch:
         except TimeoutError:
             raise CallFailed(calls.TIMEOUT, f"no whole answer in {seconds:g} s") from None
         except openai.APIStatusError as error:
-            told, wait = error.response, retry_after(error.response.headers)
-            failed = read_http_failure(told.status_code, told.content, self._whose, wait)
-            raise self._without_keys(failed) from None
+            response = error.response
+            wait = retry_after(response.headers)
+            failed = read_http_failure(response.status_code, response.content, self._whose, wait)
+            raise without_keys(failed, self._secrets) from None
         except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError, ConnectionError) as error:
             raise lost(self._client.base_url.host, error) from None
         except (ValueError, httpx2.HTTPError) as error:
             raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
 
-    def _without_keys(self, failed: CallFailed) -> CallFailed:
-        failed.said = self._secrets.hidden(failed.said.encode("utf-8", "replace")).decode()
-        return failed
 
-
-def _name(found: dict[str, Any], what: str) -> str:
-    """The id in an answer, which is sent back in addresses."""
-    name = found.get("id")
+def _id_in(content: dict[str, Any], what: str) -> str:
+    """The id in an answer. Raises CallFailed when there is none."""
+    name = content.get("id")
     if not isinstance(name, str) or not name:
-        raise CallFailed(calls.SERVER, f"a {what} was given no id", body=json.dumps(found)[:MOST_BODY])
+        raise CallFailed(calls.SERVER, f"a {what} was given no id", body=json.dumps(content)[:MOST_BODY])
     return name
 
 
@@ -250,17 +250,17 @@ def _quoted(name: str) -> str:
     return quote(name, safe="")
 
 
-def _state(found: dict[str, Any]) -> str:
+def _state(content: dict[str, Any]) -> str:
     """The state in small letters: older versions of Azure's begin with capitals."""
-    return str(found.get("status") or "").lower()
+    return str(content.get("status") or "").lower()
 
 
-def _made(batch: dict[str, Any]) -> float:
-    """When a batch was made, as time.time(), of a number or (older versions of Azure's) a date; now for neither."""
-    made = batch.get("created_at")
-    if isinstance(made, int | float):
-        return float(made)
+def _created(batch: dict[str, Any]) -> float:
+    """When a batch was created, in seconds like time.time(): a number or, in older Azure, a date; else now."""
+    created = batch.get("created_at")
+    if isinstance(created, int | float):
+        return float(created)
     try:
-        return datetime.fromisoformat(str(made)).timestamp()
+        return datetime.fromisoformat(str(created)).timestamp()
     except (ValueError, OverflowError):
         return time.time()

@@ -20,7 +20,7 @@ from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import Ask, CallFailed, Reply
 from metal.raters.judges.models import Model
-from metal.raters.judges.providers.failures import failure, one_line, one_line_json, read_json, retry_after
+from metal.raters.judges.providers.failures import as_object, failure, one_line, one_line_json, read_json, retry_after
 from metal.raters.judges.secrets import key_from_environment
 
 API_VERSION = "2024-10-21"  # of Azure, the newest that is not a preview
@@ -154,10 +154,10 @@ def lost(host: str, error: Exception) -> CallFailed:
 def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
     """The failure in the body of an HTTP error. wait: seconds that its headers ask for."""
     try:
-        found = as_object(json.loads(body))
+        content = as_object(json.loads(body))
     except (ValueError, RecursionError):
-        found = {}
-    error = as_object(found.get("error", found))
+        content = {}
+    error = as_object(content.get("error", content))
     return failure(
         status,
         str(error.get("message") or body.decode("utf-8", "replace")),
@@ -170,29 +170,25 @@ def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> Cal
 
 def read_body(body: bytes) -> Reply:
     """The reply in the body of a chat completion. Raises CallFailed for what is none."""
-    found = read_json(body)
-    if isinstance(found.get("error"), dict) and not found.get("choices"):  # some routers send errors with status 200
-        error = found["error"]
-        status = error.get("code") if isinstance(error.get("code"), int) else 500
+    content = read_json(body)
+    error = content.get("error")
+    if isinstance(error, dict) and not content.get("choices"):  # some routers send errors with status 200
+        code = error.get("code")
+        status = code if isinstance(code, int) else 500
         raise failure(status, str(error.get("message", "")), code=str(error.get("type") or ""), whose="the model")
-    choices = found.get("choices")
+    choices = content.get("choices")
     choice = as_object(choices[0] if isinstance(choices, list) and choices else None)
-    message, usage = as_object(choice.get("message")), as_object(found.get("usage"))
+    message, usage = as_object(choice.get("message")), as_object(content.get("usage"))
     refusal = message.get("refusal")
     return Reply(
         refusal if isinstance(refusal, str) and refusal else _text(message.get("content")),
         calls.REFUSED if refusal else ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE),
         one_line_json(body),
-        str(found.get("model") or ""),
-        str(found.get("system_fingerprint") or ""),
+        str(content.get("model") or ""),
+        str(content.get("system_fingerprint") or ""),
         _count(usage.get("prompt_tokens")),
         _count(usage.get("completion_tokens")),
     )
-
-
-def as_object(value: object) -> dict[str, Any]:
-    """The value if it is an object of JSON, else an empty one."""
-    return value if isinstance(value, dict) else {}
 
 
 def _text(content: object) -> str:

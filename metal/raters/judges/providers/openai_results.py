@@ -8,8 +8,8 @@ from typing import Any
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Reply
-from metal.raters.judges.providers.failures import MOST_BODY, failure, one_line, read_json
-from metal.raters.judges.providers.openai_like import as_object, read_body, read_failure
+from metal.raters.judges.providers.failures import MOST_BODY, as_object, failure, one_line, read_json
+from metal.raters.judges.providers.openai_like import read_body, read_failure
 
 _BODY = re.compile(r'"body"\s*:\s*')
 # What error codes mean that do not come with a telling HTTP status.
@@ -24,12 +24,12 @@ _FIELDS = ("model", "custom_id", "url", "method", "body", "endpoint", "input_fil
 
 def read_result(line: bytes, whose: str) -> tuple[str, Reply | CallFailed]:
     """(key, reply or failure) of a line of either file. Raises CallFailed (SERVER) for one that has no key."""
-    found = read_json(line)
-    key = found.get("custom_id")
+    result = read_json(line)
+    key = result.get("custom_id")
     if not isinstance(key, str) or not key:
         text = line.decode("utf-8", "replace")
         raise CallFailed(calls.SERVER, one_line(f"a result without custom_id: {text[:200]}"), body=text[:MOST_BODY])
-    response, error = as_object(found.get("response")), as_object(found.get("error"))
+    response, error = as_object(result.get("response")), as_object(result.get("error"))
     try:
         if not response:
             return key, _without_response(error, line, whose)
@@ -52,49 +52,50 @@ def _read_response(response: dict[str, Any], error: dict[str, Any], line: bytes,
 
 def _without_response(error: dict[str, Any], line: bytes, whose: str) -> CallFailed:
     """What a line without a response says: most often that the request was never asked."""
-    code, said = str(error.get("code") or ""), str(error.get("message") or "")
+    code = str(error.get("code") or "")
+    message = str(error.get("message") or "") or code
     if code in _NEVER_ASKED:
-        return CallFailed(calls.EXPIRED, one_line(said or code))
+        return CallFailed(calls.EXPIRED, one_line(message))
     if code == "request_timeout":
-        return CallFailed(calls.TIMEOUT, one_line(said or code))
-    found = read_code(code, said or code, str(error.get("param") or ""), whose)
-    if found.kind != calls.REJECTED:
-        return found
-    text = line[:MOST_BODY].decode("utf-8", "replace")  # nobody has said that the request is at fault
-    return CallFailed(calls.SERVER, one_line(said or code or "a result without a reply"), body=text)
+        return CallFailed(calls.TIMEOUT, one_line(message))
+    failed = read_code(code, message, str(error.get("param") or ""), whose)
+    if failed.kind != calls.REJECTED:
+        return failed
+    text = line[:MOST_BODY].decode("utf-8", "replace")  # nothing says that the request is at fault
+    return CallFailed(calls.SERVER, one_line(message or "a result without a reply"), body=text)
 
 
-def read_code(code: str, said: str, parameter: str, whose: str) -> CallFailed:
+def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed:
     """An error without HTTP status: of a batch as a whole, or of a line."""
     if _BUSY.search(code):
-        return CallFailed(calls.BUSY, one_line(said))
+        return CallFailed(calls.BUSY, one_line(message))
     if _QUOTA.search(code):
-        return CallFailed(calls.QUOTA, one_line(said))
+        return CallFailed(calls.QUOTA, one_line(message))
     if _UNKNOWN.search(code):
-        return CallFailed(calls.UNKNOWN_MODEL, one_line(f"{whose}; {said}"))
+        return CallFailed(calls.UNKNOWN_MODEL, one_line(f"{whose}; {message}"))
     if _SERVER.search(code):
-        return CallFailed(calls.SERVER, one_line(said))
+        return CallFailed(calls.SERVER, one_line(message))
     named = parameter.removeprefix("body.")
     field = named.split(".")[0].split("[")[0]
     if field in _FIELDS:  # a line that is built wrongly, whatever words say so
-        return CallFailed(calls.REJECTED, one_line(said))
-    found = failure(400, said, code=code, parameter=named, whose=whose)
-    return CallFailed(found.kind, one_line(said), parameter=found.parameter)
+        return CallFailed(calls.REJECTED, one_line(message))
+    failed = failure(400, message, code=code, parameter=named, whose=whose)
+    return CallFailed(failed.kind, one_line(message), parameter=failed.parameter)
 
 
 def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
     """An HTTP error, where the code says more than the status: an account that is used up answers with 400 as well."""
-    found = read_failure(status, body, whose, wait)
+    failed = read_failure(status, body, whose, wait)
     try:
         code = str(as_object(as_object(json.loads(body)).get("error")).get("code") or "")
     except (ValueError, RecursionError):
-        return found
-    if status in (400, 403, 429) and found.kind != calls.TOO_LONG:
+        return failed
+    if status in (400, 403, 429) and failed.kind != calls.TOO_LONG:
         if _BUSY.search(code):
-            return CallFailed(calls.BUSY, found.said, status=status, wait=wait)
+            return CallFailed(calls.BUSY, failed.said, status=status, wait=wait)
         if _QUOTA.search(code):
-            return CallFailed(calls.QUOTA, found.said, status=status)
-    return found
+            return CallFailed(calls.QUOTA, failed.said, status=status)
+    return failed
 
 
 def _body_of(line: bytes, body: object) -> bytes:

@@ -11,18 +11,15 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import google.auth.exceptions
-
-with warnings.catch_warnings():  # of its own dependencies' future, which is nobody's business here
+with warnings.catch_warnings():  # about its own dependencies
     warnings.simplefilter("ignore")
     from google.cloud import aiplatform
 
-from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import Ask, CallFailed, Client, Reply
 from metal.raters.judges.models import Model
-from metal.raters.judges.providers.failures import one_line
-from metal.raters.judges.providers.google import NO_LOGIN, credentials, project_and_location
+from metal.raters.judges.providers.failures import as_object
+from metal.raters.judges.providers.google import credentials, login_needed, project_and_location
 from metal.raters.judges.providers.google_cloud import cloud_failures
 
 REGION = "us-central1"
@@ -35,7 +32,7 @@ def open_client(model: Model) -> Client:
     project, location = project_and_location(model)
     location = region(location)
     name = resource_name(model, project, location)
-    try:
+    with login_needed(model):
         aiplatform.init(
             project=project,
             location=location,
@@ -44,10 +41,6 @@ def open_client(model: Model) -> Client:
             api_endpoint=model.base_url or None,
         )
         return VertexEndpoint(aiplatform.Endpoint(name), model, name)
-    except google.auth.exceptions.GoogleAuthError:
-        raise UsageError(f"{model.name}: {NO_LOGIN}") from None
-    except ValueError as error:
-        raise UsageError(f"{model.name}: {one_line(str(error))}") from None
 
 
 def region(location: str) -> str:
@@ -86,17 +79,17 @@ class VertexEndpoint:
 
     def _predict(self, ask: Ask) -> Reply:
         with cloud_failures(self._whose):
-            found = self._endpoint.predict(
+            answer = self._endpoint.predict(
                 instances=[instance_of(ask)], parameters=dict(ask.parameters), timeout=ask.timeout
             )
-        raw = {"predictions": found.predictions, "metadata": found.metadata, "model": found.model_resource_name}
+        raw = {"predictions": answer.predictions, "metadata": answer.metadata, "model": answer.model_resource_name}
         return Reply(
-            text_of(found.predictions[0] if found.predictions else ""),
+            text_of(answer.predictions[0] if answer.predictions else ""),
             calls.COMPLETE,
             json.dumps(raw, ensure_ascii=False, default=str).encode("utf-8", "replace"),
-            str(found.deployed_model_id or ""),
-            str(found.model_version_id or ""),
-            *_tokens(found.metadata),
+            str(answer.deployed_model_id or ""),
+            str(answer.model_version_id or ""),
+            *_tokens(answer.metadata),
         )
 
 
@@ -116,7 +109,7 @@ def text_of(prediction: object) -> str:
 
 
 def _tokens(metadata: object) -> tuple[int | None, int | None]:
-    told = metadata.get("tokenMetadata", {}) if isinstance(metadata, dict) else {}
-    counts = [(told.get(name) or {}).get("totalTokens") for name in ("inputTokenCount", "outputTokenCount")]
+    usage = as_object(metadata).get("tokenMetadata", {})
+    counts = [(usage.get(name) or {}).get("totalTokens") for name in ("inputTokenCount", "outputTokenCount")]
     tokens_in, tokens_out = (int(count) if isinstance(count, int | float) else None for count in counts)
     return tokens_in, tokens_out

@@ -1,0 +1,118 @@
+"""A provider of another package: found by name, listed, opened and asked like METAL's own."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from metal.data import plugins
+from metal.errors import UnknownName, UsageError
+from metal.raters.judges import providers
+from metal.raters.judges.collect import Collected
+from metal.raters.judges.engine import Rules
+from metal.raters.judges.journal import Journal
+from metal.raters.judges.lines import Answered
+from metal.raters.judges.models import family_of_name, find_model
+from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
+from metal.raters.judges.runner import Run
+from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.tally import look_up
+from tests.installed import offer
+from tests.judges.test_runner import a_plan
+
+ECHO = """
+from metal.raters.judges.call import Reply
+from metal.raters.judges.providers import Provider
+
+class Echo:
+    def __init__(self, model):
+        self.score = int(model.model)
+
+    async def ask(self, ask):
+        return Reply('{"score": %d, "justification": "%d letters"}' % (self.score, len(ask.message.user)))
+
+    async def close(self):
+        pass
+
+PROVIDER = Provider("echo:SCORE", "says the score that it is named for", Echo, variables=("ECHO_KEY",))
+NEEDY = Provider("needy:MODEL", "cannot be asked here", Echo, libraries=("nothing_of_this_name",))
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "far_echo.py").write_text(ECHO, encoding="utf-8")
+    records = {"echo": "far_echo:PROVIDER", "needy": "far_echo:NEEDY", "no-record": "far_echo:Echo", "gone": "gone:ONE"}
+    lines = "".join(f"{name} = {record}\n" for name, record in records.items())
+    offer(tmp_path, "far-echo", "metal.providers", lines)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("far_echo", None)
+
+
+def test_it_answers_a_run(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = a_plan(find_model("echo:2", {}), count=3)
+
+    async def asked() -> None:
+        journal = Journal(tmp_path / "journal.jsonl")
+        run = Run(plan, journal, Answered(), Rules(), open_client, Secrets.of(plan.models))
+        await run.go()
+        await journal.close()
+
+    asyncio.run(asked())
+    ratings = list(Collected(plan, look_up(plan, tmp_path / "journal.jsonl")).ratings())
+    assert [rating.score for rating in ratings] == [2.0] * 3
+    assert "letters" in ratings[0].comment
+
+
+def test_it_is_listed_with_what_it_lacks(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def states() -> dict[str, str]:
+        return {form: state for form, _, state in providers.provider_states()}
+
+    assert states()["echo:SCORE"] == "set ECHO_KEY"
+    monkeypatch.setenv("ECHO_KEY", "x")
+    assert states()["echo:SCORE"] == "ready"
+    assert states()["needy:MODEL"] == "install nothing_of_this_name"
+    assert "gone:ONE" in states()["gone"]
+    assert "is not a Provider" in states()["no-record"]
+
+
+def test_what_it_cannot_do_is_told(site: Path) -> None:
+    with pytest.raises(UsageError, match=r"echo has no batch service; .*openai.* Ask it without `batch=True`"):
+        open_batch_client(find_model("echo:1", {}))
+    with pytest.raises(UsageError, match=r"needy:x needs nothing_of_this_name, which is not installed"):
+        open_client(find_model("needy:x", {}))
+    with pytest.raises(UnknownName, match="did you mean 'echo'"):
+        find_model("ecko:1", {})
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        find_model("gone:1", {})
+
+
+def test_metals_own_are_listed_without_their_libraries() -> None:
+    code = (
+        "import sys\nfrom metal.raters.judges.providers import provider_states\n"
+        "print(len(provider_states()), {'openai', 'google.genai', 'langchain', 'guidance'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["8", "set()"]
+
+
+def test_without_its_entry_point_a_provider_is_in_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = plugins._plugins("metal.providers", tuple(sys.path))
+
+    def fewer(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+        return {name: point for name, point in every.items() if name != "openai"}
+
+    monkeypatch.setattr(plugins, "_plugins", fewer)
+    assert "openai" not in provider_names()
+    assert "openai" not in batch_providers()
+    assert family_of_name("o3", "openai") == "gpt"
+    assert find_model("azure:gpt-4o", {}).price
+    with pytest.raises(UnknownName, match="provider 'openai' is not known"):
+        find_model("openai:gpt-4o", {})
