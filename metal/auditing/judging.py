@@ -94,7 +94,7 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
         return weighted_f1(constant_confusion(matrix, majority))
 
     def gwet_ac1(matrix: Numbers) -> Numbers:
-        return panel.gwet_ac(matrix.reshape(*matrix.shape[:-2], -1), pairs)
+        return panel.gwet_ac1(matrix.reshape(*matrix.shape[:-2], -1), pairs)
 
     lead = matrix.then(lambda sums: weighted_f1(sums) - of_majority(sums))
 
@@ -213,7 +213,7 @@ def _test(cell: Cell, judge: str) -> tuple[AlternativeAnnotatorTest | None, str]
                 answers,
                 epsilon=epsilon_for(cell),
                 closeness="distance" if cell.ordered else "agreement",
-                small=cell.settings.small,
+                wilcoxon=cell.settings.wilcoxon,
             ),
             "",
         )

@@ -76,7 +76,7 @@ def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) ->
         ),
         "against_all_f1": of(lambda w: ceiling.against_all(w, rows, truth, levels, raters)),
         "percent_agreement": of(lambda w: panel.pooled_agreement(w, counts)),
-        "gwet_ac1": of(lambda w: panel.gwet_ac(w, counts)),
+        "gwet_ac1": of(lambda w: panel.gwet_ac1(w, counts)),
         "alpha": lambda: _alpha(cell),
     }
 

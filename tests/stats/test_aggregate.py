@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metal.stats.aggregate import ALL, NOBODY, NONE, SOME, TIE, aggregate, agreement_case, rater_pairs
+from metal.stats.aggregate import ALL, NOBODY, NONE, SOME, TIE, aggregate, agreement_case
 
 THREE = np.arange(3.0)
 
@@ -45,9 +45,3 @@ def test_nominal_scales_have_no_mean() -> None:
 def test_cases_of_three() -> None:
     rows = np.array([[1, 1, 1], [1, 1, 0], [0, 1, 2], [1, 1, -1], [2, -1, -1]])
     assert agreement_case(rows, 3).tolist() == [ALL, SOME, NONE, ALL, -1]
-
-
-def test_pairs() -> None:
-    assert rater_pairs(3) == ((0, 1), (1, 2), (2, 0))
-    assert rater_pairs(4) == ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
-    assert rater_pairs(1) == ()
