@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -51,19 +50,6 @@ def test_refusals(make_dataset: MakeDataset) -> None:
         compare(dataset, CompareSettings(generators=("g0",)))
     with pytest.raises(MetalError, match="rater 'x'"):
         compare(dataset, CompareSettings(raters=("x",)))
-
-
-def test_of_many_sources_no_table_of_sources_by_sources_is_made() -> None:
-    scores = np.random.default_rng(0).normal(size=(1500, 2))
-    tracemalloc.start()
-    estimates = list(_means(scores, SourceBootstrap(100)))
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < 1500 * 1500 * 4
-    for estimate, column in zip(estimates, scores.T, strict=True):
-        assert estimate.value == pytest.approx(column.mean())
-        assert estimate.low is not None
-        assert estimate.low < column.mean()
 
 
 def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:

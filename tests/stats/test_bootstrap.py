@@ -123,17 +123,6 @@ def test_weights_stay_within_memory_for_many_sources() -> None:
     counts = bootstrap.draws(find_patterns(codes), sources) @ np.eye(6, dtype=int)
     assert counts.shape == (300, 6)
     assert counts.sum(axis=1) == pytest.approx(400_000, rel=0.01)
-    assert {sources: kept.shape for (sources, _), kept in bootstrap._kept.items()} == {4082: (300, 4082)}
-
-
-def test_kept_weights_make_room_for_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metal.stats.bootstrap._KEEP", 100 * 50)
-    bootstrap = SourceBootstrap(100, 0)
-    for sources in (20, 25, 30):
-        list(bootstrap.source_weights(sources))
-    assert [sources for sources, _ in bootstrap._kept] == [30]
-    again = np.concatenate(list(SourceBootstrap(100, 0).source_weights(20)))
-    assert np.array_equal(np.concatenate(list(bootstrap.source_weights(20))), again)
 
 
 @pytest.mark.parametrize("features", [np.arange(30).reshape(-1, 5) % 4, np.linspace(0.1, 2.0, 12).reshape(6, 2)])
@@ -155,13 +144,6 @@ def test_large_products_on_threads_are_those_of_one_thread(monkeypatch: pytest.M
     plain = SourceBootstrap(1010, 0).totals(sums)
     monkeypatch.setattr("metal.stats.bootstrap._LARGE", 1)
     assert SourceBootstrap(1010, 0).totals(sums) == pytest.approx(plain, rel=1e-13)
-
-
-def test_whole_numbers_share_their_draws_with_others() -> None:
-    bootstrap, sums = SourceBootstrap(100, 0), np.arange(60).reshape(30, 2)
-    totals = bootstrap.totals(sums)
-    assert np.array_equal(bootstrap.totals(sums / 1), totals)
-    assert np.array_equal(SourceBootstrap(100, 0).totals(sums / 1), totals)
 
 
 def test_whole_numbers_too_large_for_single_precision_stay_exact() -> None:

@@ -89,17 +89,6 @@ def test_no_ratio_of_variances_is_likelier(seed: int, between: float) -> None:
         assert likelihood <= fit.log_likelihood + 1e-7
 
 
-@given(st.floats(0.01, 100), st.floats(-1000, 1000))
-def test_neither_scale_nor_shift_of_the_score_matters(scale: float, shift: float) -> None:
-    rng = np.random.default_rng(2)
-    source = rng.integers(0, 20, 100)
-    score, columns = made(rng, source, 1)
-    machine, human = columns[:, 1], columns[:, 2]
-    first, moved = (overrating(s, human, machine, source) for s in (score, score * scale + shift))
-    assert moved.value == pytest.approx(first.value, abs=1e-6)
-    assert moved.half_width == pytest.approx(first.half_width, rel=1e-6)
-
-
 def test_overrating_that_was_put_in_is_found() -> None:
     rng = np.random.default_rng(6)
     source, machine = np.tile(np.arange(200), 5), np.repeat([0.0, 1, 1, 1, 1], 200)

@@ -83,14 +83,6 @@ def test_degenerate_panels() -> None:
     assert gwet_ac1(*weighted(constant, 2)) == 1
 
 
-def test_gwet_ac1_by_hand_for_two_raters() -> None:
-    # both 0: 118, (0,1): 5, (1,0): 2, both 1: 0 -> p_a = 118/125
-    # pi_1 = (5 + 2)/250 = .028, p_e = 2 * .028 * .972 = .054432
-    ratings = np.array([[0, 0]] * 118 + [[0, 1]] * 5 + [[1, 0]] * 2)
-    expected = (118 / 125 - 0.054432) / (1 - 0.054432)
-    assert gwet_ac1(*weighted(ratings, 2)) == pytest.approx(expected)
-
-
 def test_fleiss_refuses_unequal_panels() -> None:
     with pytest.raises(ValueError, match="same number of raters"):
         fleiss_kappa(np.array([1, 1]), np.array([[3, 0], [1, 1]]))
