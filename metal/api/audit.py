@@ -89,7 +89,7 @@ def audit(
         aggregate=aggregate,
         min_raters=min_raters,
         epsilon=epsilon,
-        small="wilcoxon" if wilcoxon else "leave out",
+        wilcoxon=wilcoxon,
         resamples=resamples,
         seed=seed,
         paper_compat=paper_compat,

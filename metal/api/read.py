@@ -149,11 +149,11 @@ def _format_of(path: Path) -> str:
     raise UsageError(f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(list(formats())[:6])}")
 
 
-def formats() -> list[str]:
-    """The names of the formats that `metal.read` knows."""
+def formats() -> dict[str, str]:
+    """The formats that `metal.read` knows: name -> what it reads. Other packages' are among them."""
     from metal.data.formats import known_formats
 
-    return list(known_formats())
+    return {name: format.summary for name, format in known_formats().items()}
 
 
 def _renamed(names: StrPath | Pairs | None) -> dict[str, str]:

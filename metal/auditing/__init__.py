@@ -1,1 +1,1 @@
-"""METAL sections 4-6: how well judges agree with people, per language and criterion."""
+"""METAL sections 4-6: how well judges agree with people, for each language and criterion."""

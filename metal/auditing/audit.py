@@ -14,6 +14,7 @@ from metal.auditing.differences import COLUMNS as DIFFERENCE_COLUMNS
 from metal.auditing.differences import adjust, difference_rows
 from metal.auditing.disagreements import disagreements
 from metal.auditing.distribution import distribution_rows, overall
+from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
 from metal.auditing.judging import JudgeFigures, judge_figures, judge_row
 from metal.auditing.layouts import table_3, table_6
 from metal.auditing.lint import lint
@@ -22,24 +23,32 @@ from metal.auditing.self_agreement import COLUMNS as SELF_COLUMNS
 from metal.auditing.self_agreement import self_agreement_rows
 from metal.auditing.settings import AuditSettings
 from metal.auditing.signature import signature
+from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
 from metal.auditing.verdict import verdicts
 from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
-from metal.data.records import Estimate, Rater
+from metal.data.records import Rater
 from metal.errors import UsageError
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.consensus import MODELS, consensus
 
 FEW_SOURCES = 30
-DEPARTS = 0.10  # a model overrules one majority in ten: more than the odd careless pair
+DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
+COLUMNS_IF_EMPTY = {
+    "judges": JUDGE_COLUMNS,
+    "verdicts": VERDICT_COLUMNS,
+    "differences": DIFFERENCE_COLUMNS,
+    "self_agreement": SELF_COLUMNS,
+}
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found.
+    """The results of an audit.
 
-    tables: name -> rows, each row with its signature. disagreements: see metal.auditing.disagreements.
-    compared: the people and judges that took part. warnings: data problems.
+    tables: name -> rows, each with its signature. disagreements: see metal.auditing.disagreements.
+    people: how many people were compared. compared: the names of the people and judges that were compared.
+    warnings: problems of the data.
     """
 
     data: str
@@ -56,13 +65,13 @@ class Audit:
 def audit(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None] | None = None) -> Audit:
     """Audit every judge of the dataset against its people, in every language and criterion.
 
-    progress: called with cells done and cells in all. Raises UsageError when no cell has two people.
+    progress: called with the number of cells done and of all cells. Raises UsageError when people rated no cell.
     """
-    found = [cell for cell in cells(dataset, settings) if cell.usual_panel]
-    if not found:
+    audited = [cell for cell in cells(dataset, settings) if cell.usual_panel]
+    if not audited:
         raise UsageError(
             f"dataset {dataset.card.name}: no criterion with levels was rated by people"
-            + (f" of group {settings.reference!r}" if settings.reference else "")
+            + _of_reference(settings.reference)
             + _without_levels(dataset)
         )
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
@@ -70,42 +79,50 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int,
     figures: list[JudgeFigures] = []
     differences: list[dict[str, Any]] = []
     distribution: list[dict[str, Any]] = []
-    for done, cell in enumerate(found):
+    for done, cell in enumerate(audited):
         if progress:
-            progress(done, len(found))
+            progress(done, len(audited))
         people.append(people_row(cell, bootstrap))
         figures += [judge_figures(cell, judge, bootstrap) for judge in cell.judges]
         differences += difference_rows(cell, bootstrap)
         distribution += distribution_rows(cell)
     adjust(differences)
     if progress:
-        progress(len(found), len(found))
+        progress(len(audited), len(audited))
+    fleiss = {(row["language"], row["criterion"]): row["fleiss_kappa_low"] for row in people}
     rows = {
         "people": people,
-        "judges": [judge_row(one) for one in figures],
-        "verdicts": [vars(verdict) for verdict in verdicts(figures, _fleiss(people))],
+        "judges": [judge_row(judge) for judge in figures],
+        "verdicts": [vars(verdict) for verdict in verdicts(figures, fleiss)],
         "differences": differences,
         "class_distribution": distribution,
         "self_agreement": list(self_agreement_rows(dataset, settings, bootstrap)),
     }
-    return _audit(dataset, settings, found, rows)
+    return _result(dataset, settings, audited, rows)
+
+
+def _of_reference(reference: str) -> str:
+    """` of group 'expert'`, ` named A1,A2`; empty for all people."""
+    what, equals, names = reference.partition("=")
+    if equals and what == "rater":
+        return f" named {names}"
+    return f" of group {names or what!r}" if reference else ""
 
 
 def _without_levels(dataset: Dataset) -> str:
     names = [name for name, criterion in dataset.criteria.items() if not criterion.scale.levels]
     if not names:
         return ""
-    return f" ({', '.join(names)}: continuous; declare classes in dataset.toml, or on import with --levels)"
+    remedy = "declare classes in dataset.toml, or with `metal.read(..., levels=...).save(folder)`"
+    return f" ({', '.join(names)}: continuous; {remedy})"
 
 
-def _audit(
-    dataset: Dataset, settings: AuditSettings, found: list[Cell], rows: dict[str, list[dict[str, Any]]]
+def _result(
+    dataset: Dataset, settings: AuditSettings, audited: list[Cell], rows: dict[str, list[dict[str, Any]]]
 ) -> Audit:
+    """The rows as tables, with the tables that follow from them."""
     data = dataset.identity
     tables = {name: _signed(name, records, dataset, settings) for name, records in rows.items()}
-    for name, columns in (("differences", DIFFERENCE_COLUMNS), ("self_agreement", SELF_COLUMNS)):
-        if tables[name].empty:  # no pairs, nobody asked twice: still a table that can be read
-            tables[name] = pd.DataFrame(columns=list(columns))
     limits = {"criteria": settings.criteria, "languages": settings.languages}
     tables["lengths"] = lengths(dataset, languages=settings.languages)
     tables["classes_by_quality"] = classes(dataset, settings.aggregate, **limits)
@@ -114,8 +131,8 @@ def _audit(
     tables["table_6"] = table_6(tables["people"], dataset, paper_compat=settings.paper_compat)
     for name in ("lengths", "classes_by_quality", "class_distribution_overall", "table_3", "table_6"):
         tables[name]["signature"] = signature(data, settings, stat=name)
-    judges = list(dict.fromkeys(judge for cell in found for judge in cell.judges))
-    people = sorted({person for cell in found for person in cell.people})
+    judges = list(dict.fromkeys(judge for cell in audited for judge in cell.judges))
+    people = sorted({person for cell in audited for person in cell.people})
     return Audit(
         data=data,
         settings=settings,
@@ -123,10 +140,10 @@ def _audit(
         people=len(people),
         compared=(*people, *judges),
         tables=tables,
-        disagreements=disagreements(found, dataset),
+        disagreements=disagreements(audited, dataset),
         warnings=(
-            *_mixed_groups(found),
-            *_departures(found),
+            *_mixed_groups(audited),
+            *_departures(audited),
             *_few_sources(tables["people"]),
             *(finding.message for finding in lint(dataset)),
         ),
@@ -134,19 +151,19 @@ def _audit(
     )
 
 
-def _mixed_groups(found: list[Cell]) -> list[str]:
-    groups = sorted({cell.groups[person] for cell in found for person in cell.people})
+def _mixed_groups(audited: list[Cell]) -> list[str]:
+    groups = sorted({cell.groups[person] for cell in audited for person in cell.people})
     if len(groups) < 2:
         return []
     named = ", ".join(group or "(none)" for group in groups)
-    return [f"people of several groups ({named}) are taken together; --reference GROUP compares with one"]
+    return [f"people of several groups ({named}) are taken together; `reference=GROUP` compares with one"]
 
 
-def _departures(found: list[Cell]) -> list[str]:
-    """Where a model's labels are not what most people said. Nothing ties its classes to the answers of that name."""
-    rule = found[0].settings.aggregate
+def _departures(audited: list[Cell]) -> list[str]:
+    """Where a model's labels often differ from the majority's: nothing ties its classes to the answers of that name."""
+    rule = audited[0].settings.aggregate
     departed = []
-    for cell in found if rule in MODELS else ():
+    for cell in audited if rule in MODELS else ():
         voted = consensus(cell.by_people, cell.values, "majority", ordered=cell.ordered)
         both = (voted >= 0) & (cell.truth >= 0)
         share = float((voted != cell.truth)[both].mean()) if both.any() else 0.0
@@ -155,7 +172,7 @@ def _departures(found: list[Cell]) -> list[str]:
     if not departed:
         return []
     return [
-        f"--aggregate {rule} gives a label other than the majority's to more than {DEPARTS:.0%} of the outputs that "
+        f'`aggregate="{rule}"` gives a label other than the majority\'s to more than {DEPARTS:.0%} of the outputs that '
         f"have one: {', '.join(departed)}. With few people a label can come to mean another; compare with majority"
     ]
 
@@ -180,7 +197,7 @@ def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings
             dataset.identity,
             settings,
             stat=name,
-            judge=judge or _pair(record),
+            judge=judge or (f"{record['first']} - {record['second']}" if "first" in record else ""),
             **_how_asked(dataset.raters.get(judge), record["criterion"]),
             lang=record["language"],
             crit=record["criterion"],
@@ -188,33 +205,19 @@ def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings
             n=record.get("items", record.get("answered")),
             dropped=str(record.get("dropped", "")).replace(", ", "+").replace(" ", "="),
         )
-    return pd.DataFrame(records)
+    return pd.DataFrame(records, columns=None if records else list(COLUMNS_IF_EMPTY[name]))
 
 
 def _how_asked(judge: Rater | None, criterion: str) -> dict[str, str]:
-    """What a signature says of a judge that METAL asked: model version, prompt with its hash, what it was not sent."""
+    """What a signature says of a judge that METAL asked: model version, prompt with hash, parameters not sent."""
     about = judge.about if judge else {}
     versions = list(about.get("versions") or {})
     hashes = about.get("prompt_hash") or {}
-    found = (
-        {"model": versions[0].split()[0] + (f"+{len(versions) - 1}" if len(versions) > 1 else "")} if versions else {}
-    )
-    found |= {"prompt": f"{about['prompt']}@{hashes[criterion][:4]}"} if criterion in hashes else {}
-    found |= {"without": "+".join(sorted(about["rejected"]))} if about.get("rejected") else {}
-    return found
-
-
-def _pair(record: dict[str, Any]) -> str:
-    return f"{record['first']} - {record['second']}" if "first" in record else ""
-
-
-def _fleiss(people: list[dict[str, Any]]) -> dict[tuple[str, str], Estimate]:
-    """Fleiss' kappa of each cell, as the verdicts look at it."""
-    result = {}
-    for row in people:
-        low = row["fleiss_kappa_low"]
-        known = low == low  # NaN where there is no interval
-        result[row["language"], row["criterion"]] = (
-            Estimate(row["fleiss_kappa"], low, row["fleiss_kappa_high"]) if known else Estimate.undefined("no interval")
-        )
-    return result
+    asked = {}
+    if versions:
+        asked["model"] = versions[0].split()[0] + (f"+{len(versions) - 1}" if len(versions) > 1 else "")
+    if criterion in hashes:
+        asked["prompt"] = f"{about['prompt']}@{hashes[criterion][:4]}"
+    if about.get("rejected"):
+        asked["without"] = "+".join(sorted(about["rejected"]))
+    return asked

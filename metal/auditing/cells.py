@@ -1,4 +1,4 @@
-"""A cell of the audit: everything people and judges said on one criterion in one language."""
+"""A cell of the audit: all ratings by people and judges on one criterion in one language."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an
 
 @dataclass(frozen=True)
 class Cell:
-    """One language x criterion. Arrays have one row an output rated by anybody.
+    """One language x criterion. Arrays have one row for each output that anybody rated.
 
-    rows: where the cell's ratings stand in the dataset's table.
+    rows: the places of the cell's ratings in the dataset's table.
     """
 
     language: str
@@ -50,12 +50,12 @@ class Cell:
 
     @cached_property
     def shared(self) -> dict[Any, Any]:
-        """What the figures of several judges have in common, by what it was made from."""
+        """Results that the figures of several judges share, by what they were computed from."""
         return {}
 
     @cached_property
     def values(self) -> Numbers:
-        """(levels,) what each class stands for."""
+        """(levels,) the value of each class."""
         return np.asarray(self.criterion.scale.values, dtype=np.float64)
 
     @cached_property
@@ -93,33 +93,33 @@ class Cell:
 
     @cached_property
     def truth(self) -> Codes:
-        """(items,) the people's aggregate class; TIE or NOBODY where there is none, also for incomplete items.
+        """(items,) the people's aggregate class; TIE or NOBODY where there is none, NOBODY for incomplete items.
 
-        A model (Dawid-Skene, MACE) is fitted once, to all that people said in the cell, incomplete items too: they tell
-        of the raters. Resamples keep the label an item has here.
+        A model (Dawid-Skene, MACE) is fitted once, to all of the people's ratings in the cell, including those of
+        incomplete items, which tell something about the raters. Resamples keep the label that an item has here.
         """
         settled = consensus(self.by_people, self.values, self.settings.aggregate, ordered=self.ordered)
         return np.where(self.complete, settled, NOBODY)
 
     @cached_property
     def rated(self) -> Codes:
-        """The sources (one an item) that judges are resampled over: those of items that people rated.
+        """The sources over which judges are resampled: one for each item that people rated.
 
-        As a rule as many in every cell of a language, so that cells share their draws too.
+        The cells of a language usually have the same number of sources, and then share their draws.
         """
         return np.asarray(self.matrix.sources[self.ratings_per_item > 0])
 
     @cached_property
     def case(self) -> Codes:
-        """(items,) agreement case of complete items, -1 for others."""
+        """(items,) the agreement case of complete items, -1 for the others."""
         return np.where(self.complete, agreement_case(self.by_people, self.levels), -1)
 
     def judged(self, judge: str) -> Codes:
-        """Indices of the items the judge was asked about and that have an aggregate class."""
+        """The places of the items that the judge was asked about and that have an aggregate class."""
         return np.flatnonzero((self.truth >= 0) & (self.by_judge(judge) != NOT_ASKED))
 
     def dropped(self, judge: str | None = None) -> dict[str, int]:
-        """Items people rated that do not count, by reason; for a judge also those it was not asked about."""
+        """How many items that people rated do not count, by reason; for a judge, also those it was not asked about."""
         rated = self.ratings_per_item > 0
         counts = {"incomplete": int((rated & ~self.complete).sum()), "tied": int((self.truth == TIE).sum())}
         if judge is not None:
@@ -129,13 +129,13 @@ class Cell:
 
 
 def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[Cell]:
-    """The cells of a dataset, criteria in their declared order, then languages in string order.
+    """The cells of a dataset: criteria in their declared order, then languages in string order.
 
     Criteria without levels (continuous scores) have no classes and no cell.
     Raises UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is left.
     """
     _check_names(dataset, settings)
-    people, judges = people_of(dataset, settings), judges_of(dataset, settings)
+    people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     groups = {name: dataset.raters[name].group for name in people}
     table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
     grouped = _rows_of_cells(dataset, {*people, *judges})
@@ -159,7 +159,7 @@ def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[Cell]:
 
 
 def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str, str], Codes]:
-    """By criterion and language, where the ratings of these raters stand in the table, in its order."""
+    """By criterion and language, the places of these raters' ratings in the table, in its order."""
     rater, criterion, language = (dataset.ratings[name].cat for name in ("rater", "criterion", "language"))
     wanted = rater.categories.isin(list(raters))
     rows = np.flatnonzero(wanted[rater.codes.to_numpy()]) if len(wanted) else np.zeros(0, dtype=np.int64)
@@ -168,29 +168,24 @@ def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str,
     rows = rows[np.argsort(cell, kind="stable")].astype(np.int32)
     ends = np.cumsum(np.bincount(cell, minlength=len(criterion.categories) * count))
     return {
-        (str(criterion.categories[place // count]), str(language.categories[place % count])): mine
-        for place, mine in enumerate(np.split(rows, ends[:-1]))
-        if len(mine)
+        (str(criterion.categories[place // count]), str(language.categories[place % count])): of_cell
+        for place, of_cell in enumerate(np.split(rows, ends[:-1]))
+        if len(of_cell)
     }
-
-
-def people_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
-    """The people to compare with, in string order."""
-    return people_named(dataset, settings.reference)
 
 
 def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
     """The judges to audit: LLM judges first, then metrics, then baselines, each in string order.
 
-    What a judge said when it was asked again is no judge of its own, unless it is named.
+    The answers of a judge that was asked again are not a judge of their own, unless it is named.
     """
     order = {"llm": 0, "metric": 1, "baseline": 2}
-    found = [rater for rater in dataset.raters.values() if rater.kind in order]
+    judges = [rater for rater in dataset.raters.values() if rater.kind in order]
     if settings.judges:
-        found = [rater for rater in found if rater.rater in settings.judges]
+        judges = [rater for rater in judges if rater.rater in settings.judges]
     else:
-        found = [rater for rater in found if rater.about.get("repeats") not in dataset.raters]
-    return tuple(r.rater for r in sorted(found, key=lambda rater: (order[rater.kind], rater.rater)))
+        judges = [rater for rater in judges if rater.about.get("repeats") not in dataset.raters]
+    return tuple(judge.rater for judge in sorted(judges, key=lambda judge: (order[judge.kind], judge.rater)))
 
 
 def _check_names(dataset: Dataset, settings: AuditSettings) -> None:

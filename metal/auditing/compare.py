@@ -21,7 +21,7 @@ PEOPLE = "people"
 
 @dataclass(frozen=True)
 class CompareSettings:
-    """Empty tuples mean all. raters may name PEOPLE, the mean over the people of an output."""
+    """Empty tuples mean all. raters may include PEOPLE, the mean over the people who rated an output."""
 
     generators: tuple[str, ...] = ()
     raters: tuple[str, ...] = ()
@@ -32,13 +32,13 @@ class CompareSettings:
 
 
 def compare(dataset: Dataset, settings: CompareSettings) -> pd.DataFrame:
-    """One row a language, criterion, rater and generator: mean score with 95% interval.
+    """One row for each language, criterion, rater and generator: the mean score with its 95% interval.
 
-    Only sources count for which every compared generator has an output that this rater scored; their number
-    stands in `sources`. Where there is none, the mean is undefined and says so.
+    A source counts only if every compared generator has an output for it that this rater scored; `sources` is the
+    number of these sources. Where there is none, the mean is undefined, and `undefined` says why.
     Raises UnknownName for names that do not occur, UsageError with fewer than two generators.
     """
-    generators = _chosen("generator", settings.generators, sorted(_used(dataset, "generator")))
+    generators = _chosen("generator", settings.generators, sorted(dataset.ratings["generator"].unique()))
     if len(generators) < 2:
         if dataset.ratings.empty:
             raise UsageError(f"dataset {dataset.card.name} has no ratings yet")
@@ -91,13 +91,13 @@ def _rows(
                     "sources": len(shared),
                     "sources_left_out": len(means) - len(shared),
                 }
-                | columns("mean", estimate)
+                | columns({"mean": estimate})
                 | {"undefined": estimate.reason}
             )
 
 
 def _means(scores: np.ndarray[Any, Any], bootstrap: SourceBootstrap) -> Iterator[Estimate]:
-    """The mean of each column, sources (rows) resampled together so that generators stay paired."""
+    """The mean of each column; sources (rows) are resampled together, so that generators stay paired."""
     sources, generators = scores.shape
     if not sources:
         for _ in range(generators):
@@ -110,12 +110,9 @@ def _means(scores: np.ndarray[Any, Any], bootstrap: SourceBootstrap) -> Iterator
         yield Estimate(float(scores[:, column].mean()), low, high, n=sources)
 
 
-def _used(dataset: Dataset, column: str) -> set[str]:
-    return set(dataset.ratings[column].unique())
-
-
-def _chosen(kind: str, asked: tuple[str, ...], known: list[str]) -> list[str]:
+def _chosen(kind: str, asked: tuple[str, ...], names: list[str]) -> list[str]:
+    """The names asked for, or all of them; every name asked for must be among them."""
     for name in asked:
-        if name not in known:
-            raise UnknownName(kind, name, known)
-    return list(asked) or known
+        if name not in names:
+            raise UnknownName(kind, name, names)
+    return list(asked) or names

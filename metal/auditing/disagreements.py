@@ -1,11 +1,11 @@
-"""Outputs about which a judge and the people differ, or the people among themselves: METAL's Tables 5 and 7, in full.
+"""Outputs on which a judge and the people differ, or the people among themselves: METAL's Tables 5 and 7, in full.
 
-One row an output x criterion, with the texts and every rating, so that the table can be read by itself.
+One row for each output and criterion, with the texts and every rating, so that the table can be read on its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,35 +46,33 @@ SCHEMA = pa.schema(
 )
 
 
-def disagreements(found: Sequence[Cell], dataset: Dataset) -> pa.Table:
+def disagreements(cells: Sequence[Cell], dataset: Dataset) -> pa.Table:
     """The disagreements of all cells (SCHEMA), criteria and languages in the order of the cells.
 
-    Only outputs with enough people count. Distances are in units of the scale; on a nominal one every
-    difference is 1. An unanswered question is no disagreement, but stands among the ratings.
+    Only outputs with enough people count. Distances are in units of the scale; on a nominal scale every difference
+    is 1. An unanswered question is not a disagreement, but is listed among the ratings.
     """
-    outputs = _Outputs(dataset)
-    return pa.concat_tables([SCHEMA.empty_table(), *(_of_cell(cell, dataset, outputs) for cell in found)])
+    outputs = _output_columns(dataset)
+    return pa.concat_tables([SCHEMA.empty_table(), *(_rows(cell, dataset, outputs) for cell in cells)])
 
 
-class _Outputs:
-    """What is known of the outputs in the table, as columns."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        names = dataset.ratings["output"].cat.categories
-        outputs = [dataset.outputs[name] for name in names]
-        sources = [dataset.sources[output.source] for output in outputs]
-        self.columns = {
-            "source": pa.array([source.source for source in sources], pa.string()),
-            "output": pa.array([output.output for output in outputs], pa.string()),
-            "generator": pa.array([output.generator for output in outputs], pa.string()),
-            "title": pa.array([source.title for source in sources], pa.string()),
-            "source_text": pa.array([source.text for source in sources], pa.string()),
-            "output_text": pa.array([output.text for output in outputs], pa.string()),
-        }
+def _output_columns(dataset: Dataset) -> dict[str, pa.Array]:
+    """The columns that describe outputs, with one row for each output in the order of the table's categories."""
+    outputs = [dataset.outputs[name] for name in dataset.ratings["output"].cat.categories]
+    sources = [dataset.sources[output.source] for output in outputs]
+    columns = {
+        "source": [source.source for source in sources],
+        "output": [output.output for output in outputs],
+        "generator": [output.generator for output in outputs],
+        "title": [source.title for source in sources],
+        "source_text": [source.text for source in sources],
+        "output_text": [output.text for output in outputs],
+    }
+    return {name: pa.array(texts, pa.string()) for name, texts in columns.items()}
 
 
-def _of_cell(cell: Cell, dataset: Dataset, outputs: _Outputs) -> pa.Table:
-    """The outputs of a cell with any disagreement, how large it is, and what everybody said."""
+def _rows(cell: Cell, dataset: Dataset, outputs: Mapping[str, pa.Array]) -> pa.Table:
+    """The outputs of a cell with any disagreement, how large it is, and all ratings."""
     judges = list(cell.judges)
     codes = cell.matrix.of(judges) if judges else np.empty((len(cell.truth), 0), dtype=np.int16)
     away = np.where((codes >= 0) & (cell.truth >= 0)[:, None], _distance(cell, codes, cell.truth[:, None]), np.nan)
@@ -87,13 +85,13 @@ def _of_cell(cell: Cell, dataset: Dataset, outputs: _Outputs) -> pa.Table:
     truth = cell.truth[items]
     places = cell.matrix.places[items].max(axis=1, initial=-1)
     output = dataset.ratings["output"].cat.codes.to_numpy()[cell.rows[places]]
-    columns = {name: column.take(pa.array(output)) for name, column in outputs.columns.items()} | {
-        "language": _repeated(cell.language, len(items)),
-        "criterion": _repeated(cell.criterion.name, len(items)),
+    columns = {name: column.take(pa.array(output)) for name, column in outputs.items()} | {
+        "language": pa.repeat(pa.scalar(cell.language), len(items)),
+        "criterion": pa.repeat(pa.scalar(cell.criterion.name), len(items)),
         "case": pa.array(CASES).take(pa.array(cell.case[items])),
-        "people": _known(np.where(truth >= 0, cell.values[truth], np.nan)),
+        "people": _null_if_nan(np.where(truth >= 0, cell.values[truth], np.nan)),
         "people_range": pa.array(spread[items]),
-        "judge_difference": _known(np.where(largest >= 0, largest, np.nan)),
+        "judge_difference": _null_if_nan(np.where(largest >= 0, largest, np.nan)),
         "judges_differing": _listed(differs[items], _named(np.nonzero(differs[items])[1], judges)),
         "ratings": _ratings(cell, items, dataset),
     }
@@ -101,7 +99,7 @@ def _of_cell(cell: Cell, dataset: Dataset, outputs: _Outputs) -> pa.Table:
 
 
 def _distance(cell: Cell, first: Any, second: Any) -> Any:
-    """How far two class codes are apart; codes that are no class give nonsense, to be masked by the caller."""
+    """The distance of two class codes; the caller must mask negative codes, for which it is meaningless."""
     if not cell.ordered:
         return (first != second).astype(np.float64)
     return np.abs(cell.values[np.clip(first, 0, None)] - cell.values[np.clip(second, 0, cell.levels - 1)])
@@ -112,38 +110,33 @@ def _ratings(cell: Cell, items: Codes, dataset: Dataset) -> pa.Array:
     names = [*cell.people, *cell.judges]
     order = [cell.matrix.raters.index(name) for name in names]
     places, codes = cell.matrix.places[items][:, order], cell.matrix.codes[items][:, order]
-    there = places >= 0
-    rows = cell.rows[places[there]]
-    rater, code = np.nonzero(there)[1], codes[there]
+    rated = places >= 0
+    rows = cell.rows[places[rated]]
+    rater, code = np.nonzero(rated)[1], codes[rated]
     table = dataset.ratings
     reasons = table["reason"].cat
     labels = [*(level.label for level in cell.criterion.scale.levels), ""]
     fields = [
         _named(rater, names),
         _named(rater, [dataset.raters[name].kind for name in names]),
-        _known(table["score"].to_numpy()[rows]),
+        _null_if_nan(table["score"].to_numpy()[rows]),
         _named(np.where(code < 0, cell.levels, code), labels),
         _named(reasons.codes.to_numpy()[rows], [str(reason) for reason in reasons.categories]),
         pa.array(table["comment"].iloc[rows], pa.string(), from_pandas=True),
     ]
-    return _listed(there, pa.StructArray.from_arrays(fields, fields=list(RATING)))
+    return _listed(rated, pa.StructArray.from_arrays(fields, fields=list(RATING)))
 
 
-def _listed(there: Codes, values: pa.Array) -> pa.Array:
-    """One list a row of the mask `there`, of the values in order."""
-    offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int32)
+def _listed(mask: Codes, values: pa.Array) -> pa.Array:
+    """A list for each row of the mask; the values fill the places of the mask in order."""
+    offsets = np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int32)
     return pa.ListArray.from_arrays(offsets, values)
 
 
 def _named(codes: Codes, names: Sequence[str]) -> pa.Array:
-    """The name for each code; null where it is negative."""
+    """The name of each code; null for negative codes."""
     return pa.array(names, pa.string()).take(pa.array(codes, mask=codes < 0))
 
 
-def _known(numbers: Numbers) -> pa.Array:
-    """Numbers, null where they are NaN."""
+def _null_if_nan(numbers: Numbers) -> pa.Array:
     return pa.array(numbers, pa.float64(), from_pandas=True)
-
-
-def _repeated(text: str, count: int) -> pa.Array:
-    return pa.repeat(pa.scalar(text), count)

@@ -19,10 +19,10 @@ COUNTS = ["count", "compared", "compared_people", "items"]
 def distribution_rows(cell: Cell) -> Iterator[dict[str, Any]]:
     """Class counts of the people's aggregate and of each judge, by agreement case and overall ("all items").
 
-    side: PEOPLE or JUDGE; rater: the judge, for the people PEOPLE. count: how often the level was given among the
-    case's items; items a judge did not answer are counted under the level "(no answer)", items without an
-    aggregate class under "(no class)", so that every column adds up. compared, compared_people: how often judge
-    and people gave the level on the items that have both, so that the two can be set against each other.
+    side: PEOPLE or JUDGE; rater: the judge, or PEOPLE. count: how often the level was given among the case's items.
+    Items that a judge did not answer are counted under the level "(no answer)", items without an aggregate class under
+    "(no class)", so that every column adds up. compared, compared_people: how often judge and people gave the level on
+    the items that have both, so that the two can be compared.
     """
     levels = cell.levels
     settled = np.where(cell.truth == TIE, levels, cell.truth)
@@ -36,7 +36,7 @@ def distribution_rows(cell: Cell) -> Iterator[dict[str, Any]]:
         for side, rater, codes in sides:
             both = items & (codes < levels) & (settled >= 0) & (settled < levels)
             counted = (codes[items], codes[both], settled[both])
-            columns = np.stack([np.bincount(one, minlength=len(names)) for one in counted])
+            columns = np.stack([np.bincount(column, minlength=len(names)) for column in counted])
             for name, counts in zip(names, columns.T.tolist(), strict=True):
                 if counts[0] or not name.startswith("("):
                     yield {

@@ -1,47 +1,167 @@
-"""Judges against people: METAL's Table 3, with what F1 alone hides."""
+"""Judges against people: METAL's Table 3, with what F1 alone hides.
+
+To add a figure to the table of judges, write a function and one line in FIGURES.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from metal.auditing.cells import Cell
-from metal.auditing.figures import Resampled, Sums, columns, dropped_note, undefined_note
+from metal.auditing.figures import (
+    Resampled,
+    Sums,
+    column_names,
+    columns,
+    dropped_note,
+    krippendorff_alpha,
+    undefined_note,
+)
 from metal.auditing.settings import MIN_RATED
 from metal.data.ratings import UNANSWERED
 from metal.data.records import Estimate
 from metal.errors import Undefined
 from metal.stats import ceiling, panel
-from metal.stats.alternative_annotator import (
-    EPSILON,
-    AlternativeAnnotatorTest,
-    alternative_annotator_test,
-)
+from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
-from metal.stats.classification import (
-    cohen_kappa,
-    constant_confusion,
-    macro_f1,
-    percent_agreement,
-    weighted_f1,
-)
-from metal.stats.patterns import Codes, Numbers, class_counts, confusion, find_patterns
+from metal.stats.classification import cohen_kappa, constant_confusion, macro_f1, percent_agreement, weighted_f1
+from metal.stats.patterns import Numbers, class_counts, confusion
 
 DEFAULT_EPSILON = "skilled"
 ONE_CLASS = "one class on both sides"
 
 
+class JudgedItems:
+    """The items of a cell that have an aggregate class and that a judge was asked about: what its figures are made of.
+
+    truth, answers: (items,) the class codes of the people's aggregate and of the judge, UNANSWERED without an answer.
+    drawn: the patterns of these two, resampled. matrix: confusion matrices (..., levels, levels) of the answered items.
+    strict: confusion matrices (..., levels + 1, levels + 1) of all items, where no answer is a class of its own.
+    lead: weighted F1 minus that of always answering the people's most frequent class.
+    """
+
+    def __init__(self, cell: Cell, judge: str, bootstrap: SourceBootstrap) -> None:
+        levels = cell.levels
+        self.cell, self.bootstrap = cell, bootstrap
+        self.items = cell.judged(judge)
+        self.truth = cell.truth[self.items]
+        self.answers = np.maximum(cell.by_judge(judge)[self.items], UNANSWERED)
+        codes = np.column_stack([self.truth, self.answers])
+        self.drawn = Resampled(codes, cell.matrix.sources[self.items], bootstrap, cell.rated)
+        truth, answers = self.drawn.rows.T
+        strict_answers = np.where(answers < 0, levels, answers)
+        self.strict = self.drawn.sums(lambda weights: confusion(weights, truth, strict_answers, levels + 1))
+        # Unanswered items have no second rating, so they must not shape the chance agreement either.
+        self.matrix = self.strict.then(lambda matrix: matrix[..., :levels, :levels])
+        self.lead = self.matrix.then(lambda matrix: weighted_f1(matrix) - self.majority_f1(matrix))
+
+    def estimate(
+        self, statistic: Callable[[Numbers], Numbers], undefined: str = "no answer", of: Sums | None = None
+    ) -> Estimate:
+        """A statistic of the confusion matrices, with its interval; undefined: the reason to give when it is NaN."""
+        return self.drawn.estimate(statistic, undefined, of or self.matrix)
+
+    def majority_f1(self, matrix: Numbers) -> Numbers:
+        """Weighted F1 of always answering the people's most frequent class."""
+        most_frequent = int(np.bincount(self.truth, minlength=1).argmax())
+        return weighted_f1(constant_confusion(matrix, most_frequent))
+
+
+def gwet_ac1(matrix: Numbers) -> Numbers:
+    """Gwet's AC1 of judge and aggregate as a panel of two, from confusion matrices (..., levels, levels)."""
+    levels = matrix.shape[-1]
+    pairs = class_counts(np.stack(np.divmod(np.arange(levels**2), levels), axis=1), levels)
+    return panel.gwet_ac1(matrix.reshape(*matrix.shape[:-2], -1), pairs)
+
+
+def quadratic_kappa(judged: JudgedItems) -> Estimate:
+    """Cohen's kappa with quadratic weights, where the scale has an order."""
+    if not judged.cell.ordered:
+        return Estimate.undefined("nominal scale", judged.drawn.n)
+    return judged.estimate(lambda matrix: cohen_kappa(matrix, "quadratic"), ONE_CLASS)
+
+
+def alpha(judged: JudgedItems) -> Estimate:
+    """Krippendorff's alpha of the judge with the aggregate, at the scale's measure."""
+    return krippendorff_alpha(np.column_stack([judged.truth, judged.answers]), judged.cell.criterion)
+
+
+def difference_to_people(judged: JudgedItems) -> Estimate:
+    """The judge's weighted F1 minus the leave-one-out human ceiling, paired on the same items.
+
+    Where sources are drawn, the same sources are drawn for the people, whose ceiling is then the same for all judges of
+    these items. Otherwise the people's ratings are drawn together with the judge's.
+    """
+    cell, items, reason = judged.cell, judged.items, "no human ceiling"
+    if judged.drawn.by_source:
+        people, ceilings = _ceiling(judged)
+        if people.by_source:
+            f1 = judged.matrix.then(weighted_f1)
+            differences = Sums(
+                lambda: f1.observed - ceilings.observed,
+                lambda: f1.resamples - ceilings.resamples,
+            )
+            return judged.drawn.estimate(np.asarray, reason, differences)
+    codes = np.column_stack([judged.truth, judged.answers, cell.by_people[items]])
+    drawn = Resampled(codes, cell.matrix.sources[items], judged.bootstrap, cell.rated)
+    truth, answers, rows = drawn.rows[:, 0], drawn.rows[:, 1], drawn.rows[:, 2:]
+    raters = ceiling.raters_with(drawn.observed, rows, MIN_RATED)
+
+    def difference(weights: Any) -> Numbers:
+        judge_f1 = weighted_f1(confusion(weights, truth, answers, cell.levels))
+        return judge_f1 - ceiling.leave_one_out(weights, rows, cell.levels, raters)
+
+    return drawn.estimate(difference, reason)
+
+
+def _ceiling(judged: JudgedItems) -> tuple[Resampled, Sums]:
+    """The people's ratings of these items, and F1 of each person against the others; made once for all judges."""
+    cell, items = judged.cell, judged.items
+    key = (items.tobytes(), judged.bootstrap)
+    if key not in cell.shared:
+        drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], judged.bootstrap, cell.rated)
+        raters = ceiling.raters_with(drawn.observed, drawn.rows, MIN_RATED)
+        f1 = drawn.sums(lambda weights: ceiling.leave_one_out(weights, drawn.rows, cell.levels, raters))
+        cell.shared[key] = drawn, f1
+    people: tuple[Resampled, Sums] = cell.shared[key]
+    return people
+
+
+# The figures of the table of judges by name, in the order of the columns NAME, NAME_low, NAME_high.
+FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
+    "weighted_f1": lambda judged: judged.estimate(weighted_f1),
+    "strict_f1": lambda judged: judged.estimate(weighted_f1, of=judged.strict),
+    "kappa": lambda judged: judged.estimate(cohen_kappa, ONE_CLASS),
+    "kappa_quadratic": quadratic_kappa,
+    "percent_agreement": lambda judged: judged.estimate(percent_agreement),
+    "macro_f1": lambda judged: judged.estimate(macro_f1),
+    "gwet_ac1": lambda judged: judged.estimate(gwet_ac1),
+    "alpha": alpha,
+    "majority_f1": lambda judged: judged.estimate(judged.majority_f1),
+    "lead_over_majority": lambda judged: judged.estimate(np.asarray, of=judged.lead),
+    "difference_to_people": difference_to_people,
+}
+WITHOUT_INTERVAL = ("alpha",)
+COLUMNS = (
+    *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
+    *column_names(FIGURES, WITHOUT_INTERVAL),
+    *("lead_p", "alt_test_winning_rate", "alt_test_advantage", "alt_test_epsilon", "alt_test_passed"),
+    *("undefined", "signature"),
+)
+
+
 @dataclass(frozen=True)
 class JudgeFigures:
-    """Everything a verdict looks at: one judge in one cell.
+    """One judge in one cell: what its row of the table and its verdict are made of.
 
-    lead: weighted F1 minus that of the majority class, on the same items; lead_p: one-sided bootstrap
-    p-value that it is above 0. to_people: weighted F1 minus the leave-one-out human ceiling.
-    test: the alternative annotator test, None with test_reason where it could not be run.
+    figures: by name (FIGURES). lead_p: one-sided bootstrap p-value that lead_over_majority is above 0. test: the
+    alternative annotator test, None with test_reason where it could not be run. answers: how often the judge gave each
+    class. dropped: items that people rated and that do not count, by reason.
     """
 
     language: str
@@ -50,22 +170,12 @@ class JudgeFigures:
     asked: int
     answered: int
     sources: int
-    f1: Estimate
-    strict_f1: Estimate
-    macro_f1: Estimate
-    agreement: Estimate
-    kappa: Estimate
-    kappa_quadratic: Estimate
-    alpha: Estimate
-    gwet_ac1: Estimate
-    majority_f1: Estimate
-    lead: Estimate
+    figures: Mapping[str, Estimate]
     lead_p: float
-    to_people: Estimate
     test: AlternativeAnnotatorTest | None
     test_reason: str
     answers: tuple[int, ...]
-    dropped: dict[str, int]
+    dropped: Mapping[str, int]
 
     @property
     def coverage(self) -> float:
@@ -75,127 +185,27 @@ class JudgeFigures:
 
 def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFigures:
     """All figures of one judge in a cell."""
-    items = cell.judged(judge)
-    answers = np.maximum(cell.by_judge(judge)[items], UNANSWERED)
-    truth, sources = cell.truth[items], cell.matrix.sources[items]
-    dropped = cell.dropped(judge)
-    drawn = Resampled(np.column_stack([truth, answers]), sources, bootstrap, cell.rated)
-    of_truth, of_answer = (drawn.rows[:, 0], drawn.rows[:, 1]) if len(items) else (truth, answers)
-    levels = cell.levels
-    strict_answer = np.where(of_answer < 0, levels, of_answer)  # unanswered is a class that is never right
-    majority = int(np.bincount(truth, minlength=levels).argmax()) if len(items) else 0
-
-    strict = drawn.sums(lambda weights: confusion(weights, of_truth, strict_answer, levels + 1))
-    # Unanswered items have no second rating: they must not shape the chance agreement either.
-    matrix = strict.then(lambda sums: sums[..., :levels, :levels])
-    pairs = class_counts(np.stack(np.divmod(np.arange(levels**2), levels), axis=1), levels)
-
-    def of_majority(matrix: Numbers) -> Numbers:
-        return weighted_f1(constant_confusion(matrix, majority))
-
-    def gwet_ac1(matrix: Numbers) -> Numbers:
-        return panel.gwet_ac(matrix.reshape(*matrix.shape[:-2], -1), pairs)
-
-    lead = matrix.then(lambda sums: weighted_f1(sums) - of_majority(sums))
-
-    def figure(statistic: Callable[[Numbers], Numbers], of: Sums = matrix) -> Estimate:
-        return drawn.estimate(statistic, nothing, dropped, of)
-
-    def chance_corrected(weights: str) -> Estimate:
-        return drawn.estimate(lambda sums: cohen_kappa(sums, weights), ONE_CLASS, of=matrix)
-
-    nothing = "no answer" if len(items) else "no items"
+    judged = JudgedItems(cell, judge, bootstrap)
     test, test_reason = _test(cell, judge)
+    answered = judged.answers[judged.answers >= 0]
     return JudgeFigures(
         language=cell.language,
         criterion=cell.criterion.name,
         judge=judge,
-        asked=len(items),
-        answered=int((answers >= 0).sum()),
-        sources=drawn.n_sources,
-        f1=figure(weighted_f1),
-        strict_f1=figure(weighted_f1, strict),
-        macro_f1=figure(macro_f1),
-        agreement=figure(percent_agreement),
-        kappa=chance_corrected("none"),
-        kappa_quadratic=(
-            chance_corrected("quadratic") if cell.ordered else Estimate.undefined("nominal scale", len(items))
-        ),
-        alpha=_alpha(cell, truth, answers),
-        gwet_ac1=drawn.estimate(gwet_ac1, nothing, of=matrix),
-        majority_f1=figure(of_majority),
-        lead=figure(np.asarray, lead),
-        lead_p=share_at_most(lead.resamples) if drawn.n_sources > 1 else float("nan"),
-        to_people=_to_people(cell, items, answers, truth, drawn, matrix, bootstrap),
+        asked=judged.drawn.n,
+        answered=len(answered),
+        sources=judged.drawn.n_sources,
+        figures={name: figure(judged) for name, figure in FIGURES.items()},
+        lead_p=share_at_most(judged.lead.resamples) if judged.drawn.n_sources > 1 else float("nan"),
         test=test,
         test_reason=test_reason,
-        answers=tuple(np.bincount(answers[answers >= 0], minlength=levels).tolist()),
-        dropped=dropped,
+        answers=tuple(np.bincount(answered, minlength=cell.levels).tolist()),
+        dropped=cell.dropped(judge),
     )
 
 
-def _to_people(
-    cell: Cell, items: Codes, answers: Codes, truth: Codes, drawn: Resampled, matrix: Sums, bootstrap: SourceBootstrap
-) -> Estimate:
-    """Judge's F1 minus the leave-one-out human ceiling, paired on the same items.
-
-    drawn, matrix: of the truth and the judge's answers. Where sources are drawn, the same sources are drawn for the
-    people, whose ceiling is then the same for all judges of these items. Else all are drawn together.
-    """
-    if drawn.by_source:
-        people = _ceiling(cell, items, bootstrap)
-        if people.drawn.by_source:
-            both = Sums(
-                lambda: weighted_f1(matrix.observed) - people.f1.observed,
-                lambda: weighted_f1(matrix.resamples) - people.f1.resamples,
-            )
-            return drawn.estimate(np.asarray, "no human ceiling", of=both)
-    codes = np.column_stack([truth, answers, cell.by_people[items]])
-    whole = Resampled(codes, cell.matrix.sources[items], bootstrap, cell.rated)
-    of_truth, of_answer, rows = whole.rows[:, 0], whole.rows[:, 1], whole.rows[:, 2:]
-    raters = ceiling.raters_with(whole.observed, rows, MIN_RATED)
-
-    def difference(weights: Any) -> Numbers:
-        judge = weighted_f1(confusion(weights, of_truth, of_answer, cell.levels))
-        return judge - ceiling.leave_one_out(weights, rows, cell.levels, raters)
-
-    return whole.estimate(difference, "no human ceiling")
-
-
-@dataclass(frozen=True)
-class _Ceiling:
-    """The people of some items: f1 is each against the majority of the others."""
-
-    drawn: Resampled
-    f1: Sums
-
-
-def _ceiling(cell: Cell, items: Codes, bootstrap: SourceBootstrap) -> _Ceiling:
-    """The people's ceiling on these items, made once."""
-    key = (items.tobytes(), bootstrap)
-    if key not in cell.shared:
-        drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap, cell.rated)
-        raters = ceiling.raters_with(drawn.observed, drawn.rows, MIN_RATED)
-        f1 = drawn.sums(lambda weights: ceiling.leave_one_out(weights, drawn.rows, cell.levels, raters))
-        cell.shared[key] = _Ceiling(drawn, f1)
-    found: _Ceiling = cell.shared[key]
-    return found
-
-
-def _alpha(cell: Cell, truth: Codes, answers: Codes) -> Estimate:
-    """Krippendorff's alpha of the judge with the aggregate, at the scale's measure."""
-    answered = np.flatnonzero(answers >= 0)
-    patterns = find_patterns(np.column_stack([truth[answered], answers[answered]]))
-    counts = class_counts(patterns.rows, cell.levels)
-    try:
-        value = panel.krippendorff_alpha(patterns.counts, counts, cell.values, cell.criterion.scale.measure)
-    except Undefined as error:
-        return Estimate.undefined(str(error), len(answered))
-    return Estimate(value, n=len(answered))
-
-
 def epsilon_for(cell: Cell) -> float:
-    """The price of a person: as asked, else by the group of the people (experts 0.2, crowd 0.1, others 0.15)."""
+    """The price of a person: as set, else by the group of most people (experts 0.2, crowd 0.1, others 0.15)."""
     if cell.settings.epsilon is not None:
         return cell.settings.epsilon
     common = Counter(cell.groups[person] for person in cell.people).most_common(1)
@@ -203,59 +213,39 @@ def epsilon_for(cell: Cell) -> float:
 
 
 def _test(cell: Cell, judge: str) -> tuple[AlternativeAnnotatorTest | None, str]:
-    people = np.where(cell.by_people >= 0, cell.values[cell.by_people], np.nan)
+    """The alternative annotator test; None with the reason where it cannot be run."""
     codes = cell.by_judge(judge)
-    answers = np.where(codes >= 0, cell.values[codes], np.nan)
     try:
-        return (
-            alternative_annotator_test(
-                people,
-                answers,
-                epsilon=epsilon_for(cell),
-                closeness="distance" if cell.ordered else "agreement",
-                small=cell.settings.small,
-            ),
-            "",
+        test = alternative_annotator_test(
+            np.where(cell.by_people >= 0, cell.values[cell.by_people], np.nan),
+            np.where(codes >= 0, cell.values[codes], np.nan),
+            epsilon=epsilon_for(cell),
+            closeness="distance" if cell.ordered else "agreement",
+            wilcoxon=cell.settings.wilcoxon,
         )
     except Undefined as error:
         return None, str(error)
+    return test, ""
 
 
-def judge_row(figures: JudgeFigures) -> dict[str, Any]:
-    """One row of the judges table."""
-    estimates = {
-        "weighted_f1": figures.f1,
-        "strict_f1": figures.strict_f1,
-        "kappa": figures.kappa,
-        "kappa_quadratic": figures.kappa_quadratic,
-        "percent_agreement": figures.agreement,
-        "macro_f1": figures.macro_f1,
-        "gwet_ac1": figures.gwet_ac1,
-        "alpha": figures.alpha,
-        "majority_f1": figures.majority_f1,
-        "lead_over_majority": figures.lead,
-        "difference_to_people": figures.to_people,
-    }
-    row: dict[str, Any] = {
-        "language": figures.language,
-        "criterion": figures.criterion,
-        "judge": figures.judge,
-        "asked": figures.asked,
-        "answered": figures.answered,
-        "coverage": figures.coverage,
-        "sources": figures.sources,
-        "dropped": dropped_note(figures.dropped),
-    }
-    for name, estimate in estimates.items():
-        row |= columns(name, estimate, interval=name != "alpha")
-    test = figures.test
-    row |= {
-        "lead_p": figures.lead_p,
+def judge_row(judge: JudgeFigures) -> dict[str, Any]:
+    """One row of the table of judges (COLUMNS, without the signature)."""
+    test = judge.test
+    reasons = [undefined_note(judge.figures), f"alt_test: {judge.test_reason}" if judge.test_reason else ""]
+    return {
+        "language": judge.language,
+        "criterion": judge.criterion,
+        "judge": judge.judge,
+        "asked": judge.asked,
+        "answered": judge.answered,
+        "coverage": judge.coverage,
+        "sources": judge.sources,
+        "dropped": dropped_note(judge.dropped),
+        **columns(judge.figures, WITHOUT_INTERVAL),
+        "lead_p": judge.lead_p,
         "alt_test_winning_rate": test.winning_rate if test else float("nan"),
         "alt_test_advantage": test.advantage if test else float("nan"),
         "alt_test_epsilon": test.epsilon if test else float("nan"),
         "alt_test_passed": "" if test is None else "yes" if test.passed else "no",
-        "undefined": undefined_note(estimates) + (f"; alt_test: {figures.test_reason}" if figures.test_reason else ""),
+        "undefined": "; ".join(filter(None, reasons)),
     }
-    row["undefined"] = row["undefined"].removeprefix("; ")
-    return row

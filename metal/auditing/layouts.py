@@ -1,6 +1,6 @@
 """The audit's tables in METAL's layouts, with text cells for people to read.
 
-undefined figures are `-`; the reason stands in the table they come from.
+Undefined figures are `-`; the reason is in the table that the figure comes from.
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ UNDEFINED = "-"
 
 
 def number(value: Any, digits: int = 2) -> str:
-    """Two digits, `-` for undefined; a value that rounds to zero has no sign."""
-    if value is None or value != value:
+    """Two digits, `-` for undefined; a value that rounds to zero has no sign.
+
+    >>> number(-0.127), number(-0.001), number(float("nan"))
+    ('-0.13', '0.00', '-')
+    """
+    if pd.isna(value):
         return UNDEFINED
     text = f"{value:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
@@ -46,15 +50,13 @@ def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.
         short = dataset.criteria[criterion].short
         humans = people[people["criterion"] == criterion].set_index("language")["pairwise_f1"]
         rows.append(_row(short, "", "human", humans, languages))
-        if judges.empty:
-            continue
-        mine = judges[judges["criterion"] == criterion]
-        if len(mine):
-            majority = mine.groupby("language", sort=True)["majority_f1"].first()
+        judged = judges[judges["criterion"] == criterion]
+        if len(judged):
+            majority = judged.groupby("language", sort=True)["majority_f1"].first()
             rows.append(_row(short, "", "majority class", majority, languages))
-        for judge in mine["judge"].unique():
+        for judge in judged["judge"].unique():
             about = dataset.raters[judge].about
-            f1 = mine[mine["judge"] == judge].set_index("language")["weighted_f1"]
+            f1 = judged[judged["judge"] == judge].set_index("language")["weighted_f1"]
             rows.append(_row(short, str(about.get("prompt", "")), str(about.get("model", judge)), f1, languages))
     return pd.DataFrame(rows)
 

@@ -1,4 +1,4 @@
-"""Data problems that do not stop a run, found and reported: real released data has every one of these."""
+"""Data problems that do not stop a run: each of them occurs in real released data."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from metal.data.dataset import Dataset
 from metal.data.ratings import names_in
 
 MIN_RATINGS = 10  # fewer ratings of one label, or in common, may be chance
-FEW_ITEMS = 30  # people below this are left out of the alternative annotator test
-SHOWN = 5  # names listed in a message
+FEW_ITEMS = 30  # people with fewer items are left out of the alternative annotator test
+SHOWN = 5  # how many names a message lists
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem: a stable code for programs, a sentence for people."""
+    """A problem: a stable code for programs, and a sentence for people."""
 
     code: str
     message: str
 
 
 def lint(dataset: Dataset) -> list[Finding]:
-    """All findings, most serious kind first."""
+    """All findings, the most serious kinds first."""
     table = dataset.ratings.drop(columns="comment")
+    # When a judge is asked once more, equal answers are what is hoped for.
+    repeats = [name for name, rater in dataset.raters.items() if "repeats" in rater.about]
     return [
         *_never_meet(table),
-        *_identical_raters(table[~table["rater"].isin(_asked_again(dataset))]),
+        *_identical_raters(table[~table["rater"].isin(repeats)]),
         *_identical_generators(table),
         *_one_label(table),
         *_only_machines(dataset),
@@ -43,7 +45,7 @@ def lint(dataset: Dataset) -> list[Finding]:
 
 
 def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
-    """Judges and people who rate the same language and criterion, but no output in common."""
+    """Judges and people who rate the same language and criterion, but have no output in common."""
     if table.empty:
         return
     names = ("language", "criterion", "rater", "output")
@@ -72,7 +74,7 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _identical_raters(table: pd.DataFrame) -> Iterator[Finding]:
-    """Two raters with the same score on every output, within a criterion and language."""
+    """Two raters with the same score on every output of a criterion and language."""
     for (language, criterion), cell in _groups(table, ["language", "criterion"]):
         for first, second, count in _identical(cell, "rater", "output"):
             yield Finding(
@@ -93,28 +95,28 @@ def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, str, int]]:
-    """Pairs of names with equal scores on all items they share, where that can be no chance.
+    """Pairs of names with equal scores on all items that they share, where this cannot be chance.
 
-    At least FEW_ITEMS items in common, of which MIN_RATINGS do not have the most frequent score.
+    They must share at least FEW_ITEMS items, of which MIN_RATINGS do not have the most frequent score.
     """
     answered = cell[cell["score"].notna()]
     names, column = names_in(answered[name])
     items, row = names_in(answered[item])
     scores = np.full((len(names), len(items)), np.nan)
     scores[column, row] = answered["score"].to_numpy()
-    for first, mine in enumerate(scores):
+    for first, row_of_first in enumerate(scores):
         rest = scores[first + 1 :]
-        common = ~np.isnan(mine) & ~np.isnan(rest)
-        equal = (~common | (rest == mine)).all(axis=1) & (common.sum(axis=1) >= FEW_ITEMS)
+        common = ~np.isnan(row_of_first) & ~np.isnan(rest)
+        equal = (~common | (rest == row_of_first)).all(axis=1) & (common.sum(axis=1) >= FEW_ITEMS)
         for second in np.flatnonzero(equal):
-            shared = mine[common[second]]
+            shared = row_of_first[common[second]]
             _, counts = np.unique(shared, return_counts=True)
             if len(shared) - counts.max() >= MIN_RATINGS:
                 yield names[first], names[first + 1 + second], len(shared)
 
 
 def _one_label(table: pd.DataFrame) -> Iterator[Finding]:
-    """Raters who give one answer to everything, where others do not."""
+    """Raters who give one answer to everything."""
     answered = table[table["score"].notna()]
     if answered.empty:
         return
@@ -132,7 +134,7 @@ def _one_label(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _only_machines(dataset: Dataset) -> Iterator[Finding]:
-    """Labels that judges use and no person does."""
+    """Labels that judges use, but no person does."""
     table = dataset.ratings[dataset.ratings["score"].notna()]
     for (criterion,), rows in _groups(table, ["criterion"]):
         levels = dataset.criteria[criterion].scale.levels
@@ -150,7 +152,7 @@ def _only_machines(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _few_items(table: pd.DataFrame) -> Iterator[Finding]:
-    """People who rated so little that figures about them are noise."""
+    """People who rated so few outputs that figures about them are noise."""
     human = table[(table["kind"] == "human") & table["score"].notna()]
     counts: Any = human.groupby(["language", "criterion", "rater"], observed=True).size()
     for (language, rater), sizes in counts.groupby(level=["language", "rater"], observed=True):
@@ -159,7 +161,7 @@ def _few_items(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _unanswered(table: pd.DataFrame) -> Iterator[Finding]:
-    """Missing answers by rater, with the reasons."""
+    """Raters with missing answers, and the reasons for these."""
     missing = table[table["score"].isna()]
     if missing.empty:
         return
@@ -178,13 +180,8 @@ def _unrated(dataset: Dataset) -> Iterator[Finding]:
             yield Finding("unrated-language", f"{language}: outputs, but no ratings")
 
 
-def _asked_again(dataset: Dataset) -> list[str]:
-    """Raters that are a judge asked once more: equal answers are what is hoped for."""
-    return [rater.rater for rater in dataset.raters.values() if "repeats" in rater.about]
-
-
 def _model_versions(dataset: Dataset) -> Iterator[Finding]:
-    """Judges whose provider changed the model while they were at work."""
+    """Judges whose provider changed the model during the run."""
     for rater in dataset.raters.values():
         versions = rater.about.get("versions")
         if isinstance(versions, dict) and len(versions) > 1:
@@ -197,12 +194,12 @@ def _not_sent(dataset: Dataset) -> Iterator[Finding]:
     for rater in dataset.raters.values():
         rejected = rater.about.get("rejected")
         if isinstance(rejected, dict) and rejected:
-            what = "temperature 0" if "temperature" in rejected else ""
-            others = [what] * bool(what) + sorted(name for name in rejected if name != "temperature")
-            yield Finding("not-sent", f"{rater.rater}: asked without {', '.join(others)}, which its model rejects")
+            names = ["temperature 0"] if "temperature" in rejected else []
+            names += sorted(name for name in rejected if name != "temperature")
+            yield Finding("not-sent", f"{rater.rater}: asked without {', '.join(names)}, which its model rejects")
 
 
 def _groups(table: pd.DataFrame, by: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
-    """Groups that occur, in the order of their names; a key is a tuple."""
+    """The groups that occur, in the order of their names; keys are tuples."""
     grouped: Any = table.groupby(by, observed=True, sort=True)
     yield from grouped

@@ -8,56 +8,51 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.cells import Cell
-from metal.auditing.figures import Resampled, columns, dropped_note, undefined_note
+from metal.auditing.figures import Resampled, columns, dropped_note, krippendorff_alpha, undefined_note
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Estimate
-from metal.errors import Undefined
 from metal.stats import ceiling, panel
 from metal.stats.aggregate import ALL, NONE, SOME
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.patterns import class_counts, find_patterns
+from metal.stats.patterns import class_counts
 
 ONE_CLASS = "one class"
 NO_PAIR = "no two people share items"
 QUICK = ("fleiss_kappa", "percent_agreement", "alpha")  # the figures that look at no pair of people
+WITHOUT_INTERVAL = ("percent_agreement", "alpha")
 
 
 def people_row(cell: Cell, bootstrap: SourceBootstrap, only: Collection[str] = ()) -> dict[str, Any]:
-    """One row of the people table for a cell. only: these figures (QUICK: hundreds of people have many pairs)."""
-    complete = np.flatnonzero(cell.complete)
-    dropped = cell.dropped()
-    figures = {
-        name: figure() for name, figure in _figures(cell, bootstrap, dropped).items() if not only or name in only
-    }
-    case = cell.case[complete]
+    """One row of the table of people. only: these figures (QUICK, because hundreds of people have many pairs)."""
+    figures = {name: figure() for name, figure in _figures(cell, bootstrap).items() if not only or name in only}
+    case = cell.case[cell.complete]
     row: dict[str, Any] = {
         "language": cell.language,
         "criterion": cell.criterion.name,
         "people": len(cell.people),
-        "items": len(complete),
+        "items": len(case),
         "items_with_class": int((cell.truth >= 0).sum()),
-        "sources": len(np.unique(cell.matrix.sources[complete])),
+        "sources": len(np.unique(cell.matrix.sources[cell.complete])),
         "min_raters": cell.min_raters,
-        "dropped": dropped_note(dropped),
+        "dropped": dropped_note(cell.dropped()),
     }
     for name, estimate in figures.items():
-        row |= columns(name, estimate, interval=name not in ("alpha", "percent_agreement"))
+        row |= columns({name: estimate}, WITHOUT_INTERVAL)
         if name == "fleiss_kappa":
             row["fleiss_items"] = estimate.n
-    row |= {
+    return row | {
         "all_agree": int((case == ALL).sum()),
         "some_agree": int((case == SOME).sum()),
         "none_agree": int((case == NONE).sum()),
         "undefined": undefined_note(figures),
     }
-    return row
 
 
-def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) -> dict[str, Callable[[], Estimate]]:
-    """Each figure, to be computed when it is called for."""
+def _figures(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Callable[[], Estimate]]:
+    """Each figure by name, computed when it is called."""
     levels = cell.levels
     complete = np.flatnonzero(cell.complete)
-    # An item's label goes with its pattern: a model's depends on the whole cell, and is fitted to it once.
+    # An item's label is part of its pattern: a model's label depends on the complete cell, to which it is fitted once.
     codes = np.column_stack([cell.by_people[complete], cell.truth[complete]])
     drawn = Resampled(codes, cell.matrix.sources[complete], bootstrap)
     rows, truth = drawn.rows[:, :-1], drawn.rows[:, -1]
@@ -66,43 +61,30 @@ def _figures(cell: Cell, bootstrap: SourceBootstrap, dropped: dict[str, int]) ->
     counts = class_counts(rows, levels)
 
     def of(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
-        return lambda: drawn.estimate(statistic, reason, dropped)
+        return lambda: drawn.estimate(statistic, reason)
 
     return {
         "fleiss_kappa": lambda: _fleiss(cell, bootstrap),
-        "pairwise_f1": of(lambda w: ceiling.pairwise(w, rows, levels, pairs)),
+        "pairwise_f1": of(lambda weights: ceiling.pairwise(weights, rows, levels, pairs)),
         "leave_one_out_f1": of(
-            lambda w: ceiling.leave_one_out(w, rows, levels, raters), "no majority of two or more others"
+            lambda weights: ceiling.leave_one_out(weights, rows, levels, raters),
+            "no majority of two or more others",
         ),
-        "against_all_f1": of(lambda w: ceiling.against_all(w, rows, truth, levels, raters)),
-        "percent_agreement": of(lambda w: panel.pooled_agreement(w, counts)),
-        "gwet_ac1": of(lambda w: panel.gwet_ac(w, counts)),
-        "alpha": lambda: _alpha(cell),
+        "against_all_f1": of(lambda weights: ceiling.against_all(weights, rows, truth, levels, raters)),
+        "percent_agreement": of(lambda weights: panel.pooled_agreement(weights, counts)),
+        "gwet_ac1": of(lambda weights: panel.gwet_ac1(weights, counts)),
+        "alpha": lambda: krippendorff_alpha(cell.by_people, cell.criterion),
     }
 
 
 def _fleiss(cell: Cell, bootstrap: SourceBootstrap) -> Estimate:
-    """Fleiss' kappa on the items with the usual number of ratings; the rest are counted as dropped."""
+    """Fleiss' kappa on the items with the usual number of ratings."""
     full = np.flatnonzero(cell.ratings_per_item == max(cell.usual_panel, 2))
-    others = int((cell.ratings_per_item > 0).sum()) - len(full)
-    dropped = {"other number of ratings": others} if others else {}
     if not len(full):
-        return Estimate.undefined("no item with two ratings", 0, dropped)
+        return Estimate.undefined("no item with two ratings")
     drawn = Resampled(cell.by_people[full], cell.matrix.sources[full], bootstrap)
     counts = class_counts(drawn.rows, cell.levels)
-    estimate = drawn.estimate(lambda w: panel.fleiss_kappa(w, counts), ONE_CLASS, dropped)
+    estimate = drawn.estimate(lambda weights: panel.fleiss_kappa(weights, counts), ONE_CLASS)
     if cell.settings.paper_compat and estimate.value is None and estimate.reason == ONE_CLASS:
-        return Estimate(0.0, n=len(full), dropped=dropped, caveats=("one class, printed as 0 like METAL's Table 6",))
+        return Estimate(0.0, n=len(full), caveats=("one class, printed as 0 like METAL's Table 6",))
     return estimate
-
-
-def _alpha(cell: Cell) -> Estimate:
-    """Krippendorff's alpha, at the scale's measure, on every item with two ratings or more."""
-    patterns = find_patterns(cell.by_people)
-    counts = class_counts(patterns.rows, cell.levels)
-    paired = int((cell.ratings_per_item >= 2).sum())
-    try:
-        value = panel.krippendorff_alpha(patterns.counts, counts, cell.values, cell.criterion.scale.measure)
-    except Undefined as error:
-        return Estimate.undefined(str(error), paired)
-    return Estimate(value, n=paired, method=f"Krippendorff's alpha, {cell.criterion.scale.measure}")

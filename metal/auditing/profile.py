@@ -9,11 +9,11 @@ from metal.data.dataset import Dataset
 
 
 def profile(dataset: Dataset) -> dict[str, pd.DataFrame]:
-    """Tables by name.
+    """Three tables by name.
 
-    ratings: per language and criterion, ratings by kind of rater, and outputs with 0, 1, 2, 3+ people.
-    raters: per rater, kind, group, what it was asked and answered, coverage, languages and criteria.
-    labels: per rater and criterion, how often it gave each level.
+    ratings: for each language and criterion, ratings by kind of rater, and outputs that 1, 2, 3 or more people rated.
+    raters: for each rater, kind, group, numbers of questions and answers, coverage, languages and criteria.
+    labels: for each rater and criterion, how often it gave each level.
     """
     return {"ratings": _ratings(dataset), "raters": _raters(dataset), "labels": _labels(dataset)}
 
@@ -34,10 +34,9 @@ def _ratings(dataset: Dataset) -> pd.DataFrame:
 def _raters(dataset: Dataset) -> pd.DataFrame:
     rows = []
     grouped = dict(list(dataset.ratings.groupby("rater", observed=True)))
-    for name in sorted(dataset.raters):
-        rater, mine = dataset.raters[name], grouped.get(name)
-        asked = 0 if mine is None else len(mine)
-        answered = 0 if mine is None else int(mine["score"].notna().sum())
+    for name, rater in sorted(dataset.raters.items()):
+        ratings = grouped.get(name, dataset.ratings.iloc[:0])
+        asked, answered = len(ratings), int(ratings["score"].notna().sum())
         rows.append(
             {
                 "rater": name,
@@ -46,8 +45,8 @@ def _raters(dataset: Dataset) -> pd.DataFrame:
                 "asked": asked,
                 "answered": answered,
                 "coverage": answered / asked if asked else float("nan"),
-                "languages": 0 if mine is None else mine["language"].nunique(),
-                "criteria": 0 if mine is None else mine["criterion"].nunique(),
+                "languages": ratings["language"].nunique(),
+                "criteria": ratings["criterion"].nunique(),
             }
         )
     return pd.DataFrame(rows)
@@ -56,10 +55,9 @@ def _raters(dataset: Dataset) -> pd.DataFrame:
 def _labels(dataset: Dataset) -> pd.DataFrame:
     rows = []
     answered = dataset.ratings[dataset.ratings["score"].notna()]
-    for (criterion, rater), mine in answered.groupby(["criterion", "rater"], observed=True, sort=True):
-        levels = dataset.criteria[str(criterion)].scale.levels
-        counts = mine["score"].value_counts()
-        for level in levels:
+    for (criterion, rater), ratings in answered.groupby(["criterion", "rater"], observed=True, sort=True):
+        counts = ratings["score"].value_counts()
+        for level in dataset.criteria[str(criterion)].scale.levels:
             count = int(counts.get(level.value, 0))
             rows.append(
                 {
@@ -67,7 +65,7 @@ def _labels(dataset: Dataset) -> pd.DataFrame:
                     "rater": rater,
                     "level": f"{level.value:g} {level.label}",
                     "count": count,
-                    "share": count / len(mine),
+                    "share": count / len(ratings),
                 }
             )
     return pd.DataFrame(rows, columns=["criterion", "rater", "level", "count", "share"])

@@ -1,25 +1,28 @@
-"""What an audit can be told, in one place; every setting is part of the signature."""
+"""The settings of an audit; all that move a figure are part of the signature."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from metal.errors import UsageError
 from metal.stats.consensus import ALL_RULES
 
-MIN_RATED = 10  # the human ceilings leave out people with fewer ratings, whose F1 would be noise with full weight
+MIN_RATED = 10  # the human ceilings leave out people with fewer ratings, whose F1 would be noise at full weight
 
 
 @dataclass(frozen=True)
 class AuditSettings:
-    """Choices of an audit. Empty tuples mean all.
+    """The settings of an audit. Empty tuples mean all.
 
-    aggregate: how people are put together (metal.stats.consensus). min_raters: ratings an item needs to
-    count; 0 takes the most common number of ratings an item has, at most 3 (METAL's panel). reference: the
-    group of people to compare with, "" for all people. epsilon: None takes the group's (EPSILON).
-    small: what the alternative annotator test does with people of fewer than 30 items. exclude_noisy: the model
-    (metal.genie.noisy) by which people were left out before, "" for none.
+    reference: the people to compare with: "" for all, `group=NAME` (or only NAME), or `rater=NAME,NAME`. aggregate: how
+    people's ratings become one label (metal.stats.consensus). min_raters: the ratings that an item needs to count;
+    0 means the most common number of ratings of an item, at most 3 (METAL's panel). epsilon: how much worse than a
+    person a judge may be in the alternative annotator test; None means the value for the people's group (EPSILON).
+    wilcoxon: whether that test also tests people with fewer than 30 items. exclude_noisy: the model
+    (metal.genie.noisy) by which people were left out before the audit, "" for none. paper_compat: kappa of one class
+    is 0.0, as in METAL's Table 6.
+    Raises UsageError for values that are not possible.
     """
 
     judges: tuple[str, ...] = ()
@@ -29,7 +32,7 @@ class AuditSettings:
     aggregate: str = "majority-or-mean"
     min_raters: int = 0
     epsilon: float | None = None
-    small: Literal["leave out", "wilcoxon"] = "leave out"
+    wilcoxon: bool = False
     resamples: int = 2000
     seed: int = 0
     paper_compat: bool = False
@@ -48,6 +51,11 @@ class AuditSettings:
             raise UsageError(f"epsilon {self.epsilon}: use a share from 0 to below 1")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml; what is not set is left out."""
-        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-        return {key: value for key, value in plain.items() if value not in (None, [])}
+        """Plain values for run.toml, without what is not set. `wilcoxon` is written as `small`, as it always was."""
+        values: dict[str, Any] = {}
+        for name, value in asdict(self).items():
+            if name == "wilcoxon":
+                values["small"] = "wilcoxon" if value else "leave out"
+            elif value not in (None, ()):
+                values[name] = list(value) if isinstance(value, tuple) else value
+        return values

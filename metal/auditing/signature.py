@@ -1,4 +1,4 @@
-"""The line under every figure: the same signature gives the same figure."""
+"""The signature of a figure: the same signature means the same figure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metal.data.signature import join
 def signature(data: str, settings: AuditSettings, **about: object) -> str:
     """The long form: program, data, what the figure is about, and every setting that moves it.
 
-    data: Dataset.identity. about: judge, language (lang), criterion (crit), n, dropped, ... in that order;
+    data: Dataset.identity. about: judge, language (lang), criterion (crit), n, dropped, ... in this order;
     the separators | and : never occur unescaped in a value.
     """
     parts: dict[str, object] = {"metal": __version__, "data": data}
@@ -18,12 +18,12 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
     parts["agg"] = settings.aggregate
     parts["minr"] = settings.min_raters or "panel"
     if settings.reference:
-        parts["ref"] = settings.reference
+        parts["ref"] = settings.reference.removeprefix("group=")
     if settings.exclude_noisy:
         parts["without"] = f"noisy@{settings.exclude_noisy}"
     parts["eps"] = "group" if settings.epsilon is None else f"{settings.epsilon:g}"
-    if settings.small != "leave out":
-        parts["small"] = settings.small
+    if settings.wilcoxon:
+        parts["small"] = "wilcoxon"
     parts["bs"] = settings.resamples
     parts["seed"] = settings.seed
     if settings.paper_compat:

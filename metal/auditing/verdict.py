@@ -17,8 +17,8 @@ The rules look at intervals and at the alternative annotator test, never at a po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from metal.auditing.layouts import UNDEFINED
@@ -26,7 +26,7 @@ from metal.data.records import Estimate
 from metal.stats.multiplicity import benjamini_yekutieli
 
 if TYPE_CHECKING:
-    from metal.auditing.judging import JudgeFigures  # its statistics take a second to import, the rules need them not
+    from metal.auditing.judging import JudgeFigures  # its statistics take a second to import, and the rules need none
 
 MIN_ITEMS = 30
 MIN_SOURCES = 10
@@ -53,91 +53,94 @@ class Verdict:
     lead_p_adjusted: float
 
 
-def verdicts(figures: Sequence[JudgeFigures], people: dict[tuple[str, str], Estimate]) -> list[Verdict]:
+COLUMNS = (*(field.name for field in fields(Verdict)), "signature")
+
+
+def verdicts(judges: Sequence[JudgeFigures], people: Mapping[tuple[str, str], float]) -> list[Verdict]:
     """A verdict for each judge in each cell, in the order given.
 
-    people: (language, criterion) -> Fleiss' kappa of the people there.
+    people: (language, criterion) -> lower end of the interval of the people's Fleiss' kappa, NaN where there is none.
     """
-    adjusted = _adjusted_leads(figures)
     result = []
-    for one, p in zip(figures, adjusted, strict=True):
-        verdict, reason = _decide(one, p, people[one.language, one.criterion])
-        result.append(Verdict(one.language, one.criterion, one.judge, verdict, reason, p))
+    for judge, p in zip(judges, _adjusted_leads(judges), strict=True):
+        verdict, reason = _decide(judge, p, people[judge.language, judge.criterion])
+        result.append(Verdict(judge.language, judge.criterion, judge.judge, verdict, reason, p))
     return result
 
 
-def _adjusted_leads(figures: Sequence[JudgeFigures]) -> list[float]:
-    """Each lead's p-value, corrected over the languages of its judge and criterion ("which languages?")."""
-    adjusted = [float("nan")] * len(figures)
+def _adjusted_leads(judges: Sequence[JudgeFigures]) -> list[float]:
+    """Each lead's p-value, corrected over the languages of its judge and criterion ("in which languages?")."""
+    adjusted = [float("nan")] * len(judges)
     families: dict[tuple[str, str], list[int]] = {}
-    for position, one in enumerate(figures):
-        families.setdefault((one.judge, one.criterion), []).append(position)
+    for position, judge in enumerate(judges):
+        families.setdefault((judge.judge, judge.criterion), []).append(position)
     for members in families.values():
-        corrected = benjamini_yekutieli([figures[member].lead_p for member in members])
+        corrected = benjamini_yekutieli([judges[member].lead_p for member in members])
         for member, p in zip(members, corrected, strict=True):
             adjusted[member] = float(p)
     return adjusted
 
 
-def _decide(one: JudgeFigures, lead_p: float, people: Estimate) -> tuple[str, str]:
-    problem = _too_few(one)
+def _decide(judge: JudgeFigures, lead_p: float, people_low: float) -> tuple[str, str]:
+    lead, kappa = judge.figures["lead_over_majority"], judge.figures["kappa"]
+    problem = _too_few(judge, lead, kappa)
     if problem:
         return TOO_FEW, problem
-    problem = _not_better(one, lead_p)
+    problem = _not_better(judge, lead, kappa, lead_p)
     if problem:
         return NOT_BETTER, problem
-    doubts = _doubts(one, people)
+    doubts = _doubts(judge, people_low)
     if doubts:
         return WITH_CARE, "better than the majority class, but " + "; ".join(doubts)
-    assert one.test is not None
+    assert judge.test is not None
     return USABLE, (
-        f"better than the majority class by {_interval(one.lead)}; "
-        f"passes the alternative annotator test (winning rate {one.test.winning_rate:.2f})"
+        f"better than the majority class by {_interval(lead)}; "
+        f"passes the alternative annotator test (winning rate {judge.test.winning_rate:.2f})"
     )
 
 
-def _too_few(one: JudgeFigures) -> str:
-    if one.asked < MIN_ITEMS:
-        return f"{one.asked} items with a human aggregate, {MIN_ITEMS} needed"
-    if one.sources < MIN_SOURCES:
-        return f"{one.sources} sources, {MIN_SOURCES} needed for an interval"
-    if one.answered == 0:
+def _too_few(judge: JudgeFigures, lead: Estimate, kappa: Estimate) -> str:
+    if judge.asked < MIN_ITEMS:
+        return f"{judge.asked} items with a human aggregate, {MIN_ITEMS} needed"
+    if judge.sources < MIN_SOURCES:
+        return f"{judge.sources} sources, {MIN_SOURCES} needed for an interval"
+    if judge.answered == 0:
         return "the judge never answered"
-    if one.kappa.value is None:
-        return f"kappa is undefined: {one.kappa.reason}"
-    if one.lead.low is None or one.lead.high is None or one.kappa.low is None:
-        return "no interval: " + "; ".join((one.lead.caveats + one.kappa.caveats)[:1] or ("undefined",))
-    if one.lead.low <= 0 and one.lead.high >= USEFUL_LEAD:
-        return f"the lead over the majority class, {_interval(one.lead)}, is too uncertain"
+    if kappa.value is None:
+        return f"kappa is undefined: {kappa.reason}"
+    if lead.low is None or lead.high is None or kappa.low is None:
+        return "no interval: " + "; ".join((lead.caveats + kappa.caveats)[:1] or ("undefined",))
+    if lead.low <= 0 and lead.high >= USEFUL_LEAD:
+        return f"the lead over the majority class, {_interval(lead)}, is too uncertain"
     return ""
 
 
-def _not_better(one: JudgeFigures, lead_p: float) -> str:
-    assert one.lead.low is not None
-    assert one.kappa.low is not None
-    if sum(count > 0 for count in one.answers) == 1:
+def _not_better(judge: JudgeFigures, lead: Estimate, kappa: Estimate, lead_p: float) -> str:
+    assert lead.low is not None
+    assert kappa.low is not None
+    if sum(count > 0 for count in judge.answers) == 1:
         return "a constant judge: it gave one answer only, so its F1 says nothing (kappa 0)"
-    if one.lead.low <= 0:
-        return f"lead over always answering the most frequent class: {_interval(one.lead)}"
+    if lead.low <= 0:
+        return f"lead over always answering the most frequent class: {_interval(lead)}"
     if not lead_p < ALPHA:
         return f"its lead is not significant over all languages together (corrected p {lead_p:.3f})"
-    if one.kappa.low <= 0:
-        return f"agreement beyond chance not shown: kappa {_interval(one.kappa)}"
+    if kappa.low <= 0:
+        return f"agreement beyond chance not shown: kappa {_interval(kappa)}"
     return ""
 
 
-def _doubts(one: JudgeFigures, people: Estimate) -> list[str]:
+def _doubts(judge: JudgeFigures, people_low: float) -> list[str]:
     doubts = []
-    if one.test is None:
-        doubts.append(f"the alternative annotator test could not be run ({one.test_reason})")
-    elif not one.test.passed:
+    if judge.test is None:
+        doubts.append(f"the alternative annotator test could not be run ({judge.test_reason})")
+    elif not judge.test.passed:
         doubts.append(
-            f"fails the alternative annotator test (winning rate {one.test.winning_rate:.2f}, "
-            f"epsilon {one.test.epsilon:g})"
+            f"fails the alternative annotator test (winning rate {judge.test.winning_rate:.2f}, "
+            f"epsilon {judge.test.epsilon:g})"
         )
-    if one.coverage < MIN_COVERAGE:
-        doubts.append(f"answers only {one.coverage:.0%} of the questions")
-    if people.low is None or people.low <= 0:
+    if judge.coverage < MIN_COVERAGE:
+        doubts.append(f"answers only {judge.coverage:.0%} of the questions")
+    if not people_low > 0:
         doubts.append("the people do not agree beyond chance among themselves")
     return doubts
 

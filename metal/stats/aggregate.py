@@ -1,11 +1,9 @@
-"""What the people say together, and how far they agree on an item.
+"""The label that people give an item together, and how far they agree on it.
 
 rows: (patterns, raters) class codes, negative where a rater gave no answer.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from metal.stats.patterns import Codes, Numbers, class_counts
 
 RULES = ("majority-or-mean", "majority-or-middle", "majority")
 
-# Codes of an aggregate that is no class.
+# Codes of an aggregate that is not a class.
 TIE = -1
 NOBODY = -2
 
@@ -22,12 +20,12 @@ CASES = ("all agree", "some agree", "none agree")
 
 
 def aggregate(rows: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True) -> Codes:
-    """(patterns,) the class the raters settle on, TIE where that is no class, NOBODY without ratings.
+    """(patterns,) the class the raters settle on, TIE where there is none, NOBODY without ratings.
 
     The majority is the class given more often than any other. Without one, the rule decides:
     majority-or-mean (METAL section 3.2.6): the mean of the ratings where that is a level, else TIE;
     majority-or-middle (METAL's released code): the middle level; majority: TIE.
-    On a nominal scale (ordered=False) there is neither mean nor middle: TIE.
+    A nominal scale (ordered=False) has neither mean nor middle: TIE.
     >>> aggregate(np.array([[0, 2, 2], [0, 1, 2], [0, 1, -1]]), np.array([0.0, 1.0, 2.0])).tolist()
     [2, 1, -1]
     """
@@ -36,7 +34,8 @@ def aggregate(rows: Codes, values: Numbers, rule: str = "majority-or-mean", *, o
     values = np.asarray(values, dtype=np.float64)
     counts = class_counts(rows, len(values))
     sizes = counts.sum(axis=1)
-    settled = np.where(_tied(counts), TIE, counts.argmax(axis=1))
+    tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    settled = np.where(tied, TIE, counts.argmax(axis=1))
     if ordered and rule == "majority-or-middle" and len(values) % 2:
         settled = np.where(settled == TIE, len(values) // 2, settled)
     elif ordered and rule == "majority-or-mean":
@@ -47,29 +46,15 @@ def aggregate(rows: Codes, values: Numbers, rule: str = "majority-or-mean", *, o
     return np.where(sizes == 0, NOBODY, settled)
 
 
-def _tied(counts: Codes) -> Codes:
-    return np.asarray((counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1)
-
-
 def agreement_case(rows: Codes, levels: int) -> Codes:
-    """(patterns,) ALL one class, NONE no two alike, SOME otherwise; -1 with fewer than two ratings.
+    """(patterns,) ALL in one class, NONE where no two are alike, SOME otherwise; -1 with fewer than two ratings.
 
     With three raters these are METAL's cases: all, two of three, none (section 4.4.2).
+    >>> agreement_case(np.array([[1, 1, 1, -1], [0, 1, 1, 0], [2, 0, -1, -1], [2, -1, -1, -1]]), 3).tolist()
+    [0, 1, 2, -1]
     """
     counts = class_counts(rows, levels)
     sizes = counts.sum(axis=1)
     top = counts.max(axis=1)
     case = np.where(top == sizes, ALL, np.where(top == 1, NONE, SOME))
     return np.where(sizes < 2, -1, case)
-
-
-def others(rows: Codes, rater: int) -> Codes:
-    """The rows without the column of one rater."""
-    return np.delete(rows, rater, axis=1)
-
-
-def rater_pairs(raters: int) -> Sequence[tuple[int, int]]:
-    """METAL's pairs: A1-A2, A2-A3, A3-A1 for three raters, all i < j otherwise (section 5.1)."""
-    if raters == 3:
-        return ((0, 1), (1, 2), (2, 0))
-    return tuple((first, second) for first in range(raters) for second in range(first + 1, raters))

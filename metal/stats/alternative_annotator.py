@@ -1,7 +1,7 @@
 """The alternative annotator test: may a judge stand in for one of the people?
 
-Each person is left out in turn and compared with the judge by closeness to the remaining people, item by
-item. Source: Calderon, Reichart and Dror (ACL 2025), section 3.
+Each person is left out in turn and compared with the judge, item by item, by closeness to the remaining people.
+Source: Calderon, Reichart and Dror (ACL 2025), section 3.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Closeness = Literal["agreement", "distance"]
 class PersonTest:
     """The judge against one left-out person.
 
-    items: common items. judge_wins, person_wins: share of items on which each is at least as close to the
-    others. p: that the person's lead reaches epsilon; None with the reason where the test could not be run.
+    items: common items. judge_wins, person_wins: share of items on which each is at least as close to the others as
+    the other one. p: that the person's lead reaches epsilon; None, with the reason, where the test could not be run.
     """
 
     person: int
@@ -46,7 +46,7 @@ class PersonTest:
 class AlternativeAnnotatorTest:
     """winning_rate: share of tested people whose lead is shown to stay below epsilon; passed at 0.5 or more.
 
-    advantage: mean share of the judge's wins over the people with enough items.
+    advantage: the judge's mean share of wins against the people with enough items.
     """
 
     winning_rate: float
@@ -62,13 +62,14 @@ def alternative_annotator_test(
     *,
     epsilon: float,
     closeness: Closeness = "agreement",
-    small: Literal["leave out", "wilcoxon"] = "leave out",
+    wilcoxon: bool = False,
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge does at least as well as the people do.
 
-    people: (items, people) values, NaN where one did not rate; judge: (items,) values, NaN where it gave none.
+    people: (items, people) values, NaN where a person did not rate; judge: (items,) values, NaN where it gave none.
     closeness: "agreement" (mean equality with the others; nominal labels) or "distance" (minus the root mean
-    squared difference; ordinal and interval). small: what happens to people with fewer than 30 items.
+    squared difference; ordinal and interval). wilcoxon: test people with fewer than 30 items too, by Wilcoxon's
+    signed-rank test, instead of leaving them out.
     Raises Undefined when fewer than two people share items with the judge, or nobody could be tested.
     """
     people = np.asarray(people, dtype=np.float64)
@@ -79,7 +80,7 @@ def alternative_annotator_test(
         raise Undefined("no item rated by the judge and two or more people")
     judge, rated = judge[usable], np.ascontiguousarray(rated[usable].T)
     people = np.where(rated, people[usable].T, 0.0)
-    results = [_person(people, judge, rated, j, epsilon, closeness, small) for j in range(len(people))]
+    results = [_person(people, judge, rated, j, epsilon, closeness, wilcoxon) for j in range(len(people))]
     return _conclude(results, epsilon)
 
 
@@ -90,12 +91,12 @@ def _person(
     person: int,
     epsilon: float,
     closeness: Closeness,
-    small: str,
+    wilcoxon: bool,
 ) -> PersonTest:
-    """people: (people, items), 0 where one did not rate; rated: (people, items) whether one did."""
+    """people: (people, items), 0 where a person did not rate; rated: (people, items) whether they did."""
     items = rated[person]
     count = int(items.sum())
-    floor = WILCOXON_MIN_ITEMS if small == "wilcoxon" else MIN_ITEMS
+    floor = WILCOXON_MIN_ITEMS if wilcoxon else MIN_ITEMS
     if count < floor:
         return PersonTest(person, count, None, None, None, False, f"fewer than {floor} items")
     far_judge = _distance(judge, person, people, rated, closeness)[items]
@@ -106,22 +107,22 @@ def _person(
     shares = float(judge_wins.mean()), float(person_wins.mean())
     if (lead == lead[0]).all():
         return PersonTest(person, count, *shares, None, False, "all differences equal, p undefined")
-    wilcoxon = count < MIN_ITEMS
-    p = _wilcoxon_p(lead - epsilon) if wilcoxon else _t_test_p(lead - epsilon)
-    return PersonTest(person, count, *shares, p, False, "Wilcoxon" if wilcoxon else "")
+    if count >= MIN_ITEMS:
+        return PersonTest(person, count, *shares, _t_test_p(lead - epsilon), False)
+    return PersonTest(person, count, *shares, _wilcoxon_p(lead - epsilon), False, "Wilcoxon")
 
 
 def _distance(answer: Numbers, left_out: int, people: Numbers, rated: Codes, closeness: Closeness) -> Numbers:
-    """(items,) how far an answer is from the remaining people, summed: their number is the same for both sides.
+    """(items,) the distance of an answer from the remaining people, as a sum over these people.
 
-    Comparing sums of disagreements or of squared differences orders exactly as the mean or its root does,
-    and is free of rounding on whole numbers.
+    Both sides are compared with the same number of people, so sums of disagreements or of squared differences order
+    exactly as the mean or its root does, and whole numbers are free of rounding.
     """
     far = np.zeros(len(answer))
-    for person, (given, known) in enumerate(zip(people, rated, strict=True)):
+    for person, (given, has_rated) in enumerate(zip(people, rated, strict=True)):
         if person != left_out:
             cost = answer != given if closeness == "agreement" else (answer - given) ** 2
-            far += cost * known
+            far += cost * has_rated
     return far
 
 

@@ -1,7 +1,7 @@
-"""Who gave which class to which item: what models of raters without known answers (Dawid-Skene, MACE) are fitted to.
+"""Who gave which class to which item: the input of models without known answers (Dawid-Skene, MACE).
 
-Items on which the same people gave the same classes are kept once, with how many they are: a model then costs as much
-as there are different items, and items with equal answers get equal labels, to the last bit.
+Items to which the same people gave the same classes are kept once, with their number. The cost of a model then grows
+with the number of different items, and items with equal answers get equal labels, to the last bit.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from metal.stats.aggregate import NOBODY, TIE
 from metal.stats.patterns import Codes, Numbers, find_patterns
 
-CLOSE = 1e-9  # two classes as probable as each other: no class
-_PADDING = 8  # items are only compared where the table for it is at most so many times the answers
+CLOSE = 1e-9  # two classes whose probabilities differ by less are tied
+_PADDING = 8  # items are compared only if the table that this needs has at most this many cells per answer
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Answers:
     """Answers to distinct items, in order of pattern and rater.
 
     pattern, rater, code: (answers,) which distinct item was given which class by whom. times: (patterns,) how many
-    items it stands for. which: (items,) the pattern of each item, -1 where nobody rated it. raters, levels: how many
-    there are, also of those that do not occur.
+    items a distinct item stands for. which: (items,) the pattern of each item, -1 where nobody rated it. raters,
+    levels: how many there are, including those that do not occur.
     """
 
     pattern: Codes
@@ -37,7 +37,7 @@ class Answers:
 
     @cached_property
     def used(self) -> Codes:
-        """The classes that somebody gave, rising. No model makes one of the others a label."""
+        """The classes that somebody gave, in rising order. No model makes another class a label."""
         return np.unique(self.code)
 
     @cached_property
@@ -52,29 +52,30 @@ class Answers:
 
     @cached_property
     def shared(self) -> Codes:
-        """(raters,) how many of these items somebody else rated too."""
+        """(raters,) how many of these items somebody else rated, too."""
         return self._by_rater(np.bincount(self.pattern, minlength=len(self.times))[self.pattern] > 1)
 
-    def _by_rater(self, which: Codes) -> Codes:
-        counts = np.bincount(self.rater, weights=which * self.times[self.pattern], minlength=self.raters)
-        return np.rint(counts).astype(np.int64)
+    def _by_rater(self, answers: Codes) -> Codes:
+        """(raters,) the sum of a number for each answer, over all items."""
+        sums = np.bincount(self.rater, weights=answers * self.times[self.pattern], minlength=self.raters)
+        return np.rint(sums).astype(np.int64)
 
     def by_item(self, of_pattern: Numbers) -> Numbers:
-        """(items, ...) what holds of each item's pattern; NaN where nobody rated it."""
-        found = np.full((len(self.which), *of_pattern.shape[1:]), np.nan)
+        """(items, ...) each item's value from (patterns, ...) values of patterns; NaN where nobody rated the item."""
+        values = np.full((len(self.which), *of_pattern.shape[1:]), np.nan)
         rated = self.which >= 0
-        found[rated] = of_pattern[self.which[rated]]
-        return found
+        values[rated] = of_pattern[self.which[rated]]
+        return values
 
-    def over_levels(self, of_used: Numbers, absent: float = 0.0) -> Numbers:
-        """(..., levels) from (..., classes used); `absent` for classes that nobody gave."""
-        found = np.full((*of_used.shape[:-1], self.levels), absent)
-        found[..., self.used] = of_used
-        return found
+    def over_levels(self, of_used: Numbers) -> Numbers:
+        """(..., levels) from (..., classes used), with 0 for classes that nobody gave."""
+        values = np.zeros((*of_used.shape[:-1], self.levels))
+        values[..., self.used] = of_used
+        return values
 
 
 def answers_of_matrix(codes: Codes, levels: int) -> Answers:
-    """From (items, raters) class codes, negative where there is no answer (as in metal.stats.aggregate).
+    """Answers from (items, raters) class codes, negative where there is no answer (as in metal.stats.aggregate).
 
     >>> answers_of_matrix(np.array([[0, 1], [0, 1], [-1, 1]]), 2).times.tolist()
     [2, 1]
@@ -85,10 +86,10 @@ def answers_of_matrix(codes: Codes, levels: int) -> Answers:
 
 
 def answers_of_triples(item: Codes, rater: Codes, code: Codes, shape: tuple[int, int], levels: int) -> Answers:
-    """From (answers,) items, raters and class codes; shape: how many items and raters there are.
+    """Answers from (answers,) items, raters and class codes; shape: the numbers of items and raters.
 
-    A negative code is no answer. Raises ValueError for a code, item or rater out of range, and where a rater answers
-    twice about an item.
+    A negative code means no answer. Raises ValueError for a code, item or rater out of range, and where a rater
+    answers twice about an item.
     """
     item, rater, code = (np.asarray(column).astype(np.int64) for column in (item, rater, code))
     item, rater, code = (column[code >= 0] for column in (item, rater, code))
@@ -116,7 +117,7 @@ def answers_of_triples(item: Codes, rater: Codes, code: Codes, shape: tuple[int,
 
 
 def most_probable(probabilities: Numbers) -> Codes:
-    """(items,) the most probable class; TIE where two are equally so, to within CLOSE; NOBODY where undefined (NaN).
+    """(items,) the most probable class; TIE where two differ by less than CLOSE; NOBODY where undefined (NaN).
 
     >>> most_probable(np.array([[0.2, 0.8], [0.5, 0.5], [np.nan, np.nan]])).tolist()
     [1, -1, -2]
@@ -124,6 +125,6 @@ def most_probable(probabilities: Numbers) -> Codes:
     if not len(probabilities) or not probabilities.shape[1]:
         return np.full(len(probabilities), NOBODY)
     rated = ~np.isnan(probabilities[:, 0])
-    known = np.where(rated[:, None], probabilities, 0.0)
-    tied = (known > known.max(axis=1, keepdims=True) - CLOSE).sum(axis=1) > 1
-    return np.where(rated, np.where(tied, TIE, known.argmax(axis=1)), NOBODY)
+    shares = np.where(rated[:, None], probabilities, 0.0)
+    tied = (shares > shares.max(axis=1, keepdims=True) - CLOSE).sum(axis=1) > 1
+    return np.where(rated, np.where(tied, TIE, shares.argmax(axis=1)), NOBODY)

@@ -1,9 +1,9 @@
 """How often people are right, when everyone's accuracy comes from a mixture of Beta distributions.
 
-Of n questions a person answers X right: X ~ Binomial(n, P), P ~ Beta(alpha_Z, beta_Z), Z = component k with
-probability probabilities_k. The Beta is conjugate to the binomial, so whatever is asked about P or Z after X of n is
-a closed form. `right` and `asked` are (people,) whole numbers, 0 <= right <= asked; someone asked nothing has the
-prior. Pairs that occur often are computed once. The parameters are found in `beta_mixture_fit`.
+Of n questions, a person answers X correctly: X ~ Binomial(n, P), P ~ Beta(alpha_Z, beta_Z), Z = component k with
+probability probabilities_k. The Beta is conjugate to the binomial, so all posterior figures of P and Z after X of n
+have a closed form. `right` and `asked` are (people,) whole numbers, 0 <= right <= asked; a person who was asked nothing
+has the prior. Each distinct pair is computed once. The parameters are fitted in `beta_mixture_fit`.
 Source: Khashabi et al., GENIE (2022), section 5.
 """
 
@@ -17,14 +17,16 @@ from scipy.special import betainc, gammaln
 
 from metal.stats.patterns import Counts, Numbers
 
-# A probability is halved this often when a quantile is looked for: to 2e-15.
-_HALVINGS = 49
+_HALVINGS = 49  # of the interval from 0 to 1 in the search for a quantile: exact to 2e-15
 
 
 @dataclass(frozen=True)
 class CountPairs:
-    """right, asked: (pairs,) the distinct pairs in rising order; count: (pairs,) how many people have each; which:
-    (people,) everyone's pair."""
+    """The distinct pairs of `right` and `asked`.
+
+    right, asked: (pairs,) in rising order; count: (pairs,) how many people have each pair; which: (people,) each
+    person's pair.
+    """
 
     right: Counts
     asked: Counts
@@ -34,7 +36,10 @@ class CountPairs:
 
 @dataclass(frozen=True)
 class BetaMixture:
-    """probabilities, alpha, beta: (components,); ValueError unless they are positive and the first sum to 1."""
+    """probabilities, alpha, beta: (components,).
+
+    Raises ValueError unless alpha and beta are above 0 and the probabilities are not negative and sum to 1.
+    """
 
     probabilities: Numbers
     alpha: Numbers
@@ -50,15 +55,15 @@ class BetaMixture:
 
     @property
     def means(self) -> Numbers:
-        """(components,) the expected accuracy in each."""
+        """(components,) the expected accuracy of each component."""
         return self.alpha / (self.alpha + self.beta)
 
     def log_likelihood(self, right: Counts, asked: Counts) -> Numbers:
-        """(people,) log of the probability of each person's count, binomial coefficient included."""
+        """(people,) log of the probability of each person's count, including the binomial coefficient."""
         return _by_pair(right, asked, self._log_likelihood)
 
     def responsibilities(self, right: Counts, asked: Counts) -> Numbers:
-        """(people, components) the posterior of Z: which component each person comes from."""
+        """(people, components) the posterior of Z: the component that each person comes from."""
         return _by_pair(right, asked, self._responsibilities)
 
     def probability_below(self, threshold: float, right: Counts, asked: Counts) -> Numbers:
@@ -71,7 +76,12 @@ class BetaMixture:
         return _by_pair(right, asked, lambda x, n: self._below(np.full(len(x), threshold), x, n))
 
     def accuracy(self, right: Counts, asked: Counts) -> Numbers:
-        """(people,) posterior mean of a person's accuracy."""
+        """(people,) posterior mean of each person's accuracy.
+
+        >>> uniform = BetaMixture(np.ones(1), np.ones(1), np.ones(1))
+        >>> uniform.accuracy(np.array([3, 0]), np.array([4, 0])).round(4)  # Beta(4, 2) and the prior, Beta(1, 1)
+        array([0.6667, 0.5   ])
+        """
 
         def mean(right: Counts, asked: Counts) -> Numbers:
             alpha, beta = self._posterior(right, asked)
@@ -80,7 +90,7 @@ class BetaMixture:
         return _by_pair(right, asked, mean)
 
     def accuracy_interval(self, right: Counts, asked: Counts, level: float = 0.95) -> Numbers:
-        """(people, 2) the central posterior interval of a person's accuracy: as much outside below as above."""
+        """(people, 2) the central posterior interval of each person's accuracy: as much lies below it as above."""
 
         def interval(right: Counts, asked: Counts) -> Numbers:
             outside = (1 - level) / 2
@@ -122,7 +132,12 @@ class BetaMixture:
 
 
 def find_pairs(right: Counts, asked: Counts) -> CountPairs:
-    """The distinct pairs of `right` and `asked`, both (people,) whole numbers."""
+    """The distinct pairs of `right` and `asked`, both (people,) whole numbers.
+
+    >>> pairs = find_pairs(np.array([3, 0, 3, 3]), np.array([3, 2, 5, 3]))
+    >>> pairs.right.tolist(), pairs.asked.tolist(), pairs.count.tolist(), pairs.which.tolist()
+    ([0, 3, 3], [2, 3, 5], [1, 2, 1], [1, 0, 2, 1])
+    """
     right, asked = np.asarray(right, dtype=np.int64), np.asarray(asked, dtype=np.int64)
     base = int(right.max(initial=0)) + 1
     keys, which, count = np.unique(asked * base + right, return_inverse=True, return_counts=True)
@@ -137,7 +152,7 @@ def log_coefficient(right: Counts, asked: Counts) -> Numbers:
 def log_rising(start: Numbers, counts: Counts) -> Numbers:
     """(starts, 1 + highest of counts) log of start (start + 1) ... (start + n - 1) for n = 0, 1, ...
 
-    A sum of logarithms, not a difference of log gammas, which loses its digits where `start` is large.
+    A sum of logarithms, because a difference of log gammas loses its digits where `start` is large.
     """
     most = int(np.max(counts, initial=0))
     table: Numbers = np.zeros((len(start), most + 1))
@@ -146,5 +161,6 @@ def log_rising(start: Numbers, counts: Counts) -> Numbers:
 
 
 def _by_pair(right: Counts, asked: Counts, of_pairs: Callable[[Counts, Counts], Numbers]) -> Numbers:
+    """(people, ...) a function of right and asked, computed once for each distinct pair."""
     pairs = find_pairs(right, asked)
     return np.asarray(of_pairs(pairs.right, pairs.asked)[pairs.which])

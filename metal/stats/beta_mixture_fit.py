@@ -2,9 +2,9 @@
 
 Shapes: a row is one start for one group of people; arrays are (rows, components, 3, positions or pairs). The 3 are
 the rising factorials of the likelihood alpha^(X) beta^(n-X) / (alpha+beta)^(n), whose logarithm is
-sum_{i<X} log(alpha+i) + sum_{i<n-X} log(beta+i) - sum_{i<n} log(alpha+beta+i). For the M step it is therefore enough
-to know, for each i, how many (by responsibility) have X > i, n - X > i, n > i: no gamma functions, and nothing grows
-with the number of people.
+sum_{i<X} log(alpha+i) + sum_{i<n-X} log(beta+i) - sum_{i<n} log(alpha+beta+i). All that the M step needs to know is
+therefore, for each i, how many people (by responsibility) have X > i, n - X > i, and n > i: there are no gamma
+functions, and nothing grows with the number of people.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from metal.stats.patterns import Counts, Numbers
 TOLERANCE = 1e-9  # EM stops when a round gains less log-likelihood than this for each person
 MOST_ROUNDS = 5_000
 
-_CELLS = 2_000_000  # of the largest array: rows are taken together until it is full
+_CELLS = 2_000_000  # size of the largest array, which decides how many rows are computed together
 _SIGNS = np.array([1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True)
 class Starts:
-    """Where EM starts: alpha, beta (starts, components), above 0; components start equally probable."""
+    """Where EM starts: alpha and beta, (starts, components), above 0. The components start equally probable."""
 
     alpha: Numbers
     beta: Numbers
@@ -42,8 +42,8 @@ class Fit:
     """The best of all starts.
 
     mixture: components in rising order of their means; log_likelihood: with binomial coefficients, in nats;
-    by_start: (starts,) what each start reached; rounds: (starts,) EM rounds; converged: whether all starts stopped
-    by themselves.
+    by_start: (starts,) the log-likelihood that each start reached; rounds: (starts,) EM rounds; converged: whether all
+    starts stopped before the last round.
     """
 
     mixture: BetaMixture
@@ -54,7 +54,7 @@ class Fit:
 
 
 def draw_starts(rng: np.random.Generator, components: int, starts: int = 10) -> Starts:
-    """Means uniform over 0 to 1, alpha + beta from a gamma distribution of shape 2.
+    """Random starts: means uniform from 0 to 1, alpha + beta from a gamma distribution of shape 2.
 
     Source: GENIE (2022), appendix B.1.
     """
@@ -65,10 +65,10 @@ def draw_starts(rng: np.random.Generator, components: int, starts: int = 10) -> 
 def fit(
     right: Counts, asked: Counts, starts: Starts, *, tolerance: float = TOLERANCE, most_rounds: int = MOST_ROUNDS
 ) -> Fit:
-    """The mixture under which the counts, (people,) each, are most likely.
+    """The mixture under which the counts `right` and `asked`, each (people,), are most likely.
 
-    People asked nothing say nothing. Where nobody was asked anything every mixture is as likely as any other, and the
-    first start is returned with log-likelihood 0.
+    People who were asked nothing do not matter. Where nobody was asked anything, every mixture is equally likely, and
+    the first start is returned with log-likelihood 0.
     """
     return fit_groups([(right, asked)], starts, tolerance=tolerance, most_rounds=most_rounds)[0]
 
@@ -80,15 +80,16 @@ def fit_groups(
     tolerance: float = TOLERANCE,
     most_rounds: int = MOST_ROUNDS,
 ) -> list[Fit]:
-    """A mixture for each group of people, given as (right, asked): `fit` of each, computed together."""
-    pairs = [_asked_something(right, asked) for right, asked in groups]
+    """A mixture for each group of people, given as (right, asked): `fit` of each group, computed together."""
+    pairs = [_pairs_of_asked(right, asked) for right, asked in groups]
     batch = _Batch.of(pairs, starts)
     for rows in batch.portions():
         _expectation_maximisation(batch, rows, tolerance, most_rounds)
     return [batch.best(group, pairs[group]) for group in range(len(groups))]
 
 
-def _asked_something(right: Counts, asked: Counts) -> CountPairs:
+def _pairs_of_asked(right: Counts, asked: Counts) -> CountPairs:
+    """The pairs of the people who were asked anything."""
     pairs = find_pairs(right, asked)
     some = pairs.asked > 0
     return CountPairs(pairs.right[some], pairs.asked[some], pairs.count[some], pairs.which)
@@ -96,7 +97,7 @@ def _asked_something(right: Counts, asked: Counts) -> CountPairs:
 
 @dataclass(frozen=True)
 class _Batch:
-    """All rows with what is known of them; the arrays are filled by EM.
+    """All rows with their data, and the arrays that EM fills.
 
     values: (groups, 3, pairs) X, n - X and n; people: (groups, pairs), 0 for padding; group: (rows,); parameters:
     (rows, components, 2) log alpha, log beta; log_shares: (rows, components); reached, rounds, stopped: (rows,).
@@ -134,7 +135,7 @@ class _Batch:
         )
 
     def portions(self) -> Iterator[Counts]:
-        """Numbers of the rows to take together. A group without any pair needs no EM."""
+        """The rows to compute together, as their numbers. A group without any pair needs no EM."""
         rows = np.flatnonzero((self.people.sum(axis=1) > 0)[self.group])
         wide = 3 * self.log_shares.shape[1] * max(self.values.shape[2], int(self.values.max(initial=0)) + 1)
         size = max(1, _CELLS // wide)
@@ -157,7 +158,7 @@ class _Batch:
 
 
 def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, most_rounds: int) -> None:
-    """Run EM on `rows` and write where they end into the batch. A row that stopped is not computed any more."""
+    """Run EM on `rows` and write the results into the batch. A row that has stopped is no longer computed."""
     positions = np.arange(int(batch.values.max()), dtype=np.float64)
     parameters, log_shares = batch.parameters[rows], batch.log_shares[rows]
     people, places = batch.people[batch.group[rows]], _places(batch, rows)
@@ -182,7 +183,7 @@ def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, mos
 
 
 def _places(batch: _Batch, rows: Counts) -> Counts:
-    """(rows, components, 3, pairs) where X, n - X and n of each pair stand in tables (rows, components, 3, values)."""
+    """(rows, components, 3, pairs) the places of each pair's X, n - X and n in (rows, components, 3, values) tables."""
     components, values = batch.log_shares.shape[1], int(batch.values.max()) + 1
     tables = np.arange(len(rows) * components * 3).reshape(len(rows), components, 3, 1)
     return np.asarray(tables * values + batch.values[batch.group[rows]][:, None])

@@ -1,15 +1,15 @@
-"""Bootstrap over sources: the outputs of one source are not independent, so whole sources are drawn.
+"""Bootstrap over sources: the outputs of one source are not independent, so sources are drawn with all their outputs.
 
-A figure needs of a resample only how often each rating pattern occurs in it, and of that only some sums (confusion
-matrices, class counts): `draws @ features`. Sources are drawn, once for all figures over the same ones, and what each
-contributes to the sums is added up first, so that a resample costs (sources x sums): ratings and patterns have no part
-in it. Where every source has one output and no other figure shares its draws, patterns are drawn, from a multinomial.
+All that a figure needs to know about a resample is how often each rating pattern occurs in it, and of that only some
+sums (confusion matrices, class counts): `draws @ features`. Sources are drawn once for all figures over the same
+sources, and the contribution of each source to the sums is added up first. A resample therefore costs (sources x sums),
+however many ratings and patterns there are. Where every source has one output and no other figure shares its draws,
+patterns are drawn instead, from a multinomial.
 
-More sources than 4,096 are put at random into blocks of equal size (the last may be smaller, so that a resample may
-have a few sources more or less), between 2,049 and 4,096 of them, and blocks are drawn (random groups: Wolter,
-Introduction to Variance Estimation, 2nd ed., 2007, ch. 2). Which source is in which block adds to the width of an
-interval an error of 1 / sqrt(2 x blocks), 1.1 to 1.6%; 2,000 resamples leave 1.6% anyhow. So what resampling costs does
-not grow with the data.
+More than 4,096 sources are put at random into 2,049 to 4,096 blocks of equal size (the last may be smaller, so that a
+resample may have a few sources more or less), and blocks are drawn (random groups: Wolter, Introduction to Variance
+Estimation, 2nd ed., 2007, ch. 2). The random assignment to blocks adds an error of 1 / sqrt(2 x blocks), 1.1 to 1.6%,
+to the width of an interval; 2,000 resamples already have 1.6%. The cost of resampling thus does not grow with the data.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 _CHUNK = 20_000_000
 _KEEP = 50_000_000
 _MOST = 4096  # sources that are drawn one by one
-_FEW_PATTERNS = 1_000  # of more, a multinomial takes longer than adding up over sources
-_LARGE, _PIECE = 50_000_000, 250  # multiplications from which threads help; resamples a thread takes at a time
+_FEW_PATTERNS = 1_000  # with more patterns, a multinomial takes longer than adding up over sources
+_LARGE, _PIECE = 50_000_000, 250  # multiplications above which threads help; resamples a thread takes at a time
 _KINDS = np.dtype(np.float32), np.dtype(np.float64)
-_EXACT = 1 << 24  # whole numbers below it are exact in single precision, whose products are twice as fast
+_EXACT = 1 << 24  # integers below this are exact in single precision, whose products are twice as fast
 
 
 @dataclass(frozen=True)
 class SourceDraws:
-    """How often each pattern occurs in each resample, as the sources that were drawn: never a table of its own.
+    """How often each pattern occurs in each resample, kept as the sources drawn and never made into a table.
 
-    `draws @ features`, features (patterns, ...), are the sums (resamples, ...) over the items that were drawn.
+    `draws @ features`, with features (patterns, ...), gives the sums (resamples, ...) over the items drawn.
     """
 
     bootstrap: SourceBootstrap
     patterns: Patterns
-    source: Codes  # (items,) from 0; blocks, where there are many sources
+    source: Codes  # (items,) numbered from 0; the blocks, where there are many sources
     sources: int
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(resamples, patterns), as of the table it stands for."""
+        """(resamples, patterns), the shape of the table it stands for."""
         return self.bootstrap.resamples, len(self.patterns.rows)
 
     def __matmul__(self, features: Any) -> Numbers:
@@ -61,26 +61,25 @@ class SourceDraws:
         return drawn.reshape(len(drawn), *features.shape[1:])
 
     def contributions(self, features: Any) -> Any:
-        """(sources, F) what each source adds to the sums, features (patterns, F)."""
-        whole = features.dtype.kind != "f"
-        return self._by_source @ features.astype(np.int32 if whole else np.float64)
+        """(sources, F) what each source adds to the sums; features: (patterns, F)."""
+        return self._by_source @ features.astype(np.float64 if features.dtype.kind == "f" else np.int32)
 
     @cached_property
     def _by_source(self) -> csr_matrix:
         """(sources, patterns) how many items of each pattern a source has."""
         from scipy.sparse import csr_matrix
 
-        one = np.ones(len(self.source), dtype=np.int32)
+        ones = np.ones(len(self.source), dtype=np.int32)
         shape = self.sources, len(self.patterns.rows)
-        return csr_matrix((one, (self.source, self.patterns.which)), shape=shape)
+        return csr_matrix((ones, (self.source, self.patterns.which)), shape=shape)
 
 
 @dataclass(frozen=True)
 class SourceBootstrap:
     """Draws `resamples` resamples, always the same for the same data and seed.
 
-    The generator is seeded by (seed, the data itself), so that a figure does not depend on which other
-    figures were computed before it, and equal data give equal intervals.
+    The generator is seeded by the seed and the data themselves, so that a figure does not depend on the figures
+    computed before it, and equal data have equal intervals.
     """
 
     resamples: int = 2000
@@ -88,18 +87,18 @@ class SourceBootstrap:
     _kept: dict[tuple[int, Any], Codes] = field(default_factory=dict, repr=False, compare=False)
 
     def blocks(self, sources: int) -> Codes | None:
-        """(sources,) the block that each source is in, from 0; None for few, which are drawn one by one."""
+        """(sources,) the block of each source, numbered from 0; None for few sources, which are drawn one by one."""
         if sources <= _MOST:
             return None
         size = -(-sources // _MOST)
         return np.random.default_rng([self.seed, sources]).permutation(sources) // size
 
     def draws(self, patterns: Patterns, sources: Codes, among: Codes | None = None) -> Numbers | SourceDraws:
-        """How often each pattern occurs in each resample: (resamples, patterns), or what gives `@` like such a table.
+        """How often each pattern occurs in each resample: (resamples, patterns), or an object with the same `@`.
 
-        sources: (items,) whole numbers, none below 0, naming the source of an item. among: the names of all sources to
-        draw from, those without an item as well, so that figures over other items of these share the draws; without
-        it, as many sources are drawn as have an item.
+        sources: (items,) the source of each item, as whole numbers >= 0. among: all sources to draw from, including
+        sources without an item, so that figures over different items of these sources share their draws; by default
+        only the sources that have an item.
         """
         names, source = distinct(sources)
         if among is None and len(names) == len(source) and len(patterns.rows) <= _FEW_PATTERNS:
@@ -113,22 +112,17 @@ class SourceBootstrap:
             count, source = int(block.max()) + 1, block[source]
         return SourceDraws(self, patterns, source, count)
 
-    def pattern_counts(self, patterns: Patterns, sources: Codes) -> Numbers:
-        """(resamples, patterns) the same as a table, for few patterns."""
-        drawn = self.draws(patterns, sources)
-        return drawn if isinstance(drawn, np.ndarray) else drawn @ np.eye(len(patterns.rows), dtype=np.int32)
-
     def totals(self, sums: Any) -> Numbers:
-        """(resamples, ...) what `sums`, (sources, ...), come to over the sources that were drawn."""
+        """(resamples, ...) the totals of `sums`, (sources, ...), over the sources drawn."""
         flat = self._in_blocks(np.asarray(sums).reshape(len(sums), -1))
-        whole = flat.dtype.kind in "iub" and len(flat) * float(np.abs(flat).max(initial=0)) < _EXACT
-        columns: Numbers = np.ascontiguousarray(flat.T, dtype=np.float32 if whole else np.float64)
+        exact = flat.dtype.kind in "iub" and len(flat) * float(np.abs(flat).max(initial=0)) < _EXACT
+        columns: Numbers = np.ascontiguousarray(flat.T, dtype=np.float32 if exact else np.float64)
         chunks = self.source_weights(len(flat), columns.dtype)
         drawn = np.concatenate([product(columns, chunk.T) for chunk in chunks], axis=1, dtype=np.float64)
         return drawn.T.reshape(self.resamples, *np.shape(sums)[1:])
 
     def _in_blocks(self, sums: Any) -> Any:
-        """(blocks, F) the sums of the sources in each; as they are, (sources, F), where there are few."""
+        """(blocks, F) the sums over the sources of each block; unchanged, (sources, F), where there are few sources."""
         from scipy.sparse import csr_matrix
 
         block = self.blocks(len(sums))
@@ -138,7 +132,7 @@ class SourceBootstrap:
         return table @ (sums if sums.dtype.kind == "f" else sums.astype(np.int64))
 
     def draw_counts(self, counts: Codes) -> Numbers:
-        """(resamples, kinds) how often each kind of source is drawn, of which there are so many."""
+        """(resamples, kinds) how often each kind of source is drawn; counts: (kinds,) how many sources there are."""
         total = int(counts.sum())
         if not total:
             return np.zeros((self.resamples, len(counts)))
@@ -146,7 +140,7 @@ class SourceBootstrap:
         return rng.multinomial(total, counts / total, size=self.resamples).astype(np.float64)
 
     def source_weights(self, sources: int, kind: Any = np.float32) -> Iterator[Codes]:
-        """Chunks of (some resamples, sources), `resamples` rows in all: how often each source, or block, is drawn."""
+        """How often each source, or block, is drawn: chunks of (some resamples, sources), `resamples` rows in all."""
         for kept in (np.dtype(kind), *_KINDS):
             if (sources, kept) in self._kept:
                 yield self._keep(self._kept[sources, kept].astype(kind, copy=False))
@@ -164,7 +158,7 @@ class SourceBootstrap:
             self._keep(np.concatenate(keep))
 
     def _keep(self, weights: Codes) -> Codes:
-        """Keep them for the next figure, and of others as many as there is room for, the oldest first to go."""
+        """Keep the weights for the next figure. When there is no more room, the oldest weights are dropped."""
         self._kept[weights.shape[1], weights.dtype] = weights
         while sum(kept.size for kept in self._kept.values()) > _KEEP:
             del self._kept[next(iter(self._kept))]
@@ -172,26 +166,28 @@ class SourceBootstrap:
 
 
 def product(left: Numbers, right: Numbers) -> Numbers:
-    """left @ right, a large one in pieces on several threads; the pieces are always the same."""
+    """left @ right; a large product is computed in pieces on several threads, and the pieces are always the same."""
     if left.shape[0] * right.size < _LARGE:
         return np.asarray(left @ right)
-    found = np.empty((len(left), right.shape[1]), dtype=left.dtype)
+    result = np.empty((len(left), right.shape[1]), dtype=left.dtype)
 
     def piece(start: int) -> None:
-        np.matmul(left, right[:, start : start + _PIECE], out=found[:, start : start + _PIECE])
+        np.matmul(left, right[:, start : start + _PIECE], out=result[:, start : start + _PIECE])
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(piece, range(0, right.shape[1], _PIECE)))
-    return found
+    return result
 
 
 def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float, float] | None:
-    """The central interval of the resampled values; undefined ones are left out.
+    """The central interval of the resampled values; undefined values are left out.
 
-    None when fewer than half are defined: an interval over the rest would be about another question.
+    None when fewer than half are defined: an interval over the rest would answer a different question.
+    >>> percentile_interval(np.array([*range(21), np.nan]), level=0.5)
+    (5.0, 15.0)
     """
-    defined = resampled[~np.isnan(resampled)]
-    if len(defined) == 0 or len(defined) * 2 < len(resampled):
+    defined = _defined(resampled)
+    if defined is None:
         return None
     tail = (1 - level) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
@@ -202,8 +198,14 @@ def share_at_most(resampled: Numbers, bound: float = 0.0) -> float:
     """One-sided bootstrap p-value that the figure exceeds `bound`.
 
     (1 + resamples at most `bound`) / (1 + resamples); NaN when fewer than half of the resamples are defined.
+    >>> share_at_most(np.array([-0.1, 0.2, 0.3, 0.4]))
+    0.4
     """
-    defined = resampled[~np.isnan(resampled)]
-    if len(defined) == 0 or len(defined) * 2 < len(resampled):
-        return float("nan")
-    return float((1 + (defined <= bound).sum()) / (1 + len(defined)))
+    defined = _defined(resampled)
+    return float("nan") if defined is None else float((1 + (defined <= bound).sum()) / (1 + len(defined)))
+
+
+def _defined(resampled: Numbers) -> Numbers | None:
+    """The values that are not NaN; None when they are fewer than half, or none."""
+    defined: Numbers = resampled[~np.isnan(resampled)]
+    return defined if len(defined) and len(defined) * 2 >= len(resampled) else None

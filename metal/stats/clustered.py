@@ -12,9 +12,10 @@ from metal.stats.patterns import Codes, Numbers, ratio
 
 @dataclass(frozen=True)
 class ClusteredMean:
-    """mean: over all values; low, high: 95% percentile bootstrap over sources; p: two-sided, of a mean of 0.
+    """mean: over all values; low, high: 95% percentile bootstrap over sources; p: two-sided, for a mean of 0.
 
-    NaN where undefined: all of them without values, interval and p with one source. n: values, sources: of theirs.
+    NaN where undefined: all of these without values, interval and p with one source. n: the number of values; sources:
+    the number of their sources.
     """
 
     mean: float
@@ -26,13 +27,14 @@ class ClusteredMean:
 
 
 def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) -> ClusteredMean:
-    """The mean of the values that are defined, with interval and p-value over their sources.
+    """The mean of the defined values, with an interval and a p-value over their sources.
 
-    values: (n,), NaN is left out; sources: (n,) any whole number naming the source of a value.
-    p: a t test on the sources' totals (their residuals from the mean as variance), and never below 2^(1 - sources),
-    the least that flipping the signs of so many sources can give: equal totals have no variance, yet prove no more.
-    >>> one = clustered_mean(np.array([1.0, -1.0, 1.0, 1.0]), np.array([0, 0, 1, 2]), SourceBootstrap(100))
-    >>> one.mean, one.n, one.sources
+    values: (n,), NaN is left out; sources: (n,) the source of each value, as any whole number.
+    p: from a t test on the sources' totals, with their residuals from the mean as variance. It is never below
+    2^(1 - sources), the smallest p-value from flipping the signs of that many sources: equal totals have no variance,
+    but are no stronger evidence than that.
+    >>> score = clustered_mean(np.array([1.0, -1.0, 1.0, 1.0]), np.array([0, 0, 1, 2]), SourceBootstrap(100))
+    >>> score.mean, score.n, score.sources
     (0.5, 4, 3)
     """
     defined = ~np.isnan(values)
@@ -47,10 +49,11 @@ def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) 
         return ClusteredMean(mean, np.nan, np.nan, np.nan, len(values), clusters)
     drawn = bootstrap.totals(np.stack([totals, sizes], axis=1))
     low, high = percentile_interval(ratio(drawn[:, 0], drawn[:, 1])) or (np.nan, np.nan)
-    return ClusteredMean(mean, low, high, _p(totals, sizes, mean), len(values), clusters)
+    return ClusteredMean(mean, low, high, _t_test_p(totals, sizes, mean), len(values), clusters)
 
 
-def _p(totals: Codes, sizes: Codes, mean: float) -> float:
+def _t_test_p(totals: Codes, sizes: Codes, mean: float) -> float:
+    """Two-sided p of a mean of 0, from the total and the number of values of each source."""
     from scipy.stats import t
 
     clusters = len(totals)

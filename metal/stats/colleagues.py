@@ -1,10 +1,11 @@
-"""A rater beside those who rated the same items: how often they agree, and how often the others do among themselves.
+"""A rater compared with the others who rated the same items: how often they agree, and how often the others agree.
 
-Per rating, so that any mean over it (a person, a source) is one line. The colleagues of a rating are the people who
-rated the same item, without its own rater. Whoever rates like the others agrees with them as often as they agree with
-one another, on every item, hard or easy: the difference of the two has mean 0. This is so for shares of agreeing pairs.
-It is not so for "equals the majority of the others": on a panel of three the other two have a majority only where they
-agree with each other, so that on these items they could never look worse than the third.
+All figures are per rating, so that a mean over any group (a person, a source) is one line. The colleagues of a rating
+are the people who rated the same item, without its own rater. A rater who rates like the others agrees with them as
+often as they agree with one another, on every item, hard or easy: the difference of the two has mean 0. This holds for
+shares of agreeing pairs. It does not hold for "equals the majority of the others": on a panel of three, the other two
+have a majority only where they agree with each other, so that on these items they could never look worse than the
+third.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from metal.stats.patterns import Codes, Numbers, ratio
 class Beside:
     """(ratings,) each; NaN where undefined.
 
-    others: how many colleagues rated the item. agreement: share of them who gave this label (one or more others).
-    among: share of pairs of them who gave one label (two or more). majority: 1 where this label is the one that most of
-    them gave, 0 where another is, NaN without colleagues or where two labels are given equally often (tied).
+    others: how many colleagues rated the item. agreement: the share of them who gave this label (needs one colleague).
+    among: the share of pairs of them who gave the same label (needs two). majority: 1 where this label is the one that
+    most of them gave, 0 where another label is, NaN without colleagues or where two labels are equally frequent (tied).
     """
 
     others: Codes
@@ -34,8 +35,9 @@ class Beside:
 
 @dataclass(frozen=True)
 class Labels:
-    """Ratings of one criterion by class. item, code: (ratings,). person: (ratings,) whether it is a person's, that is,
-    a colleague's to the others; a rater who is none has all people who rated the item as colleagues.
+    """Ratings of one criterion by class. item, code: (ratings,). person: (ratings,) whether a person gave the rating.
+
+    Only people are colleagues of others. A rater who is not a person has all people who rated the item as colleagues.
     """
 
     item: Codes
@@ -44,7 +46,7 @@ class Labels:
     counts: Codes  # (items, levels) people's labels
 
     def beside(self) -> Beside:
-        """Each rating beside its colleagues'."""
+        """Each rating compared with its colleagues'."""
         rest = self._rest()
         others = rest.sum(axis=1)
         same = rest[np.arange(len(rest)), self.code]
@@ -59,7 +61,7 @@ class Labels:
         )
 
     def shares(self) -> Numbers:
-        """(ratings, levels) the share of the colleagues who gave each label; NaN without colleagues."""
+        """(ratings, levels) the share of colleagues who gave each label; NaN without colleagues."""
         rest = self._rest()
         return ratio(rest, rest.sum(axis=1, keepdims=True))
 
@@ -71,7 +73,7 @@ class Labels:
 
 
 def labels_of(item: Codes, code: Codes, person: Codes, shape: tuple[int, int]) -> Labels:
-    """Labels from ratings; shape: items and levels. Each rater rates an item once at most.
+    """Labels from ratings; shape: numbers of items and levels. Each rater rates an item at most once.
 
     >>> labels_of(np.array([0, 0, 0]), np.array([1, 1, 0]), np.ones(3, bool), (1, 2)).beside().agreement.tolist()
     [0.5, 0.5, 0.0]
@@ -83,7 +85,7 @@ def labels_of(item: Codes, code: Codes, person: Codes, shape: tuple[int, int]) -
 
 
 def difference_to_others(item: Codes, value: Numbers, person: Codes, items: int) -> Numbers:
-    """(ratings,) each value minus the mean of the colleagues' on the same item; NaN without colleagues or value.
+    """(ratings,) each value minus the mean of the colleagues' values for the item; NaN without colleagues or value.
 
     >>> difference_to_others(np.array([0, 0, 0]), np.array([1.0, 0.5, 0.0]), np.ones(3, bool), 1).tolist()
     [0.75, 0.0, -0.75]

@@ -1,4 +1,4 @@
-"""One label an item from what people said, by any rule: a vote on the item alone, or a model of all raters."""
+"""One label for each item from its ratings, by any rule: a vote on the item alone, or a model of all raters."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ ALL_RULES = (*RULES, *MODELS)
 
 
 def consensus(codes: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True) -> Codes:
-    """(items,) the class the raters settle on, TIE where that is no class, NOBODY without ratings.
+    """(items,) the class the raters settle on, TIE where there is none, NOBODY without ratings.
 
     codes: (items, raters), negative where a rater gave no answer. RULES look at each item alone (see aggregate). MODELS
-    are fitted to all items handed in: an item's most probable class depends on what its raters said of others; TIE
+    are fitted to all items passed in: an item's most probable class depends on its raters' answers to other items; TIE
     where two classes are equally probable. Items with the same answers by the same raters get the same label. The
-    models know classes, not their order: values and ordered do not matter to them.
+    models know classes, but not their order: they ignore values and ordered.
+    >>> codes = np.array([[0, 0, 1], [2, 2, 1], [0, 0, 1], [2, 2, 1], [2, 0, 1]])
+    >>> consensus(codes, np.arange(3.0), "majority").tolist(), consensus(codes, np.arange(3.0), "mace").tolist()
+    ([0, 2, 0, 2, -1], [0, 2, 0, 2, -1])
     """
     if rule in RULES:
         return aggregate(codes, values, rule, ordered=ordered)

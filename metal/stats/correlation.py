@@ -1,6 +1,6 @@
-"""How far one rater's scores go with another's: over all outputs, by rank, and between systems.
+"""Correlation of one rater's scores with another's: over all outputs, by rank, and between systems.
 
-Pearson's coefficient is a function of six sums. `source_sums` gives them a source at a time, so that a bootstrap
+Pearson's coefficient is a function of six sums. `source_sums` gives them for each source, so that a bootstrap
 over sources is one matrix product: `pearson_from_sums(weights @ sums)` with weights (resamples, sources).
 """
 
@@ -13,14 +13,14 @@ from metal.stats.patterns import Codes, Numbers, ratio
 
 # A variance below this share of the mean square is rounding, not variation.
 _ROUNDING = 1e-12
-# So few distinct values are found in a list of them faster than all values are sorted with their places.
+# Up to this many distinct values, looking each value up in a list of them is faster than sorting with places.
 _FEW = 1_000
-# Cells of a table of two raters' distinct scores, up to which it is faster than sorting.
+# Up to this many cells, a table of two raters' distinct scores is faster than sorting.
 _LARGEST_TABLE = 500_000
 
 
 def pearson(x: Numbers, y: Numbers) -> float:
-    """Pearson's r over the pairs in which both are given (NaN is no answer).
+    """Pearson's r over the pairs in which both scores are given (NaN means no answer).
 
     x, y: (items,). Raises Undefined with fewer than two pairs and where one side is constant.
     >>> round(pearson(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0])), 4)
@@ -30,29 +30,29 @@ def pearson(x: Numbers, y: Numbers) -> float:
     return float(pearson_from_sums(source_sums(x, y, np.zeros(len(x), dtype=np.int64))[0]))
 
 
-def spearman(x: Numbers, y: Numbers) -> float:
-    """Pearson's r of the ranks, equal values sharing the mean of theirs. Undefined as `pearson`.
-
-    >>> round(spearman(np.array([1.0, 2.0, 4.0, 9.0]), np.array([1.0, 3.0, 2.0, 2.0])), 4)
-    0.3162
-    """
-    return rank_correlations(x, distinct(np.asarray(y, dtype=np.float64)))[0]
-
-
 def kendall(x: Numbers, y: Numbers) -> float:
-    """Kendall's tau-b: concordant less discordant pairs, over the pairs tied in neither (geometric mean of the sides).
+    """Kendall's tau-b: concordant minus discordant pairs, over the untied pairs (geometric mean of the two sides).
 
-    Takes n steps where few distinct scores meet (a table of them says all), else n log n. Only equal numbers are tied:
-    averages must be taken so that equal ones come out equal (the sum of the ratings, not the mean of means). Undefined
-    as `pearson`. Source: Kendall (1945).
-    >>> kendall(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).__round__(4)
-    0.3333
+    Takes n steps where there are few distinct scores (from a table of them), else n log n. Only equal numbers are tied:
+    take averages so that equal averages come out equal (from the sum of the ratings, not as a mean of means).
+    Undefined where `pearson` is. Source: Kendall (1945).
+    >>> tau = kendall(np.array([1.0, 2.0, 3.0, 3.0, 5.0]), np.array([1.0, 4.0, 2.0, 4.0, 3.0]))
+    >>> round(tau, 4), round((5 - 3) / (9 * 9) ** 0.5, 4)  # of 10 pairs, one is tied on either side
+    (0.2222, 0.2222)
     """
     return rank_correlations(x, distinct(np.asarray(y, dtype=np.float64)))[1]
 
 
 def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[float, float]:
-    """`spearman` and `kendall`. y: what `distinct` gives of the other side, so that it is sorted once for many x."""
+    """Spearman's rho and Kendall's tau-b (see `kendall`). Undefined where `pearson` is.
+
+    Spearman's rho is Pearson's r of the ranks, where equal values share the mean of their ranks. y: the other side as
+    `distinct` returns it, so that it is sorted once for many x.
+    >>> y = distinct(np.array([1.0, 3.0, 2.0, 2.0]))  # ranks 1, 4, 2.5, 2.5
+    >>> rho, tau = rank_correlations(np.array([1.0, 2.0, 4.0, 9.0]), y)
+    >>> round(rho, 4), round(1.5 / (5 * 4.5) ** 0.5, 4)
+    (0.3162, 0.3162)
+    """
     x, (values, which) = np.asarray(x, dtype=np.float64), y
     given = ~np.isnan(x) & ~np.isnan(values)[which]
     _pairs(x[given], values[which[given]])
@@ -61,18 +61,15 @@ def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[float, floa
 
 
 def _tau_of(left: Codes, right: Codes) -> float:
-    """Kendall's tau-b of codes whose order is that of the scores."""
+    """Kendall's tau-b of codes that are in the order of the scores."""
     height, width = int(left.max()) + 1, int(right.max()) + 1
     if height * width > _LARGEST_TABLE:
         from scipy.stats import kendalltau
 
         return float(kendalltau(left, right).statistic)
-    return _tau(np.bincount(left * width + right, minlength=height * width).reshape(height, width))
-
-
-def _tau(table: Codes) -> float:
-    """Kendall's tau-b from (values of x, values of y) how many pairs have which two, values rising."""
-    below = np.cumsum(table, axis=0) - table  # of each y, how many have a smaller x
+    # How many items have which two scores, in rising order on both sides.
+    table = np.bincount(left * width + right, minlength=height * width).reshape(height, width)
+    below = np.cumsum(table, axis=0) - table  # for each score on the right, how many have a smaller one on the left
     upto = np.cumsum(below, axis=1)
     concordant_less_discordant = int((table * (2 * upto - below - upto[:, -1:])).sum())
     pairs = int(table.sum()) * (int(table.sum()) - 1) // 2
@@ -81,39 +78,45 @@ def _tau(table: Codes) -> float:
 
 
 def distinct(values: Numbers) -> tuple[Numbers, Codes]:
-    """The distinct values, rising, and which of them each is; quick where few values are many times there.
+    """The distinct values in rising order, and the place of each value among them. NaN counts as the last value.
 
-    NaN is a value, the last one.
+    >>> names, place = distinct(np.array([4.0, 1.0, 4.0, 2.5]))
+    >>> names.tolist(), place.tolist()
+    ([1.0, 2.5, 4.0], [2, 0, 2, 1])
     """
-    found = np.unique(values)
-    if len(found) <= _FEW:
-        return found, np.searchsorted(found, values)
+    names = np.unique(values)
+    if len(names) <= _FEW:
+        return names, np.searchsorted(names, values)
     return np.unique(values, return_inverse=True)
 
 
 def _ranks(codes: Codes) -> Numbers:
-    """(items,) ranks from 1 of codes in the order of the values, equal ones sharing the mean of theirs."""
+    """(items,) ranks, from 1, of codes in the order of the values; equal codes share the mean of their ranks."""
     count = np.bincount(codes)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[codes], dtype=np.float64)
 
 
 def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
-    """Pearson's r between the systems' means of x and of y, over the pairs in which both are given.
+    """Pearson's r between the systems' means of x and of y, over the pairs in which both scores are given.
 
     x, y, system: (items,). Raises Undefined with fewer than two systems and where their means do not differ.
+    >>> x, y = np.array([0.0, 2.0, 2.0, 6.0]), np.array([1.0, 3.0, 2.0, 5.0])
+    >>> r = system_pearson(x, y, np.array([7, 7, 8, 9]))
+    >>> round(r, 4), round(9 / (14 * 6) ** 0.5, 4)  # means 1, 2, 6 and 2, 2, 5; centred -2, -1, 3 and -1, -1, 2
+    (0.982, 0.982)
     """
-    everything = np.zeros(len(np.asarray(x)), dtype=np.int64)
-    found = float(system_pearson_from_sums(system_sums(x, y, everything, system).sum(axis=0)))
-    if np.isnan(found):
+    source = np.zeros(len(np.asarray(x)), dtype=np.int64)
+    r = float(system_pearson_from_sums(system_sums(x, y, source, system).sum(axis=0)))
+    if np.isnan(r):
         raise Undefined("fewer than two systems, or systems with equal means")
-    return found
+    return r
 
 
 def source_sums(x: Numbers, y: Numbers, source: Codes) -> Numbers:
-    """(sources, 6) for each source, in rising order of its name: how many pairs, and the sums of x, y, xx, yy, xy.
+    """(sources, 6) for each source, in rising order of names: the number of pairs, and the sums of x, y, xx, yy, xy.
 
-    x, y: (items,), NaN is no answer and leaves the pair out; source: (items,). Both are shifted by their overall
-    mean first, which changes no correlation and keeps the sums of squares from drowning the variances.
+    x, y: (items,), NaN means no answer and leaves the pair out; source: (items,). Both are first shifted by their
+    overall mean, which changes no correlation and keeps large sums of squares from swamping the variances.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     names, which = np.unique(np.asarray(source), return_inverse=True)
@@ -124,11 +127,11 @@ def source_sums(x: Numbers, y: Numbers, source: Codes) -> Numbers:
 
 
 def deviation_sums(scores: Numbers, y: Numbers, source: Codes, system: Codes) -> tuple[Numbers, Numbers]:
-    """(sources, systems, raters, 6) sums as of `source_sums`, but of what x and y differ from their means within the
-    system; and (systems, raters, 2) these means of x and y, less the rater's own over all systems.
+    """(sources, systems, raters, 6) the sums of `source_sums`, but of the deviations of x and y from their means within
+    the system; and (systems, raters, 2) these means of x and y, minus the rater's mean over all systems.
 
-    scores: (raters, items), y: (items,), NaN is no answer; source, system: (items,) codes from 0 without gaps. Where
-    all of a system's scores are equal the differences are exactly 0. `moved_sums` gives the sums of x and y themselves.
+    scores: (raters, items), y: (items,), NaN means no answer; source, system: (items,) codes from 0 without gaps. Where
+    all of a system's scores are equal, the deviations are exactly 0. `moved_sums` gives the sums of x and y themselves.
     """
     order = np.argsort(system, kind="stable")
     starts = np.searchsorted(system[order], np.arange(int(system.max()) + 1))
@@ -139,23 +142,23 @@ def deviation_sums(scores: Numbers, y: Numbers, source: Codes, system: Codes) ->
     count = np.add.reduceat(given, starts, axis=1, dtype=np.int64)
     table = np.zeros((*shape, len(scores), 6))
     means = np.zeros((len(starts), len(scores), 2))
-    for rater, there in enumerate(given):
+    for rater, paired in enumerate(given):
         sides = []
         for place, side in enumerate((scores[rater], y)):
-            mine = np.where(there, side, np.nan)
-            low, high = np.fmin.reduceat(mine, starts), np.fmax.reduceat(mine, starts)
-            total = np.add.reduceat(np.where(there, side, 0.0), starts)
+            used = np.where(paired, side, np.nan)
+            low, high = np.fmin.reduceat(used, starts), np.fmax.reduceat(used, starts)
+            total = np.add.reduceat(np.where(paired, side, 0.0), starts)
             mean = np.where(count[rater] > 0, np.where(low == high, low, ratio(total, count[rater])), 0.0)
-            sides.append(np.where(there, side - mean[system], 0.0))
+            sides.append(np.where(paired, side - mean[system], 0.0))
             means[:, rater, place] = _less_their_mean(mean, count[rater])
         left, right = sides
-        for place, column in enumerate((there, left, right, left * left, right * right, left * right)):
+        for place, column in enumerate((paired, left, right, left * left, right * right, left * right)):
             table[:, :, rater, place] = np.bincount(cell, column, minlength=shape[0] * shape[1]).reshape(shape)
     return table, means
 
 
 def _less_their_mean(means: Numbers, count: Codes) -> Numbers:
-    """Means of groups of so many less the mean of all; 0 for groups of none, and exactly 0 where they are equal."""
+    """Means of groups of `count` minus the mean of all; 0 for empty groups, and exactly 0 where the means are equal."""
     used = count > 0
     if not used.any() or (means[used] == means[used][0]).all():
         return np.zeros(len(means))
@@ -163,7 +166,7 @@ def _less_their_mean(means: Numbers, count: Codes) -> Numbers:
 
 
 def moved_sums(sums: Numbers, means: Numbers) -> Numbers:
-    """(..., 6) the six sums of x + a and y + b from those of x and y; means: (..., 2) a and b."""
+    """(..., 6) the six sums of x + a and y + b from those of x and y; means: (..., 2), a and b."""
     count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     a, b = np.moveaxis(means, -1, 0)
     moved = (
@@ -178,9 +181,9 @@ def moved_sums(sums: Numbers, means: Numbers) -> Numbers:
 
 
 def pearson_from_sums(sums: Numbers) -> Numbers:
-    """Pearson's r from six sums, (..., 6) as `source_sums` orders them, added over sources. Result (...).
+    """(...) Pearson's r from six sums, (..., 6) in the order of `source_sums`, added over sources.
 
-    NaN with fewer than two pairs and where one side is constant. n*Sxy - Sx*Sy over the root of both n*Sxx - Sx*Sx.
+    (n Sxy - Sx Sy) / sqrt((n Sxx - Sx Sx) (n Syy - Sy Sy)). NaN with fewer than two pairs and where a side is constant.
     >>> pearson_from_sums(np.array([2.0, 0.0, 1.0, 2.0, 1.0, 1.0])).item()
     1.0
     """
@@ -189,9 +192,9 @@ def pearson_from_sums(sums: Numbers) -> Numbers:
 
 
 def system_sums(x: Numbers, y: Numbers, source: Codes, system: Codes) -> Numbers:
-    """(sources, systems, 3): how many pairs each system has in each source, and the sums of x and of y over them.
+    """(sources, systems, 3): the number of pairs each system has in each source, and the sums of x and y over them.
 
-    Names in rising order; pairs with a missing side are left out.
+    Sources and systems are in rising order of names; pairs with a missing side are left out.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     sources, row = np.unique(np.asarray(source), return_inverse=True)
@@ -205,16 +208,16 @@ def system_sums(x: Numbers, y: Numbers, source: Codes, system: Codes) -> Numbers
 
 
 def system_pearson_from_sums(sums: Numbers) -> Numbers:
-    """System-level Pearson from (..., systems, 3) as `system_sums` orders them, added over sources. Result (...).
+    """(...) system-level Pearson's r from (..., systems, 3) in the order of `system_sums`, added over sources.
 
     With weights (resamples, sources): `system_pearson_from_sums(np.tensordot(weights, sums, 1))`. Systems without a
-    pair do not count; NaN with fewer than two and where their means do not differ.
+    pair do not count; NaN with fewer than two systems and where their means do not differ.
     """
     count, x, y = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
-    there = count > 0
-    means = [np.where(there, ratio(total, count), 0.0) for total in (x, y)]
-    systems = there.sum(axis=-1, keepdims=True)
-    left, right = (np.where(there, mean - ratio(mean.sum(axis=-1, keepdims=True), systems), 0.0) for mean in means)
+    paired = count > 0
+    means = [np.where(paired, ratio(total, count), 0.0) for total in (x, y)]
+    systems = paired.sum(axis=-1, keepdims=True)
+    left, right = (np.where(paired, mean - ratio(mean.sum(axis=-1, keepdims=True), systems), 0.0) for mean in means)
     squares = [
         _varying((mean * mean).sum(axis=-1), (mean * mean - part * part).sum(axis=-1))
         for mean, part in zip(means, (left, right), strict=True)
@@ -223,7 +226,7 @@ def system_pearson_from_sums(sums: Numbers) -> Numbers:
 
 
 def _pairs(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
-    """The complete pairs; Undefined where nothing can be said of them."""
+    """The complete pairs. Raises Undefined with fewer than two of them and where one side is constant."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     given = ~np.isnan(x) & ~np.isnan(y)
     x, y = x[given], y[given]
@@ -236,16 +239,16 @@ def _pairs(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _shifted(values: Numbers) -> Numbers:
-    """Values less their mean, exactly 0 where they are all equal."""
+    """The values minus their mean, exactly 0 where they are all equal."""
     if not len(values) or (values == values[0]).all():
         return np.zeros(len(values))
     return np.asarray(values - values.mean())
 
 
-def _varying(whole: Numbers, explained: Numbers) -> Numbers:
-    """whole - explained, 0 where the difference is rounding."""
-    left = whole - explained
-    return np.where(left > _ROUNDING * whole, left, 0.0)
+def _varying(squares: Numbers, of_mean: Numbers) -> Numbers:
+    """squares - of_mean, 0 where the difference is only rounding."""
+    left = squares - of_mean
+    return np.where(left > _ROUNDING * squares, left, 0.0)
 
 
 def _correlation(cross: Numbers, x: Numbers, y: Numbers) -> Numbers:

@@ -1,16 +1,17 @@
-"""Labels and the competence of raters without known answers: one confusion matrix a rater.
+"""Labels and the competence of raters without known answers: one confusion matrix for each rater.
 
 Source: Dawid and Skene (1979). Every item has one true class, drawn from the class prior; given that class, raters
-answer independently of each other, each by the row of their own confusion matrix. Fitted by expectation-maximisation
-from each item's shares of votes.
+answer independently of each other, each by the row of their own confusion matrix. The model is fitted by
+expectation-maximisation, starting from each item's shares of votes.
 
-Smoothing: a pseudo-count in every cell of every confusion matrix and of the class prior, that is the mode under
-Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does, is no step of any objective; with
-pseudo-counts every iteration raises (or keeps) one, `history`. Label for label this is crowd-kit's fit after as many
-iterations; crowd-kit makes a few only, because its loss (the class prior once a rating, not once an item) soon falls.
+Smoothing is a pseudo-count in every cell of every confusion matrix and of the class prior: the mode under
+Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does, optimises no objective; with
+pseudo-counts, no iteration lowers the objective, `history`. After the same number of iterations, the labels are those
+of crowd-kit. Crowd-kit stops after a few iterations, because its loss counts the class prior once for each rating
+instead of once for each item, and soon falls.
 
-Nothing in the model ties a true class to the answer of that name: with few raters, or where many items are answered at
-random, a class may come to stand for something else (`misnamed`), and its items get a label hardly anybody gave.
+Nothing in the model ties a true class to the answer of that name. With few raters, or where many items are answered at
+random, a class may come to stand for something else (`misnamed`), and its items get a label that hardly anybody gave.
 """
 
 from __future__ import annotations
@@ -24,20 +25,20 @@ import numpy as np
 from metal.stats.answers import Answers, most_probable
 from metal.stats.patterns import Codes, Numbers
 
-SMOOTHING = 0.01  # a hundredth of an answer: keeps zeros from being final, moves nothing that was observed
-TOLERANCE = 1e-7  # gain of an iteration, an answer, at which to stop
+SMOOTHING = 0.01  # a hundredth of an answer: keeps zeros from being final, and hardly moves what was observed
+TOLERANCE = 1e-7  # the gain of an iteration for each answer, below which the fit stops
 MAX_ITERATIONS = 1000
 
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """A fit.
+    """A fitted model.
 
-    probabilities: (items, levels), NaN for items nobody rated. prior: (levels,), 0 for classes nobody gave.
-    confusion: (raters, levels, levels) how often a rater says the second where the first is true; NaN for raters
+    probabilities: (items, levels), NaN for items that nobody rated. prior: (levels,), 0 for classes that nobody gave.
+    confusion: (raters, levels, levels) how often a rater gives the second class where the first is true; NaN for raters
     without answers and for true classes that nobody gave; uniform over the classes used where a rater saw no item of a
     class. competence: (raters,) expected accuracy under the class prior; NaN for raters who share no item with another.
-    given: (raters,) answers of each.
+    given: (raters,) the number of each rater's answers.
     log_likelihood: of the answers, without the pseudo-counts; history: with them, after each iteration.
     """
 
@@ -58,15 +59,14 @@ class DawidSkene:
 
     @cached_property
     def misnamed(self) -> Codes:
-        """The classes that raters together, each weighted by answers, more often answer with another class."""
+        """The classes to which all raters together, weighted by their answers, more often give another label."""
         rated = self.given > 0
-        together = np.tensordot(self.given[rated], self.confusion[rated], axes=1)
-        own = np.diagonal(together)
-        return np.flatnonzero((self.prior > 0) & (own < together.max(axis=1, initial=0)))
+        pooled = np.tensordot(self.given[rated], self.confusion[rated], axes=1)
+        return np.flatnonzero((self.prior > 0) & (np.diagonal(pooled) < pooled.max(axis=1, initial=0)))
 
 
 def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iterations: int = MAX_ITERATIONS) -> DawidSkene:
-    """Fit the model. Nothing rated is a fit of nothing: no labels, no competences.
+    """Fit the model. Without any rating, the result has no labels and no competences.
 
     >>> from metal.stats.answers import answers_of_matrix
     >>> dawid_skene(answers_of_matrix(np.array([[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 0]]), 2)).labels.tolist()
@@ -87,13 +87,13 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
         converged = bool(history) and objective - history[-1] < TOLERANCE * fit.answered
         history.append(objective)
     accuracy = (confusion[:, np.arange(classes), np.arange(classes)] * prior).sum(axis=1)
-    confusion = np.where((answers.given > 0)[:, None, None], confusion, np.nan)
-    whole = np.full((answers.raters, answers.levels, answers.levels), np.nan)
-    whole[:, answers.used] = np.where((answers.given > 0)[:, None, None], answers.over_levels(confusion), np.nan)
+    matrices = np.full((answers.raters, answers.levels, answers.levels), np.nan)
+    matrices[:, answers.used] = answers.over_levels(confusion)
+    matrices[answers.given == 0] = np.nan
     return DawidSkene(
         answers.by_item(answers.over_levels(share)),
         answers.over_levels(prior),
-        whole,
+        matrices,
         np.where(answers.shared > 0, accuracy, np.nan),
         answers.given,
         len(history),
@@ -104,9 +104,9 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
 
 
 class _Fit:
-    """The two steps. Shapes: share (patterns, classes), prior (classes,), confusion (raters, true, said).
+    """The two steps. Shapes: share (patterns, classes), prior (classes,), confusion (raters, true, given).
 
-    `gives` (patterns, raters x said) is 1 where a rater says that class of that pattern; both steps multiply by it.
+    `gives` (patterns, raters x given) is 1 where a rater gives that class to that pattern; both steps multiply by it.
     """
 
     def __init__(self, answers: Answers, smoothing: float) -> None:
@@ -122,21 +122,20 @@ class _Fit:
         self.given_by: Any = self.gives.T.tocsr()
 
     def votes(self) -> Numbers:
-        """Where to start: the share of an item's raters that gave each class."""
-        said = np.tile(np.eye(self.classes), (self.answers.raters, 1))
-        counts = self.gives @ said
+        """The start: the share of an item's raters that gave each class."""
+        counts = self.gives @ np.tile(np.eye(self.classes), (self.answers.raters, 1))
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     def parameters(self, share: Numbers) -> tuple[Numbers, Numbers]:
-        """The class prior and the confusion matrices, most probable given how likely each item is in each class."""
+        """The most probable class prior and confusion matrices, given the probability of each class for each item."""
         weight = share * self.times[:, None]
         prior = weight.sum(axis=0) + self.smoothing
-        counts = (self.given_by @ weight).reshape(self.answers.raters, self.classes, self.classes)  # (, said, true)
+        counts = (self.given_by @ weight).reshape(self.answers.raters, self.classes, self.classes)  # (, given, true)
         confusion = np.swapaxes(counts, 1, 2) + self.smoothing
         return prior / prior.sum(), confusion / confusion.sum(axis=2, keepdims=True)
 
     def posterior(self, prior: Numbers, confusion: Numbers) -> tuple[Numbers, float, float]:
-        """How likely each item is in each class; the log-likelihood, alone and with the pseudo-counts."""
+        """The probability of each class for each item; the log-likelihood, without and with the pseudo-counts."""
         log_confusion = np.log(confusion)
         by_cell = np.swapaxes(log_confusion, 1, 2).reshape(-1, self.classes)
         joint = self.gives @ by_cell + np.log(prior)

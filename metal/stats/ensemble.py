@@ -1,7 +1,8 @@
-"""A sparse linear ensemble of metrics, fitted to people's scores, from one matrix of moments a generator.
+"""A sparse linear ensemble of metrics, fitted to people's scores, from one matrix of moments for each generator.
 
-Metrics are z-scored over the rows (ddof 0), the target is centred, coefficients are the lasso's (no refit). Leaving
-a generator out subtracts its matrix: scaler, intercept and coefficients are those of the remaining rows, exactly.
+Metrics are z-scored over the rows (ddof 0), the target is centred, and the coefficients are the lasso's (no refit).
+To leave a generator out, its matrix is subtracted: scaler, intercept and coefficients are exactly those of the
+remaining rows.
 Source: Kasai et al., Bidimensional Leaderboards (2022), section 2.2.
 """
 
@@ -22,11 +23,11 @@ _CONSTANT = 1e-12
 
 @dataclass(frozen=True)
 class GeneratorMoments:
-    """What the fits need of the rows.
+    """What the fits need to know about the rows.
 
-    products: (generators, metrics + 2, metrics + 2) sums over each generator's rows, names in rising order, of the
-    products of (1, metrics..., target), metrics z-scored and the target centred over all rows; centre, spread:
-    (metrics + 1,) what was subtracted and divided by, the target last.
+    products: (generators, metrics + 2, metrics + 2) sums over each generator's rows of the products of (1, metrics...,
+    target), with metrics z-scored and the target centred over all rows; generators in rising order of names.
+    centre, spread: (metrics + 1,) what was subtracted and divided by, the target last.
     """
 
     products: Numbers
@@ -36,7 +37,7 @@ class GeneratorMoments:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """coefficients, mean, spread: (metrics,); a score is intercept + sum of coefficients * (x - mean) / spread."""
+    """coefficients, mean, spread: (metrics,). A score is intercept + sum of coefficients * (x - mean) / spread."""
 
     coefficients: Numbers
     intercept: float
@@ -44,7 +45,7 @@ class Ensemble:
     spread: Numbers
 
     def score(self, metrics: Numbers) -> Numbers:
-        """(rows,) from (rows, metrics) raw scores. Metrics with coefficient 0 may be missing (NaN)."""
+        """(rows,) the ensemble's scores from (rows, metrics) raw scores. Metrics with coefficient 0 may be NaN."""
         used = self.coefficients != 0
         standard = (np.asarray(metrics, dtype=np.float64)[:, used] - self.mean[used]) / self.spread[used]
         return np.asarray(self.intercept + standard @ self.coefficients[used])
@@ -62,7 +63,10 @@ class _Standardised:
 
 
 def generator_moments(metrics: Numbers, target: Numbers, generator: Codes) -> GeneratorMoments:
-    """metrics: (rows, metrics), target: (rows,), generator: (rows,). ValueError where a number is missing."""
+    """The moments of metrics (rows, metrics), target (rows,) and generator (rows,).
+
+    Raises ValueError where a number is missing.
+    """
     table = np.column_stack([metrics, target]).astype(np.float64)
     if not len(table) or not np.isfinite(table).all():
         raise ValueError("every row needs every metric and the target")
@@ -81,27 +85,27 @@ def generator_moments(metrics: Numbers, target: Numbers, generator: Codes) -> Ge
 
 def ensemble_path(moments: GeneratorMoments) -> LassoPath:
     """The lasso path over all rows, alpha in units of the target."""
-    whole = _standardise(moments.products.sum(axis=0))
-    return lasso_path(whole.gram, whole.covariance)
+    standard = _standardise(moments.products.sum(axis=0))
+    return lasso_path(standard.gram, standard.covariance)
 
 
 def fit_ensemble(moments: GeneratorMoments, alpha: float) -> Ensemble:
     """The ensemble over all rows at one alpha."""
-    whole = _standardise(moments.products.sum(axis=0))
+    standard = _standardise(moments.products.sum(axis=0))
     metric_spread = moments.spread[:-1]
     return Ensemble(
-        lasso_path(whole.gram, whole.covariance).at(alpha),
-        float(moments.centre[-1] + whole.target_mean),
-        moments.centre[:-1] + metric_spread * whole.mean,
-        metric_spread * whole.spread,
+        lasso_path(standard.gram, standard.covariance).at(alpha),
+        float(moments.centre[-1] + standard.target_mean),
+        moments.centre[:-1] + metric_spread * standard.mean,
+        metric_spread * standard.spread,
     )
 
 
 def leave_one_out_correlation(moments: GeneratorMoments, alphas: Numbers) -> Numbers:
-    """(alphas,) Pearson's r with the target of predictions for generators the fit has not seen.
+    """(alphas,) Pearson's r of the target with predictions for generators that the fit has not seen.
 
-    For each generator an ensemble is fitted to the rows of all others at the same alpha; the predictions of all are
-    pooled. NaN where they are constant. Raises Undefined with fewer than two generators.
+    For each generator, an ensemble is fitted to the rows of all others at the same alpha; the predictions for all
+    generators are pooled. NaN where they are constant. Raises Undefined with fewer than two generators.
     """
     if len(moments.products) < 2:
         raise Undefined("fewer than two generators")
@@ -117,7 +121,7 @@ def leave_one_out_correlation(moments: GeneratorMoments, alphas: Numbers) -> Num
 
 
 def leave_one_out_predictions(moments: GeneratorMoments, metrics: Numbers, generator: Codes, alpha: float) -> Numbers:
-    """(rows,) what `leave_one_out_correlation` correlates at one alpha: each row's prediction by a fit to the others.
+    """(rows,) the predictions behind `leave_one_out_correlation` at one alpha: each by a fit to the other generators.
 
     metrics, generator: as given to `generator_moments`. Raises Undefined with fewer than two generators.
     """
@@ -130,13 +134,13 @@ def leave_one_out_predictions(moments: GeneratorMoments, metrics: Numbers, gener
     for place, held_out in enumerate(moments.products):
         rest = _standardise(total - held_out)
         slopes = lasso_path(rest.gram, rest.covariance).at(alpha) / rest.spread
-        mine = which == place
-        predicted[mine] = moments.centre[-1] + rest.target_mean + (standard[mine] - rest.mean) @ slopes
+        rows = which == place
+        predicted[rows] = moments.centre[-1] + rest.target_mean + (standard[rows] - rest.mean) @ slopes
     return predicted
 
 
 def _prediction_sums(weights: Numbers, products: Numbers) -> Numbers:
-    """(alphas, 6) as pearson_from_sums wants them, of predictions `weights` (alphas, 1 + metrics) on some rows."""
+    """(alphas, 6) sums for pearson_from_sums of the predictions by `weights`, (alphas, 1 + metrics), on some rows."""
     inputs, target = products[:-1, :-1], products[:-1, -1]
     count, y, yy = (np.full(len(weights), sum_) for sum_ in (products[0, 0], products[0, -1], products[-1, -1]))
     squares = ((weights @ inputs) * weights).sum(axis=1)
@@ -144,7 +148,7 @@ def _prediction_sums(weights: Numbers, products: Numbers) -> Numbers:
 
 
 def _standardise(products: Numbers) -> _Standardised:
-    """Correlations of the metrics and their covariances with the target, over the rows summed in `products`."""
+    """Correlations of the metrics, and their covariances with the target, over the rows summed in `products`."""
     count = products[0, 0]
     means = products[0, 1:] / count
     covariances = products[1:, 1:] / count - np.outer(means, means)

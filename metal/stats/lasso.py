@@ -1,6 +1,6 @@
-"""The lasso's whole path, exactly, from second moments: no rows, no iteration to a tolerance.
+"""The complete path of the lasso, exactly, from second moments: no rows, no iteration to a tolerance.
 
-minimise (1/2n) ||y - Xb||^2 + alpha ||b||_1 over z-scored columns X and centred y needs only the correlations of
+Minimising (1/2n) ||y - Xb||^2 + alpha ||b||_1 over z-scored columns X and centred y needs only the correlations of
 the columns (`gram`, X'X/n) and their covariances with y (X'y/n). As alpha falls from where all coefficients are 0,
 the solution moves on straight lines between *knots*, at which a column joins or leaves.
 Source: Osborne, Presnell and Turlach (2000); Efron et al. (2004), section 3.1.
@@ -20,9 +20,9 @@ from metal.stats.patterns import Codes, Numbers
 Interval = tuple[float, float]
 Rule = Literal["smallest", "middle"]
 
-# What the columns in the model leave of another's square, below which it is their linear combination.
+# A column of whose square the columns in the model leave less than this share is their linear combination.
 _DEPENDENT = 1e-9
-# Knots nearer to each other than this share of alpha are one knot.
+# Knots closer to each other than this share of alpha are one knot.
 _SAME = 1e-12
 
 
@@ -30,8 +30,8 @@ _SAME = 1e-12
 class LassoPath:
     """alphas: (knots,) falling to 0. coefficients: (knots, columns). sizes: (knots - 1,) non-zeros between knots.
 
-    Where columns are linear combinations of each other (two equal metrics), many solutions are equally good: this
-    path is one with linearly independent columns, of two equal ones the first.
+    Where columns are linear combinations of each other (two equal metrics), many solutions are equally good. This path
+    has linearly independent columns; of two equal columns it has the first.
     """
 
     alphas: Numbers
@@ -39,7 +39,7 @@ class LassoPath:
     sizes: tuple[int, ...]
 
     def at(self, alpha: Numbers | float) -> Numbers:
-        """(..., columns): the coefficients at each alpha (>= 0) given."""
+        """(..., columns) the coefficients at each alpha, (...) >= 0."""
         wanted = np.asarray(alpha, dtype=np.float64)
         if len(self.alphas) == 1:
             return np.zeros((*wanted.shape, self.coefficients.shape[1]))
@@ -51,26 +51,26 @@ class LassoPath:
     def intervals_with(self, nonzero: int) -> tuple[Interval, ...]:
         """The open intervals (low, high) of alpha in which exactly `nonzero` coefficients are not 0, highest first.
 
-        There may be several, as a column can leave again, and none, as two can join at once.
+        There may be several intervals, because a column can leave again, or none, because two columns can join at once.
         """
-        found: list[Interval] = []
+        intervals: list[Interval] = []
         for size, high, low in zip(self.sizes, self.alphas[:-1], self.alphas[1:], strict=True):
             if size != nonzero:
                 continue
-            if found and found[-1][0] == high:
-                found[-1] = (float(low), found[-1][1])
+            if intervals and intervals[-1][0] == high:
+                intervals[-1] = (float(low), intervals[-1][1])
             else:
-                found.append((float(low), float(high)))
-        return tuple(found)
+                intervals.append((float(low), float(high)))
+        return tuple(intervals)
 
 
 def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
     """The path for all alphas down to 0.
 
     gram: (columns, columns), covariance: (columns,). A column of zeros (a constant metric) stays at 0. Every knot is
-    checked against the optimality conditions. Where columns that depend on each other would join at once, which
-    one does first can matter: raises Undefined if the path taken is not optimal.
-    >>> path = lasso_path(np.eye(2), np.array([3.0, -1.0]))  # orthogonal: each shrunk towards 0 by alpha
+    checked against the optimality conditions. Where columns that depend on each other would join at once, it can matter
+    which joins first: raises Undefined if the resulting path is not optimal.
+    >>> path = lasso_path(np.eye(2), np.array([3.0, -1.0]))  # orthogonal: each is shrunk towards 0 by alpha
     >>> path.alphas.tolist(), path.at(0.5).tolist(), path.intervals_with(1)
     ([3.0, 1.0, 0.0], [2.5, -0.5], ((1.0, 3.0),))
     """
@@ -82,7 +82,7 @@ def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
 
 
 def _walk(gram: Numbers, covariance: Numbers) -> LassoPath | None:
-    """From knot to knot; None where that does not end."""
+    """The path from knot to knot; None where it does not end."""
     alpha, signs = np.inf, np.zeros(len(covariance))
     nothing = _SAME * float(np.abs(covariance).max(initial=0.0))
     alphas: list[float] = []
@@ -95,12 +95,14 @@ def _walk(gram: Numbers, covariance: Numbers) -> LassoPath | None:
         if not alphas or reached < alpha * (1 - _SAME):
             alpha = reached
             alphas.append(alpha)
-            coefficients.append(_without_rounding(start - alpha * slope))
+            solution = start - alpha * slope
+            rounding = _SAME * np.abs(solution).max(initial=0.0)
+            coefficients.append(np.where(np.abs(solution) > rounding, solution, 0.0))
         if reached == 0:
             knots = np.array(coefficients)
             used = (knots[:-1] != 0) | (knots[1:] != 0)
             return LassoPath(np.array(alphas), knots, tuple(used.sum(axis=1).tolist()))
-        # Of equal events a leave comes first, then the first column.
+        # Of simultaneous events, a leave comes first, then the first column.
         which, column = divmod(int(np.argmax(events >= reached * (1 - _SAME))), len(covariance))
         signs[column] = (0.0, 1.0, -1.0)[which]
         if which == 0:
@@ -108,12 +110,8 @@ def _walk(gram: Numbers, covariance: Numbers) -> LassoPath | None:
     return None
 
 
-def _without_rounding(coefficients: Numbers) -> Numbers:
-    return np.where(np.abs(coefficients) > _SAME * np.abs(coefficients).max(initial=0.0), coefficients, 0.0)
-
-
 def _is_optimal(path: LassoPath, gram: Numbers, covariance: Numbers) -> bool:
-    """Every knot is; then what lies between two of them is too."""
+    """Whether every knot is optimal; then all that lies between two knots is optimal too."""
     allowed = 1e-7 * float(np.abs(covariance).max(initial=0.0))
     knots = zip(path.alphas, path.coefficients, strict=True)
     return all(violation(gram, covariance, float(alpha), solution) <= allowed for alpha, solution in knots)
@@ -122,10 +120,10 @@ def _is_optimal(path: LassoPath, gram: Numbers, covariance: Numbers) -> bool:
 def _events(
     gram: Numbers, covariance: Numbers, signs: Numbers
 ) -> tuple[Numbers, Numbers, tuple[Numbers, Numbers], Numbers]:
-    """The line that the solution is on, and the alphas at which each column would leave it or join.
+    """The line that the solution is on (start, slope), and the alphas at which each column would join or leave.
 
-    With columns A in the model, b_A = start - alpha * slope, and the covariance of column j with what is left of y
-    is still + alpha * pull. j joins where that reaches alpha from below (or -alpha from above); 0 means never.
+    With columns A in the model, b_A = start - alpha * slope, and the covariance of column j with the residual of y
+    is still + alpha * pull. Column j joins where that reaches alpha from below (or -alpha from above); 0 means never.
     """
     columns = len(covariance)
     inside = signs != 0
@@ -146,7 +144,7 @@ def _events(
 
 
 def _meets(height: Numbers, rate: Numbers, free: Codes) -> Numbers:
-    """The alpha at which `height` = alpha * `rate`; 0 where it moves away or is not free to join."""
+    """The alpha at which `height` = alpha * `rate`; 0 where the two move apart or the column is not free to join."""
     meeting = free & (rate > _SAME) & (height > 0)
     return np.where(meeting, height / np.where(meeting, rate, 1.0), 0.0)
 
@@ -154,7 +152,9 @@ def _meets(height: Numbers, rate: Numbers, free: Codes) -> Numbers:
 def violation(gram: Numbers, covariance: Numbers, alpha: float, coefficients: Numbers) -> float:
     """How far the coefficients are from optimal: the largest breach of the lasso's optimality conditions.
 
-    With r = covariance - gram @ b: r = alpha * sign(b) where b is not 0, and |r| <= alpha where it is.
+    With r = covariance - gram @ b, these are r = alpha * sign(b) where b is not 0, and |r| <= alpha where b is 0.
+    >>> violation(np.eye(2), np.array([3.0, -1.0]), 0.5, np.array([2.5, 0.0]))  # the second should be -0.5
+    0.5
     """
     left = covariance - gram @ coefficients
     breach = np.where(coefficients != 0, np.abs(left - alpha * np.sign(coefficients)), np.abs(left) - alpha)
@@ -164,9 +164,9 @@ def violation(gram: Numbers, covariance: Numbers, alpha: float, coefficients: Nu
 def choose_alpha(intervals: Sequence[Interval], rule: Rule = "smallest") -> float:
     """One alpha inside the first interval of `intervals_with`, by a rule that can be printed.
 
-    smallest: a thousandth of the width above the low end, the least shrinkage. middle: the geometric middle, farthest
-    (as a ratio) from where the number of coefficients changes; the arithmetic one where the interval reaches to 0.
-    Raises Undefined where there is no interval.
+    smallest: a thousandth of the width above the low end, for the least shrinkage. middle: the geometric middle, which
+    is farthest (as a ratio) from where the number of coefficients changes; the arithmetic middle if the interval
+    reaches 0. Raises Undefined where there is no interval.
     >>> choose_alpha([(1.0, 4.0)]), choose_alpha([(1.0, 4.0)], "middle")
     (1.003, 2.0)
     """

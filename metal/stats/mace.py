@@ -1,13 +1,14 @@
-"""Labels and the competence of raters without known answers: who knows, and who only answers.
+"""Labels and the competence of raters without known answers: who knows the answer, and who only gives one.
 
-Source: Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), MACE. Every item has one true class, all equally likely. On an
-item a rater either knows it and says so, or does not care and draws from a distribution of their own over the classes.
-Fitted by variational Bayes with the priors of the authors' program (Beta(0.5, 0.5) on knowing, Dirichlet(10) on the
-careless answers), from several starts at once, of which the highest bound is kept.
+Source: Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), MACE. Every item has one true class; all classes are equally
+likely. For each item, a rater either knows the class and gives it, or does not care and draws from a distribution of
+their own over the classes. The model is fitted by variational Bayes with the priors of the authors' program
+(Beta(0.5, 0.5) on knowing, Dirichlet(10) on the careless answers), from several starts at once; the start with the
+highest bound is kept.
 
-Given the true class k, an answer a has probability careless(a) + knows * [a = k]. Against "nobody knows" every answer
-therefore moves one class only, its own, by log(1 + knows / careless(a)): a step costs as much as there are answers, not
-answers times classes.
+Given the true class k, an answer a has probability careless(a) + knows * [a = k]. Compared with "nobody knows", each
+answer therefore changes one class only, its own, by log(1 + knows / careless(a)): the cost of a step grows with the
+number of answers, not with answers times classes.
 """
 
 from __future__ import annotations
@@ -24,21 +25,22 @@ from metal.stats.patterns import Codes, Numbers
 KNOWING = 0.5  # both parameters of the Beta prior on the probability of knowing
 CARELESS = 10.0  # each parameter of the Dirichlet prior on careless answers
 STARTS = 10
-TOLERANCE = 1e-7  # gain of an iteration, an answer, at which a start stops
+TOLERANCE = 1e-7  # the gain of an iteration for each answer, below which a start stops
 MAX_ITERATIONS = 500
-# Starts that have met go the same way from there on: every few iterations all but the first of them stop.
+# Starts that have met continue identically: every LOOK_EVERY iterations, all of them except the best stop.
 LOOK_EVERY = 5
-SAME_WAY = 0.01  # largest difference of a rater's share of known answers
+SAME_WAY = 0.01  # two starts have met if no rater's share of known answers differs by more
 
 
 @dataclass(frozen=True)
 class Mace:
-    """A fit.
+    """A fitted model.
 
-    probabilities: (items, levels), NaN for items nobody rated. competence: (raters,) the mean probability of knowing,
-    1 - P(spam); NaN for raters who share no item with another, and for all where one class only was given (knowing and
-    not caring then look the same). careless: (raters, levels) mean distribution of answers of who does not know; NaN
-    for raters without answers. bound: on the log-likelihood; history: of the start that was kept, after each iteration.
+    probabilities: (items, levels), NaN for items that nobody rated. competence: (raters,) the mean probability of
+    knowing, 1 - P(spam); NaN for raters who share no item with another, and for all raters where only one class was
+    given (knowing and not caring then look the same). careless: (raters, levels) the mean distribution of a rater's
+    careless answers; NaN for raters without answers. bound: on the log-likelihood; history: the bound of the start that
+    was kept, after each iteration.
     """
 
     probabilities: Numbers
@@ -56,9 +58,9 @@ class Mace:
 
 
 def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iterations: int = MAX_ITERATIONS) -> Mace:
-    """Fit the model. Nothing rated is a fit of nothing: no labels, no competences.
+    """Fit the model. Without any rating, the result has no labels and no competences.
 
-    The starts are the same for the same answers, in whatever order raters, items and classes stand.
+    The starts are the same for the same answers, whatever the order of raters, items and classes.
     >>> from metal.stats.answers import answers_of_matrix
     >>> mace(answers_of_matrix(np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1]]), 2)).labels.tolist()
     [0, 1, 0, 1]
@@ -87,11 +89,11 @@ def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iteration
     mean_knowing = (KNOWING + knowing[best]) / (2 * KNOWING + answers.given)
     mean_careless = CARELESS + careless[best]
     mean_careless = mean_careless / mean_careless.sum(axis=1, keepdims=True)
-    known = (answers.shared > 0) & (len(answers.used) > 1)
+    defined = (answers.shared > 0) & (len(answers.used) > 1)
     history = histories[best]
     return Mace(
         answers.by_item(answers.over_levels(share[0])),
-        np.where(known, mean_knowing, np.nan),
+        np.where(defined, mean_knowing, np.nan),
         np.where((answers.given > 0)[:, None], answers.over_levels(mean_careless), np.nan),
         len(history),
         len(history) < max_iterations,
@@ -108,7 +110,7 @@ def _gains(history: list[float], answered: float, max_iterations: int) -> bool:
 
 
 def _alone(knowing: Numbers, bound: Numbers) -> Codes:
-    """(starts,) whether a start is still on a way of its own: not where one with a higher bound is already."""
+    """(starts,) whether no start with a higher bound has met this one."""
     alone = np.ones(len(bound), dtype=bool)
     order = np.argsort(-bound, kind="stable")
     for place, start in enumerate(order):
@@ -118,14 +120,14 @@ def _alone(knowing: Numbers, bound: Numbers) -> Codes:
 
 
 def _best(bounds: list[float]) -> int:
-    """The start with the highest bound; the first of those that are equal but for rounding."""
+    """The start with the highest bound; the first of several that are equal up to rounding."""
     return next(start for start, bound in enumerate(bounds) if bound >= max(bounds) - 1e-9 * (1 + abs(max(bounds))))
 
 
 def _trust(answers: Answers, starts: int, seed: int) -> Numbers:
-    """(starts, raters) how far each rater is trusted at the start: 1 in the first, at random in the others.
+    """(starts, raters) how much each rater is trusted at first: 1 in the first start, at random in the others.
 
-    Raters are told apart by how much they rated and agreed, not by their place, so that no order matters.
+    Raters are distinguished by how much they rated and agreed, not by their position, so that no order matters.
     """
     classes = len(answers.used)
     votes = np.bincount(answers.pattern * classes + answers.place, minlength=len(answers.times) * classes)
@@ -144,10 +146,10 @@ def _trust(answers: Answers, starts: int, seed: int) -> Numbers:
 class _Fit:
     """The two steps, for all running starts at once.
 
-    A cell is a rater saying a class, a vote a pattern being of a class: `gives` (votes, cells) is 1 where that rater
-    says that class of that pattern, and both steps are products with it.
-    knowing: (starts, raters) and careless: (starts, raters, classes) are expected counts of answers; with the priors
-    they are the parameters of the posteriors of knowing and of careless answers.
+    A cell is a pair of rater and class, a vote a pair of pattern and class: `gives` (votes, cells) is 1 where that
+    rater gives that class to that pattern, and both steps are products with it.
+    knowing: (starts, raters) and careless: (starts, raters, classes) are expected counts of answers; together with the
+    priors they are the parameters of the posteriors of knowing and of careless answers.
     """
 
     def __init__(self, answers: Answers) -> None:
@@ -170,36 +172,38 @@ class _Fit:
         return np.repeat((votes / votes.sum(axis=1, keepdims=True))[None], starts, axis=0)
 
     def counts(self, knew: Numbers, share: Numbers) -> tuple[Numbers, Numbers]:
-        """Expected counts, from (starts, cells) the probability that who gives an answer knew, if it is right, and
-        (starts, patterns, classes) the probability of each class.
+        """Expected counts: how many answers of each rater were known, and how many of each class were careless.
+
+        knew: (starts, cells) the probability that the rater knew the class, if it is the true one; share: (starts,
+        patterns, classes) the probability of each class.
         """
         right = (share * self.times[:, None]).reshape(len(share), -1)
-        known = knew * (self.given_by @ np.ascontiguousarray(right.T)).T
+        knowing = knew * (self.given_by @ np.ascontiguousarray(right.T)).T
         shape = (len(knew), self.answers.raters, self.classes)
-        return known.reshape(shape).sum(axis=2), np.maximum(self.given - known, 0.0).reshape(shape)
+        return knowing.reshape(shape).sum(axis=2), np.maximum(self.given - knowing, 0.0).reshape(shape)
 
     def step(self, knowing: Numbers, careless: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """What `counts` needs, knew and share, and (starts,) the bound, under these expected counts."""
+        """`knew` and `share` as `counts` takes them, and (starts,) the bound, under these expected counts."""
         from scipy.special import digamma
 
         spam = careless.sum(axis=2)
-        whole = digamma(2 * KNOWING + knowing + spam)
+        total_answers = digamma(2 * KNOWING + knowing + spam)
         strategy = digamma(CARELESS + careless) - digamma(CARELESS * self.classes + spam)[:, :, None]
-        log_careless = ((digamma(KNOWING + spam) - whole)[:, :, None] + strategy).reshape(len(knowing), -1)
-        log_knows = np.repeat(digamma(KNOWING + knowing) - whole, self.classes, axis=1)
+        log_careless = ((digamma(KNOWING + spam) - total_answers)[:, :, None] + strategy).reshape(len(knowing), -1)
+        log_knows = np.repeat(digamma(KNOWING + knowing) - total_answers, self.classes, axis=1)
         gain = np.logaddexp(0.0, log_knows - log_careless)
         votes = (self.gives @ np.ascontiguousarray(gain.T)).T.reshape(len(knowing), self.patterns, self.classes)
         top = votes.max(axis=2, keepdims=True)
         scaled = np.exp(votes - top)
         total = scaled.sum(axis=2, keepdims=True)
-        # What nobody knowing would give is the same for every class: it is needed for the bound only, cell by cell.
+        # The likelihood if nobody knew is the same for every class: only the bound needs it, cell by cell.
         likelihood = log_careless @ self.given + (top + np.log(total))[:, :, 0] @ self.times
         bound = likelihood - self.times.sum() * np.log(self.classes) - _divergence(knowing, careless)
         return np.exp(log_knows - log_careless - gain), scaled / total, bound
 
 
 def _divergence(knowing: Numbers, careless: Numbers) -> Numbers:
-    """(starts,) of the posteriors from the priors, over all raters."""
+    """(starts,) the Kullback-Leibler divergence of the posteriors from the priors, over all raters."""
     both = np.stack([knowing, careless.sum(axis=2)], axis=2)
     return np.asarray((_dirichlet(both, KNOWING) + _dirichlet(careless, CARELESS)).sum(axis=1))
 

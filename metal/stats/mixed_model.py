@@ -1,7 +1,7 @@
 """A linear mixed model with one random intercept, by REML over the one ratio that is not linear.
 
-y = X b + u[source] + e, with u and e normal. For a ratio of variances t = var(u) / var(e) everything else follows
-from sums by source: V^-1 of a source with m rows is I - t / (1 + t m) 11' (Woodbury). What is left is to find t on
+y = X b + u[source] + e, with u and e normal. Given the ratio of variances t = var(u) / var(e), everything else follows
+from sums by source: V^-1 of a source with m rows is I - t / (1 + t m) 11' (Woodbury). What remains is to find t on
 the profile of the restricted likelihood. Source: Harville (1977); Bates et al. (2015), section 3.4.
 """
 
@@ -16,16 +16,16 @@ from metal.stats.patterns import Codes, Numbers
 
 Z90 = 1.645  # half of a 90% interval, in standard errors
 
-# Ratios looked at before the best is made exact. Beyond the last, nothing varies within sources.
+# The ratios that are tried before the best of them is refined. Beyond the last, nothing varies within sources.
 _RATIOS = np.concatenate([[0.0], np.logspace(-7, 9, 97)])
 
 
 @dataclass(frozen=True)
 class MixedModel:
-    """effects, errors: (columns of X,) estimates and standard errors. boundary: the sources' variance is put at 0.
+    """effects, errors: (columns of X,) estimates and standard errors.
 
-    The errors are those of least squares weighted by the estimated variances, as lme4 gives them; statsmodels' take in
-    how the effects and the ratio of variances vary together, a difference that vanishes with more sources.
+    The errors are those of least squares weighted by the estimated variances, as in lme4. Those of statsmodels include
+    how the effects and the ratio of variances vary together; the difference vanishes with more sources.
     """
 
     effects: Numbers
@@ -33,12 +33,6 @@ class MixedModel:
     source_variance: float
     residual_variance: float
     log_likelihood: float
-    rows: int
-    sources: int
-
-    @property
-    def boundary(self) -> bool:
-        return self.source_variance == 0
 
 
 @dataclass(frozen=True)
@@ -47,16 +41,15 @@ class Overrating:
 
     value: float
     half_width: float
-    model: MixedModel
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """Of orthonormal columns and the target: products over all rows, and of the sums of sources of each size."""
+    """Products of the orthonormal columns and the target: over all rows, and of the source sums by size of source."""
 
     total: Numbers  # (columns + 1, columns + 1)
-    size: Numbers  # (sizes,)
-    sources: Numbers  # (sizes,) how many have that size
+    size: Numbers  # (sizes,) the numbers of rows that sources have
+    sources: Numbers  # (sizes,) how many sources have that size
     by_size: Numbers  # (sizes, columns + 1, columns + 1)
     rows: int
 
@@ -64,10 +57,10 @@ class _Sums:
 def random_intercept(target: Numbers, columns: Numbers, source: Codes) -> MixedModel:
     """Fit target ~ columns + (1 | source) by REML; balanced or not.
 
-    target: (rows,); columns: (rows, columns), the intercept among them; source: (rows,). Where the restricted
+    target: (rows,); columns: (rows, columns), including the intercept; source: (rows,). Where the restricted
     likelihood is highest without variance between sources, that variance is 0 and the fit is least squares.
-    Raises Undefined for linearly dependent columns, a target they explain wholly, fewer than two sources, sources of
-    one row each, and where nothing varies within sources. ValueError where a number is missing.
+    Raises Undefined for linearly dependent columns, a target that they explain completely, fewer than two sources,
+    sources of one row each, and where nothing varies within sources; ValueError where a number is missing.
     >>> y = np.array([1.0, 3.0, 6.0, 8.0])  # between: means 2 and 7; within: +-1 -> 12.5 = 2 / 2 + 11.5
     >>> fit = random_intercept(y, np.ones((4, 1)), np.array([0, 0, 1, 1]))
     >>> round(fit.source_variance, 6), round(fit.residual_variance, 6), fit.effects.round(6).tolist()
@@ -96,18 +89,17 @@ def random_intercept(target: Numbers, columns: Numbers, source: Codes) -> MixedM
         ratio * residual,
         residual,
         float(-(_deviance(sums, ratio) + constant) / 2),
-        sums.rows,
-        len(names),
     )
 
 
 def overrating(score: Numbers, human: Numbers, machine: Codes, source: Codes) -> Overrating:
-    """How much higher a rater scores machines than people's own generations, people's judgement being equal.
+    """How much higher a rater scores machines than human writers when people judge both alike.
 
-    score, human: (rows,); machine: (rows,) true where the generator is a machine; source: (rows,). The score is
-    z-scored over all rows (ddof 1, as R's scale); in s ~ 1 + machine + human + (1 | source) the value is machine's
-    coefficient. The same with "of the judge's own family" for `machine` is self-preference.
-    Raises Undefined for a constant score, and as `random_intercept` does (machines only: dependent columns).
+    score, human: (rows,) the rater's and the people's scores; machine: (rows,) true where the generator is a machine;
+    source: (rows,). The score is z-scored over all rows (ddof 1, like R's scale). The value is the coefficient of
+    machine in s ~ 1 + machine + human + (1 | source). With "of the judge's own family" as `machine`, it is
+    self-preference.
+    Raises Undefined for a constant score, and where `random_intercept` does (machines only: dependent columns).
     Source: Kasai et al., Bidimensional Leaderboards (2022), section 2.3.
     """
     score = np.asarray(score, dtype=np.float64)
@@ -115,7 +107,7 @@ def overrating(score: Numbers, human: Numbers, machine: Codes, source: Codes) ->
         raise Undefined("constant scores")
     columns = np.column_stack([np.ones(len(score)), np.asarray(machine, dtype=np.float64), human])
     model = random_intercept((score - score.mean()) / score.std(ddof=1), columns, source)
-    return Overrating(float(model.effects[1]), float(Z90 * model.errors[1]), model)
+    return Overrating(float(model.effects[1]), float(Z90 * model.errors[1]))
 
 
 def _check_design(columns: Numbers, sources: int) -> None:
@@ -127,7 +119,7 @@ def _check_design(columns: Numbers, sources: int) -> None:
     if rows <= width:
         raise Undefined("not more rows than effects")
     length = np.sqrt((columns**2).sum(axis=0))
-    # The triangle of an orthogonal decomposition has the singular values of the whole, and no rows.
+    # The triangle of the decomposition has the singular values of all rows, and is small.
     least = np.finfo(np.float64).eps * rows
     if not length.all() or np.linalg.matrix_rank(np.linalg.qr(columns / length, mode="r"), rtol=least) < width:
         raise Undefined("effects that depend on each other linearly")
@@ -149,7 +141,7 @@ def _weighed(sums: _Sums, ratio: Numbers | float) -> Numbers:
 
 
 def _deviance(sums: _Sums, ratio: Numbers | float) -> Numbers:
-    """-2 log restricted likelihood at each ratio, the residual variance at its best, less its constants."""
+    """-2 log restricted likelihood at each ratio, with the best residual variance and without the constants."""
     weighed = _weighed(sums, ratio)
     design = np.linalg.slogdet(weighed[..., :-1, :-1])[1]
     residual = np.linalg.slogdet(weighed)[1] - design
@@ -159,17 +151,17 @@ def _deviance(sums: _Sums, ratio: Numbers | float) -> Numbers:
 
 
 def _slope(sums: _Sums, ratio: float) -> float:
-    """The derivative of `_deviance` by the ratio."""
+    """The derivative of `_deviance` with respect to the ratio."""
     weighed = _weighed(sums, ratio)
     change = -np.tensordot(1 / (1 + ratio * sums.size) ** 2, sums.by_size, 1)
-    whole = float(np.trace(np.linalg.solve(weighed, change)))
+    total = float(np.trace(np.linalg.solve(weighed, change)))
     design = float(np.trace(np.linalg.solve(weighed[:-1, :-1], change[:-1, :-1])))
     freedom = sums.rows - (len(weighed) - 1)
-    return freedom * (whole - design) + design + float((sums.size / (1 + ratio * sums.size)) @ sums.sources)
+    return freedom * (total - design) + design + float((sums.size / (1 + ratio * sums.size)) @ sums.sources)
 
 
 def _best_ratio(sums: _Sums) -> float:
-    """The ratio at which the restricted likelihood is highest: the best of a coarse list, then the slope's root."""
+    """The ratio with the highest restricted likelihood: the best of a coarse list, then the root of the slope."""
     from scipy.optimize import brentq
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -180,7 +172,7 @@ def _best_ratio(sums: _Sums) -> float:
     low, high = float(_RATIOS[max(best - 1, 0)]), float(_RATIOS[best + 1])
     if _slope(sums, low) >= 0:
         return low
-    if _slope(sums, high) <= 0:  # still falling where the list says it rises: the likelihood is flat to rounding
+    if _slope(sums, high) <= 0:  # the deviance still falls where the list says that it rises: it is flat up to rounding
         raise Undefined("nothing varies within sources")
     return float(brentq(lambda ratio: _slope(sums, ratio), low, high, xtol=1e-15, rtol=1e-13))
 

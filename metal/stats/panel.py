@@ -1,7 +1,12 @@
-"""Agreement within a panel: any number of raters, from how many gave each class.
+"""Agreement within a panel of any number of raters, from how many of them gave each class.
 
 counts: (patterns, levels) whole numbers (patterns.class_counts); weights: (..., patterns) how often each
-pattern occurs. Results have shape (...).
+pattern occurs. Results have shape (...). The examples are of 7 items with three ratings each, on two classes:
+
+    items     counts    agreeing pairs
+      4        3  0        3 of 3
+      2        2  1        1 of 3
+      1        0  3        3 of 3
 """
 
 from __future__ import annotations
@@ -17,7 +22,11 @@ Measure = Literal["nominal", "ordinal", "interval"]
 
 
 def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
-    """Share of agreeing pairs among all pairs of ratings of one item, pooled over items. NaN without pairs."""
+    """Share of agreeing pairs among all pairs of ratings of one item, pooled over items. NaN without pairs.
+
+    >>> pooled_agreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).round(4).item()  # 17/21
+    0.8095
+    """
     sizes = counts.sum(axis=1)
     agreeing = (counts * (counts - 1)).sum(axis=1)
     pairs = total(weights, np.stack([agreeing, sizes * (sizes - 1)], axis=1))
@@ -29,8 +38,10 @@ def fleiss_kappa(weights: Counts, counts: Codes) -> Numbers:
 
     Every row of counts sums to the number of raters (>= 2; ValueError otherwise). NaN when only one class
     was ever used (0/0); METAL's Table 6 prints those as 0.0. Source: Fleiss (1971).
-    >>> fleiss_kappa(np.array([1, 1]), np.array([[3, 0], [0, 3]])).item()
-    1.0
+    >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2  # of 21 ratings, 16 are of class 0 and 5 of class 1
+    >>> kappa = fleiss_kappa(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]))
+    >>> kappa.round(4).item(), round((observed - expected) / (1 - expected), 4)
+    (0.475, 0.475)
     """
     sizes = np.unique(counts.sum(axis=1))
     if len(sizes) > 1 or (len(sizes) == 1 and sizes[0] < 2):
@@ -39,36 +50,32 @@ def fleiss_kappa(weights: Counts, counts: Codes) -> Numbers:
     ratings_of_class = total(weights, counts)
     share = ratio(ratings_of_class, ratings_of_class.sum(axis=-1, keepdims=True))
     expected = (share**2).sum(axis=-1)
-    # 1 - sum(p^2) is exactly 0 for one class; rounding must not make a number of it.
+    # 1 - sum(p^2) is exactly 0 for one class; rounding must not turn it into a number.
     one_class = (ratings_of_class > 0).sum(axis=-1) < 2
     return ratio(observed - expected, np.where(one_class, 0.0, 1 - expected))
 
 
-def gwet_ac(weights: Counts, counts: Codes, level_weights: Numbers | None = None) -> Numbers:
-    """Gwet's AC1, or AC2 with level_weights (levels, levels) of agreement in 0..1 (1 on the diagonal).
+def gwet_ac1(weights: Counts, counts: Codes) -> Numbers:
+    """Gwet's AC1: agreement beyond that of raters who guess on hard items only.
 
-    Chance is the agreement of raters who guess on hard items only, so that it does not rise with a
-    lopsided class. Items with one rating count for the class shares, not for agreement. NaN without an
-    item rated twice. Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4 and 5.
+    Such chance agreement does not rise when one class is far more frequent than the others. Items with one rating
+    count for the shares of the classes, but not for agreement. NaN without an item rated twice.
+    Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4 and 5.
+    >>> observed, expected = 17 / 21, 2 * (16 / 21) * (5 / 21)
+    >>> ac1 = gwet_ac1(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]))
+    >>> ac1.round(4).item(), round((observed - expected) / (1 - expected), 4)
+    (0.7011, 0.7011)
     """
     levels = counts.shape[1]
-    agreement = np.eye(levels) if level_weights is None else level_weights
     sizes = counts.sum(axis=1)
-    close = counts @ agreement
-    agreeing = ratio((counts * (close - 1)).sum(axis=1), sizes * (sizes - 1))
+    agreeing = ratio((counts * (counts - 1)).sum(axis=1), sizes * (sizes - 1))
     paired = sizes >= 2
     item_share = np.nan_to_num(ratio(counts, sizes[:, None]), nan=0.0)
     sums = total(weights, np.column_stack([np.where(paired, agreeing, 0.0), paired, sizes > 0, item_share]))
     observed = ratio(sums[..., 0], sums[..., 1])
     share = ratio(sums[..., 3:], sums[..., 2:3])
-    expected = agreement.sum() / (levels * (levels - 1)) * (share * (1 - share)).sum(axis=-1)
+    expected = 1 / (levels - 1) * (share * (1 - share)).sum(axis=-1)
     return ratio(observed - expected, 1 - expected)
-
-
-def quadratic_agreement(values: Numbers) -> Numbers:
-    """(levels, levels) agreement 1 - ((a - b) / range)^2 for AC2 on an ordinal or interval scale."""
-    values = np.asarray(values, dtype=np.float64)
-    return np.asarray(1 - (np.subtract.outer(values, values) / (values.max() - values.min())) ** 2)
 
 
 def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: Measure) -> float:
@@ -77,6 +84,10 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
     weights: (patterns,) observed counts. values: (levels,) what each level stands for.
     Raises Undefined when no item has two ratings, or when only one class was used (0/0).
     Computed by the `krippendorff` package. Source: Krippendorff, Content Analysis (2004), chapter 11.
+    >>> observed, expected = 1 - 17 / 21, 2 * 16 * 5 / (21 * 20)  # disagreement within items, and of any two ratings
+    >>> alpha = krippendorff_alpha(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]), [0, 1], "nominal")
+    >>> round(alpha, 4), 1 - observed / expected
+    (0.5, 0.5)
     """
     import krippendorff
 

@@ -1,6 +1,6 @@
-"""Distinct rating patterns: the rows that are enough to know, with how often each occurs.
+"""Distinct rating patterns: each different row of ratings once, with how often it occurs.
 
-Three raters on three levels make at most 64 different rows however many items there are, so a bootstrap
+Three raters on three levels make at most 64 different rows, however many items there are, so a bootstrap
 resample is a few counts instead of a new table.
 """
 
@@ -34,7 +34,7 @@ class Patterns:
 
 
 def find_patterns(codes: Codes) -> Patterns:
-    """The distinct rows of `codes` (items, columns), whole numbers of any sign.
+    """The distinct rows of `codes`, (items, columns) whole numbers of any sign.
 
     >>> find_patterns(np.array([[0, 1], [2, 2], [0, 1]])).counts.tolist()
     [2, 1]
@@ -56,7 +56,13 @@ def find_patterns(codes: Codes) -> Patterns:
 
 
 def distinct(key: Codes) -> tuple[Codes, Codes]:
-    """First item of each distinct whole number, none below 0, and each item's place among these (in rising order)."""
+    """The first item with each distinct value of `key` (whole numbers >= 0), and the place of each item's value.
+
+    The values are in rising order.
+    >>> first, place = distinct(np.array([7, 2, 7, 5]))
+    >>> first.tolist(), place.tolist()
+    ([1, 3, 0], [2, 0, 2, 1])
+    """
     if not len(key):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     size = int(key.max()) + 1
@@ -72,7 +78,11 @@ def distinct(key: Codes) -> tuple[Codes, Codes]:
 
 
 def class_counts(rows: Codes, levels: int) -> Codes:
-    """(patterns, levels): how many raters gave each class; negative codes count nowhere."""
+    """(patterns, levels): how many raters gave each class; negative codes do not count.
+
+    >>> class_counts(np.array([[0, 2, 2, -1], [1, 1, 1, 0]]), 3).tolist()
+    [[1, 0, 2], [1, 3, 0]]
+    """
     rows = np.asarray(rows)
     return np.stack([(rows == level).sum(axis=1) for level in range(levels)], axis=1)
 
@@ -83,10 +93,10 @@ def one_hot(codes: Codes, levels: int) -> Codes:
 
 
 def total(weights: Any, features: Any) -> Numbers:
-    """(..., F) what features, (patterns, F), come to where patterns occur as often as weights, (..., patterns), say.
+    """(..., F) the sums of features (patterns, F) when patterns occur as often as weights (..., patterns) says.
 
-    weights: counts, or whatever else has `@` (see metal.stats.bootstrap). The sums of all resamples lie side by side in
-    memory, so that what is computed from a few sums runs along the resamples.
+    weights: an array of counts, or another object with `@` (see metal.stats.bootstrap). Each sum's values lie side by
+    side in memory for all resamples, so that what is computed from a few sums runs along the resamples.
     """
     if not isinstance(weights, np.ndarray | list | tuple):
         return np.asarray(weights @ features, dtype=np.float64)
@@ -95,7 +105,7 @@ def total(weights: Any, features: Any) -> Numbers:
 
 
 def confusion(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
-    """(..., levels, levels): how often class t was answered a. Patterns without either are left out.
+    """(..., levels, levels): how often class t was answered a. Patterns without one of the two are left out.
 
     weights: (..., patterns), see `total`; truth, answer: (patterns,) codes.
     >>> confusion(np.array([3, 1]), np.array([0, 1]), np.array([0, 0]), 2).tolist()
@@ -105,25 +115,33 @@ def confusion(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers
 
 
 def confusions(weights: Any, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
-    """(..., pairs, levels, levels): the confusion matrix of each pair of truth and answer, added up together."""
+    """(..., pairs, levels, levels): the confusion matrix of each pair of truth and answer."""
     flat = total(weights, confusion_features(pairs, levels))
     return flat.reshape(*flat.shape[:-1], len(pairs), levels, levels)
 
 
 def confusion_features(pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Codes:
-    """(patterns, pairs x levels x levels) what a pattern adds to the confusion matrix of each truth and answer."""
+    """(patterns, pairs x levels x levels) what a pattern adds to the confusion matrix of each pair."""
     cells = [one_hot(t, levels)[:, :, None] * one_hot(a, levels)[:, None, :] for t, a in pairs]
     return np.stack(cells, axis=1).reshape(len(cells[0]), -1)
 
 
 def ratio(top: Any, bottom: Any) -> Numbers:
-    """top / bottom, NaN where bottom is 0: an undefined share is not a number."""
+    """top / bottom, NaN where bottom is 0: an undefined share is not a number.
+
+    >>> ratio([3, 0], [4, 0]).tolist()
+    [0.75, nan]
+    """
     bottom = np.asarray(bottom, dtype=np.float64)
     return np.asarray(np.asarray(top, dtype=np.float64) / np.where(bottom != 0, bottom, np.nan))
 
 
 def mean_of_defined(values: Sequence[Numbers]) -> Numbers:
-    """The mean over a list of equally shaped results of those that are defined; NaN where none is."""
+    """The mean of equally shaped results, place by place, over the results that are defined; NaN where none is.
+
+    >>> mean_of_defined([np.array([1.0, np.nan]), np.array([4.0, np.nan]), np.array([np.nan, np.nan])]).tolist()
+    [2.5, nan]
+    """
     stacked = np.stack(values)
     defined = ~np.isnan(stacked)
     return ratio(np.where(defined, stacked, 0.0).sum(axis=0), defined.sum(axis=0))

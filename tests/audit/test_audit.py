@@ -13,7 +13,7 @@ import pytest
 from metal.auditing.audit import Audit, audit
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
-from metal.errors import MetalError
+from metal.errors import MetalError, UsageError
 from metal.stats.aggregate import CASES
 from tests.conftest import HALLUCINATIONS
 
@@ -40,8 +40,8 @@ def world(
     return people | {"good": noisy(judge), "guess": noisy(0.0), "constant": [2] * items}
 
 
-def row(found: Audit, table: str, **where: str) -> Any:
-    rows = found.tables[table]
+def row(result: Audit, table: str, **where: str) -> Any:
+    rows = result.tables[table]
     for column, value in where.items():
         rows = rows[rows[column] == value]
     assert len(rows) == 1
@@ -49,8 +49,8 @@ def row(found: Audit, table: str, **where: str) -> Any:
 
 
 def test_verdicts_in_a_world_of_known_judges(make_dataset: MakeDataset) -> None:
-    found = audit(make_dataset({"hi": world(400, seed=1), "sw": world(400, seed=2)}), QUICK)
-    verdicts = found.tables["verdicts"].set_index(["language", "judge"])
+    result = audit(make_dataset({"hi": world(400, seed=1), "sw": world(400, seed=2)}), QUICK)
+    verdicts = result.tables["verdicts"].set_index(["language", "judge"])
     for language in ("hi", "sw"):
         assert verdicts.loc[(language, "good"), "verdict"] == "usable"
         assert verdicts.loc[(language, "guess"), "verdict"] == "not better than the majority class"
@@ -68,9 +68,9 @@ def test_a_constant_judge_with_a_high_f1_is_exposed(make_dataset: MakeDataset) -
 
 
 def test_too_few_ratings(make_dataset: MakeDataset) -> None:
-    found = audit(make_dataset({"hi": world(20)}), QUICK)
-    assert set(found.tables["verdicts"]["verdict"]) == {"too few ratings to say"}
-    assert "20 items" in row(found, "verdicts", judge="good")["reason"]
+    result = audit(make_dataset({"hi": world(20)}), QUICK)
+    assert set(result.tables["verdicts"]["verdict"]) == {"too few ratings to say"}
+    assert "20 items" in row(result, "verdicts", judge="good")["reason"]
     few_sources = audit(make_dataset({"hi": world(60)}, outputs_per_source=10), QUICK)
     assert "6 sources" in row(few_sources, "verdicts", judge="good")["reason"]
 
@@ -78,18 +78,18 @@ def test_too_few_ratings(make_dataset: MakeDataset) -> None:
 def test_unanswered_questions_lower_coverage_and_strict_f1(make_dataset: MakeDataset) -> None:
     data = world(100, judge=1.0, skill=1.0)
     data["good"] = [None if item < 25 else score for item, score in enumerate(data["good"])]
-    found = audit(make_dataset({"hi": data}), QUICK)
-    figures = row(found, "judges", judge="good")
+    result = audit(make_dataset({"hi": data}), QUICK)
+    figures = row(result, "judges", judge="good")
     assert (figures["asked"], figures["answered"], figures["coverage"]) == (100, 75, 0.75)
     assert figures["weighted_f1"] == 1
     assert 0.7 < figures["strict_f1"] < 0.9
-    verdict = row(found, "verdicts", judge="good")
+    verdict = row(result, "verdicts", judge="good")
     assert verdict["verdict"] == "usable with care"
     assert "answers only 75%" in verdict["reason"]
-    distribution = found.tables["class_distribution"]
-    mine = distribution[(distribution["rater"] == "good") & (distribution["case"] == "all items")]
-    assert mine.set_index("level")["count"]["(no answer)"] == 25
-    assert mine["count"].sum() == 100
+    distribution = result.tables["class_distribution"]
+    rows = distribution[(distribution["rater"] == "good") & (distribution["case"] == "all items")]
+    assert rows.set_index("level")["count"]["(no answer)"] == 25
+    assert rows["count"].sum() == 100
 
 
 def test_incomplete_and_tied_items_are_counted(make_dataset: MakeDataset) -> None:
@@ -99,10 +99,10 @@ def test_incomplete_and_tied_items_are_counted(make_dataset: MakeDataset) -> Non
         "A3": [0, 1, 2, 0, None, None, 2],
         "judge": [0, 1, 2, 0, 1, 2, 1],
     }
-    found = audit(make_dataset({"hi": people}), QUICK)
-    assert row(found, "people")["dropped"] == "incomplete 2"
-    assert row(found, "people")["items"] == 5  # the last has three labels: mean 1 is a level
-    assert row(found, "judges", judge="judge")["asked"] == 5
+    result = audit(make_dataset({"hi": people}), QUICK)
+    assert row(result, "people")["dropped"] == "incomplete 2"
+    assert row(result, "people")["items"] == 5  # the last has three labels: mean 1 is a level
+    assert row(result, "judges", judge="judge")["asked"] == 5
     strict = audit(make_dataset({"hi": people}), replace(QUICK, aggregate="majority"))
     assert row(strict, "judges", judge="judge")["dropped"] == "incomplete 2, tied 1"
     looser = audit(make_dataset({"hi": people}), replace(QUICK, min_raters=2))
@@ -112,26 +112,26 @@ def test_incomplete_and_tied_items_are_counted(make_dataset: MakeDataset) -> Non
 def test_one_class_is_undefined_not_zero(make_dataset: MakeDataset) -> None:
     same: dict[str, list[int | None]] = {name: [0] * 40 for name in ("A1", "A2", "A3", "judge")}
     dataset = make_dataset({"hi": same}, HALLUCINATIONS)
-    found = audit(dataset, QUICK)
-    people = row(found, "people")
+    result = audit(dataset, QUICK)
+    people = row(result, "people")
     assert np.isnan(people["fleiss_kappa"])
     assert "fleiss_kappa: one class" in people["undefined"]
-    assert row(found, "table_6")["H"] == "- / 1.00"
-    judge = row(found, "judges", judge="judge")
+    assert row(result, "table_6")["H"] == "- / 1.00"
+    judge = row(result, "judges", judge="judge")
     assert np.isnan(judge["kappa"])
     assert "kappa: one class on both sides" in judge["undefined"]
-    assert row(found, "verdicts")["verdict"] == "too few ratings to say"
+    assert row(result, "verdicts")["verdict"] == "too few ratings to say"
     compat = audit(dataset, replace(QUICK, paper_compat=True))
     assert row(compat, "table_6")["H"] == "0.00 / 1.00"
     assert "printed as 0" in row(compat, "people")["undefined"]
 
 
 def test_paired_differences(make_dataset: MakeDataset) -> None:
-    found = audit(make_dataset({"hi": world(seed=5), "sw": world(seed=6)}), QUICK)
-    better = row(found, "differences", language="hi", first="constant", second="good")
+    result = audit(make_dataset({"hi": world(seed=5), "sw": world(seed=6)}), QUICK)
+    better = row(result, "differences", language="hi", first="constant", second="good")
     assert better["difference_high"] < 0
     assert better["p"] <= better["p_adjusted"] <= 2 * better["p"] + 1e-12
-    judges = found.tables["judges"]
+    judges = result.tables["judges"]
     hindi = judges[judges["language"] == "hi"].set_index("judge")["weighted_f1"]
     assert better["difference"] == pytest.approx(hindi["constant"] - hindi["good"])
 
@@ -157,14 +157,14 @@ def test_same_signature_same_figures(make_dataset: MakeDataset) -> None:
 
 
 def test_class_distribution_adds_up(make_dataset: MakeDataset) -> None:
-    found = audit(make_dataset({"hi": world()}), QUICK)
-    table = found.tables["class_distribution"]
+    result = audit(make_dataset({"hi": world()}), QUICK)
+    table = result.tables["class_distribution"]
     for rater in ("people", "good"):
-        mine = table[table["rater"] == rater]
-        whole = mine[mine["case"] == "all items"].set_index("level")["count"]
-        parts = mine[mine["case"].isin(CASES)].groupby("level")["count"].sum()
-        assert whole.sum() == 120
-        assert {level: count for level, count in parts.items() if count} == {k: v for k, v in whole.items() if v}
+        rows = table[table["rater"] == rater]
+        overall = rows[rows["case"] == "all items"].set_index("level")["count"]
+        parts = rows[rows["case"].isin(CASES)].groupby("level")["count"].sum()
+        assert overall.sum() == 120
+        assert {level: count for level, count in parts.items() if count} == {k: v for k, v in overall.items() if v}
 
 
 def test_table_3_has_people_majority_and_judges(make_dataset: MakeDataset) -> None:
@@ -174,7 +174,7 @@ def test_table_3_has_people_majority_and_judges(make_dataset: MakeDataset) -> No
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"judges": ("goood",)}, "did you mean 'good'"),
         ({"criteria": ("quality",)}, "task_quality"),
@@ -182,17 +182,15 @@ def test_table_3_has_people_majority_and_judges(make_dataset: MakeDataset) -> No
         ({"reference": "crowd"}, "known: native"),
     ],
 )
-def test_unknown_names(make_dataset: MakeDataset, settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(MetalError, match=said):
+def test_unknown_names(make_dataset: MakeDataset, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(MetalError, match=message):
         audit(make_dataset({"hi": world(10)}), replace(QUICK, **settings))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"resamples": 10}, {"seed": -1}, {"min_raters": 1}, {"epsilon": 1.0}, {"aggregate": "mean"}]
-)
-def test_impossible_settings(wrong: dict[str, Any]) -> None:
-    with pytest.raises(MetalError):
-        AuditSettings(**wrong)
+def test_impossible_settings() -> None:
+    for name, value in {"resamples": 10, "seed": -1, "min_raters": 1, "epsilon": 1.0}.items():
+        with pytest.raises(UsageError, match=name):
+            AuditSettings(**{name: value})
 
 
 def test_nobody_to_compare_with(make_dataset: MakeDataset) -> None:
@@ -210,10 +208,32 @@ def test_groups_taken_together_are_said(make_dataset: MakeDataset) -> None:
     assert row(alone, "people")["people"] == 2
 
 
-def test_only_people_is_fine(make_dataset: MakeDataset) -> None:
-    found = audit(make_dataset({"hi": {"A1": [0, 1, 2] * 20, "A2": [0, 1, 1] * 20}}), QUICK)
-    assert found.tables["judges"].empty
-    assert row(found, "people")["fleiss_kappa"] > 0.3
+def test_tables_without_rows_have_their_columns(make_dataset: MakeDataset) -> None:
+    people: dict[str, list[int | None]] = {"A1": [0, 1, 2] * 20, "A2": [0, 1, 1] * 20}
+    result = audit(make_dataset({"hi": people}), QUICK)
+    assert row(result, "people")["fleiss_kappa"] > 0.3
+    judged = audit(make_dataset({"hi": people | {"judge": [0, 1, 2] * 20, "other": [0, 0, 2] * 20}}), QUICK)
+    for name in ("judges", "verdicts", "differences"):
+        assert result.tables[name].empty
+        assert list(result.tables[name].columns) == list(judged.tables[name].columns)
+
+
+def test_the_people_to_compare_with(make_dataset: MakeDataset) -> None:
+    dataset = make_dataset({"hi": world(40)})
+    by_group, by_words = (audit(dataset, replace(QUICK, reference=who)) for who in ("native", "group=native"))
+    assert by_words.signature == by_group.signature
+    pd.testing.assert_frame_equal(by_words.tables["judges"], by_group.tables["judges"])
+    pair = audit(dataset, replace(QUICK, reference="rater=A3,A1"))
+    assert row(pair, "people")["people"] == 2
+    assert "|ref:rater=A3,A1|" in pair.signature
+
+
+def test_wilcoxon_keeps_its_old_spelling(make_dataset: MakeDataset) -> None:
+    settings = replace(QUICK, wilcoxon=True)
+    assert (QUICK.to_dict()["small"], settings.to_dict()["small"]) == ("leave out", "wilcoxon")
+    result = audit(make_dataset({"hi": world(20)}), settings)
+    assert "|small:wilcoxon|" in result.signature
+    assert 0 <= row(result, "judges", judge="good")["alt_test_winning_rate"] <= 1
 
 
 def test_epsilon_follows_the_group(make_dataset: MakeDataset) -> None:

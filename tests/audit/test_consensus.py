@@ -39,30 +39,30 @@ def spammed(items: int = 300, seed: int = 0) -> dict[str, list[int | None]]:
 def test_people_are_weighed(make_dataset: MakeDataset, rule: str) -> None:
     dataset = make_dataset({"hi": spammed()})
     voted = row(audit(dataset, replace(QUICK, aggregate="majority")), "judges")
-    found = audit(dataset, replace(QUICK, aggregate=rule))
-    weighed = row(found, "judges")
+    result = audit(dataset, replace(QUICK, aggregate=rule))
+    weighed = row(result, "judges")
     assert weighed["weighted_f1"] > voted["weighted_f1"] + 0.05
     assert weighed["asked"] > voted["asked"]  # no ties: somebody is always believed more
-    assert f"|agg:{rule}|" in found.signature
-    assert all(f"|agg:{rule}|" in signature for signature in found.tables["people"]["signature"])
-    assert found.settings.to_dict()["aggregate"] == rule
+    assert f"|agg:{rule}|" in result.signature
+    assert all(f"|agg:{rule}|" in signature for signature in result.tables["people"]["signature"])
+    assert result.settings.to_dict()["aggregate"] == rule
 
 
 def test_what_does_not_look_at_the_aggregate_stays(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"hi": world(150)})
-    first, second = (row(audit(dataset, one), "people") for one in (QUICK, DAWID_SKENE))
+    first, second = (row(audit(dataset, settings), "people") for settings in (QUICK, DAWID_SKENE))
     for name in ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "percent_agreement", "gwet_ac1", "alpha"):
         assert first[name] == second[name]
     assert first["against_all_f1"] != second["against_all_f1"]
 
 
 def test_against_all_uses_the_model(make_dataset: MakeDataset) -> None:
-    people = {name: said for name, said in spammed().items() if name != "judge"}
-    found = row(audit(make_dataset({"hi": people}), DAWID_SKENE), "people")
-    assert found["against_all_f1_low"] <= found["against_all_f1"] <= found["against_all_f1_high"]
+    people = {name: scores for name, scores in spammed().items() if name != "judge"}
+    result = row(audit(make_dataset({"hi": people}), DAWID_SKENE), "people")
+    assert result["against_all_f1_low"] <= result["against_all_f1"] <= result["against_all_f1_high"]
     labels = dawid_skene(answers_of_matrix(np.array(list(people.values())).T, 3)).labels
-    alike = np.mean([(np.array(said) == labels).mean() for said in people.values()])
-    assert found["against_all_f1"] == pytest.approx(alike, abs=0.05)
+    alike = np.mean([(np.array(scores) == labels).mean() for scores in people.values()])
+    assert result["against_all_f1"] == pytest.approx(alike, abs=0.05)
 
 
 def test_incomplete_items_tell_of_the_raters_and_have_no_label(make_dataset: MakeDataset) -> None:
@@ -77,12 +77,12 @@ def test_incomplete_items_tell_of_the_raters_and_have_no_label(make_dataset: Mak
 
 def test_a_model_that_overrules_the_people_is_said(make_dataset: MakeDataset) -> None:
     turned = spammed(seed=1)  # the majority is often one of guessers, and overruled
-    found = audit(make_dataset({"hi": turned}), DAWID_SKENE)
-    said = [warning for warning in found.warnings if warning.startswith("--aggregate dawid-skene")]
-    assert len(said) == 1
-    assert "hi task_quality" in said[0]
-    assert not [one for one in audit(make_dataset({"hi": world(100)}), DAWID_SKENE).warnings if "--aggregate" in one]
-    assert not [one for one in audit(make_dataset({"hi": turned}), QUICK).warnings if "--aggregate" in one]
+    result = audit(make_dataset({"hi": turned}), DAWID_SKENE)
+    warnings = [warning for warning in result.warnings if warning.startswith('`aggregate="dawid-skene"`')]
+    assert len(warnings) == 1
+    assert "hi task_quality" in warnings[0]
+    for scores, settings in ((world(100), DAWID_SKENE), (turned, QUICK)):
+        assert not any("aggregate" in warning for warning in audit(make_dataset({"hi": scores}), settings).warnings)
 
 
 def test_an_unknown_rule_is_answered_with_all() -> None:

@@ -22,7 +22,7 @@ SCORES = {
 }
 
 
-def found(dataset: Dataset, **settings: Any) -> list[dict[str, Any]]:
+def disagreeing(dataset: Dataset, **settings: Any) -> list[dict[str, Any]]:
     chosen = AuditSettings(**settings)
     return disagreements(list(cells(dataset, chosen)), dataset).to_pylist()
 
@@ -30,7 +30,7 @@ def found(dataset: Dataset, **settings: Any) -> list[dict[str, Any]]:
 def test_worked_by_hand(make_dataset: MakeDataset) -> None:
     # item 0: all say 2. item 1: people 0 (0, 0, 1), j1 two away. item 2: people the mean of 0, 1, 2, which is 1;
     # j1 one away. item 3: people 1, j1 one away. item 4: two people only. item 5: all agree, j1 does not answer.
-    rows = found(make_dataset(SCORES))
+    rows = disagreeing(make_dataset(SCORES))
     assert [row["output"] for row in rows] == ["en-1/g0", "en-2/g0", "en-3/g0"]
     assert [row["case"] for row in rows] == ["some agree", "none agree", "all agree"]
     assert [row["people"] for row in rows] == [0, 1, 1]
@@ -50,7 +50,7 @@ def test_worked_by_hand(make_dataset: MakeDataset) -> None:
 
 def test_with_two_people_an_item_may_have_no_class(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"en": {"A1": [0, 1], "A2": [1, 1], "j1": [2, None]}})
-    rows = found(dataset)
+    rows = disagreeing(dataset)
     # (0 + 1) / 2 is no class: nothing to differ from. The second is agreed upon, and silence is no disagreement.
     assert [(row["output"], row["people"], row["judge_difference"]) for row in rows] == [("en-0/g0", None, None)]
     assert rows[0]["judges_differing"] == []
@@ -58,7 +58,7 @@ def test_with_two_people_an_item_may_have_no_class(make_dataset: MakeDataset) ->
 
 
 def test_an_unanswered_question_stands_with_its_reason(make_dataset: MakeDataset) -> None:
-    rows = found(make_dataset({"en": {"A1": [0], "A2": [1], "A3": [1], "j1": [None]}}))
+    rows = disagreeing(make_dataset({"en": {"A1": [0], "A2": [1], "A3": [1], "j1": [None]}}))
     assert rows[0]["ratings"][3] == {
         "rater": "j1",
         "kind": "llm",
@@ -70,13 +70,13 @@ def test_an_unanswered_question_stands_with_its_reason(make_dataset: MakeDataset
 
 
 def test_nominal_classes_are_one_apart(make_dataset: MakeDataset) -> None:
-    rows = found(make_dataset({"hi": {"A1": [0, 1], "A2": [0, 1], "A3": [1, 1], "j1": [1, 0]}}, HALLUCINATIONS))
+    rows = disagreeing(make_dataset({"hi": {"A1": [0, 1], "A2": [0, 1], "A3": [1, 1], "j1": [1, 0]}}, HALLUCINATIONS))
     assert [(row["people_range"], row["judge_difference"]) for row in rows] == [(1, 1), (0, 1)]
 
 
 def test_only_those_compared_are_shown(make_dataset: MakeDataset) -> None:
     dataset = make_dataset(SCORES)
-    assert {rating["rater"] for row in found(dataset, judges=("j2",)) for rating in row["ratings"]} == {
+    assert {rating["rater"] for row in disagreeing(dataset, judges=("j2",)) for rating in row["ratings"]} == {
         "A1",
         "A2",
         "A3",
@@ -86,7 +86,7 @@ def test_only_those_compared_are_shown(make_dataset: MakeDataset) -> None:
 
 def test_languages_keep_apart_and_nothing_is_a_table_too(make_dataset: MakeDataset) -> None:
     both = make_dataset({"en": {"A1": [0], "A2": [1], "A3": [1]}, "hi": {"A1": [0], "A2": [0], "A3": [1]}})
-    assert [(row["language"], row["people"]) for row in found(both)] == [("en", 1), ("hi", 0)]
+    assert [(row["language"], row["people"]) for row in disagreeing(both)] == [("en", 1), ("hi", 0)]
     agreed = make_dataset({"en": {"A1": [0], "A2": [0], "j1": [0]}})
     empty = disagreements(list(cells(agreed, AuditSettings())), agreed)
     assert empty.num_rows == 0

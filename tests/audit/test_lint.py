@@ -65,10 +65,9 @@ def test_swapped_languages_never_meet(make_dataset: MakeDataset) -> None:
         dataset.raters.values(),
         table[(human & first) | (~human & ~first) | english].reset_index(drop=True),
     )
-    found = [finding.message for finding in lint(swapped) if finding.code == "never-meet"]
-    assert len(found) == 1
-    assert found[0].startswith("hi ")
-    assert "judge and the people never rate the same output (20 and 20 outputs)" in found[0]
+    (message,) = [finding.message for finding in lint(swapped) if finding.code == "never-meet"]
+    assert message.startswith("hi ")
+    assert "judge and the people never rate the same output (20 and 20 outputs)" in message
 
 
 def test_missing_answers_and_labels_of_machines_only(make_dataset: MakeDataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isnan
 
 import pytest
 
@@ -60,20 +61,20 @@ def test_one_class_has_no_alpha_and_says_why(make_dataset: MakeDataset) -> None:
     dataset = repeated(make_dataset({"sw": PEOPLE | {"judge": [2] * 5, "judge#2": [2] * 5}}))
     row = audit(dataset, FAST).tables["self_agreement"].iloc[0]
     assert row["self_agreement"] == 1.0
-    assert row["alpha"] != row["alpha"]
+    assert isnan(row["alpha"])
     assert row["undefined"] == "alpha: one class"
 
 
 def test_without_repeats_the_table_is_empty(make_dataset: MakeDataset) -> None:
-    found = audit(make_dataset({"sw": PEOPLE | {"judge": [0, 1, 2, 2, 1]}}), FAST)
-    assert found.tables["self_agreement"].empty
+    result = audit(make_dataset({"sw": PEOPLE | {"judge": [0, 1, 2, 2, 1]}}), FAST)
+    assert result.tables["self_agreement"].empty
 
 
 def test_equal_answers_on_being_asked_again_are_no_oddity(make_dataset: MakeDataset) -> None:
     many = {name: scores * 20 for name, scores in PEOPLE.items()}
     same = [0, 1, 2, 2, 1] * 20
-    found = lint(repeated(make_dataset({"sw": many | {"judge": same, "judge#2": same}})))
-    assert not [finding for finding in found if "judge#2" in finding.message]
+    findings = lint(repeated(make_dataset({"sw": many | {"judge": same, "judge#2": same}})))
+    assert not [finding for finding in findings if "judge#2" in finding.message]
 
 
 def test_versions_and_what_was_not_sent_are_told(make_dataset: MakeDataset) -> None:
@@ -84,11 +85,11 @@ def test_versions_and_what_was_not_sent_are_told(make_dataset: MakeDataset) -> N
         "versions": {"m-2 fp": 3, "m-1 fp": 2},
         "rejected": {"temperature": "unsupported"},
     }
-    raters = [replace(one, about=about) if one.rater == "judge" else one for one in dataset.raters.values()]
+    raters = [replace(rater, about=about) if name == "judge" else rater for name, rater in dataset.raters.items()]
     facts = dataset.ratings.loc[:, list(FACTS)]
     parts = (dataset.criteria.values(), dataset.sources.values(), dataset.outputs.values())
-    found = audit(assemble(dataset.card, *parts, raters, facts), FAST)
-    assert "judge: 2 model versions answered (m-2 fp 3, m-1 fp 2)" in found.warnings
-    assert "judge: asked without temperature 0, which its model rejects" in found.warnings
-    signature = found.tables["judges"].iloc[0]["signature"]
+    result = audit(assemble(dataset.card, *parts, raters, facts), FAST)
+    assert "judge: 2 model versions answered (m-2 fp 3, m-1 fp 2)" in result.warnings
+    assert "judge: asked without temperature 0, which its model rejects" in result.warnings
+    signature = result.tables["judges"].iloc[0]["signature"]
     assert "|judge:judge|model:m-2+1|prompt:simple@a71e|without:temperature|" in signature

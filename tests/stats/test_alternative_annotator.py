@@ -62,7 +62,7 @@ def test_people_with_few_items_are_left_out_and_named() -> None:
     assert result.people[2].items == 20
     assert "fewer than 30" in result.people[2].reason
     assert result.people[2].p is None
-    tested = alternative_annotator_test(people, table[:, 3], epsilon=0.2, small="wilcoxon").people[2]
+    tested = alternative_annotator_test(people, table[:, 3], epsilon=0.2, wilcoxon=True).people[2]
     assert tested.p is not None
     assert tested.reason == "Wilcoxon"
 

@@ -14,8 +14,8 @@ from metal.stats.patterns import confusion, find_patterns
 
 def resampled_f1(codes: np.ndarray, sources: np.ndarray, bootstrap: SourceBootstrap) -> np.ndarray:
     patterns = find_patterns(codes)
-    counts = bootstrap.pattern_counts(patterns, sources)
-    return weighted_f1(confusion(counts, patterns.rows[:, 0], patterns.rows[:, 1], 3))
+    draws = bootstrap.draws(patterns, sources)
+    return weighted_f1(confusion(draws, patterns.rows[:, 0], patterns.rows[:, 1], 3))
 
 
 def noisy_judge(rng: np.random.Generator, items: int) -> np.ndarray:
@@ -67,9 +67,9 @@ def test_ignoring_sources_is_visibly_too_narrow() -> None:
         patterns = find_patterns(codes)
 
         def share(sources: np.ndarray, patterns=patterns, world=world) -> tuple[float, float]:
-            counts = SourceBootstrap(400, world).pattern_counts(patterns, sources)
-            hit = patterns.rows[:, 1] == 1
-            interval = percentile_interval(counts[:, hit].sum(axis=1) / counts.sum(axis=1))
+            hit = (patterns.rows[:, 1] == 1).astype(int)
+            draws = SourceBootstrap(400, world).draws(patterns, sources)
+            interval = percentile_interval(draws @ hit / 200)
             assert interval is not None
             return interval
 
@@ -102,8 +102,8 @@ def test_items_drawn_among_more_sources_than_they_are_of() -> None:
     assert items.std() == pytest.approx((120 * 0.75 * 0.25) ** 0.5, rel=0.05)  # binomial(120, 90 / 120)
     assert counts.mean(axis=0) == pytest.approx([30, 30, 30], rel=0.02)
     # What is drawn is the same for other items of these.
-    whole = SourceBootstrap(4000, 0).draws(find_patterns(np.zeros((240, 1), int)), among, among)
-    assert np.array_equal(whole @ np.ones((1, 1), dtype=int), np.full((4000, 1), 240))
+    every = SourceBootstrap(4000, 0).draws(find_patterns(np.zeros((240, 1), int)), among, among)
+    assert np.array_equal(every @ np.ones((1, 1), dtype=int), np.full((4000, 1), 240))
     first = SourceBootstrap(4000, 0).draws(find_patterns(np.zeros((1, 1), int)), among[:1], among)
     weights = np.concatenate(list(SourceBootstrap(4000, 0).source_weights(120)))
     assert np.array_equal((first @ np.ones((1, 1), dtype=int))[:, 0], weights[:, 0])
@@ -120,20 +120,9 @@ def test_weights_stay_within_memory_for_many_sources() -> None:
     bootstrap = SourceBootstrap(300, 0)
     sources = np.repeat(np.arange(200_000), 2)
     codes = np.column_stack([np.arange(400_000) % 3, np.arange(400_000) % 2])
-    counts = bootstrap.pattern_counts(find_patterns(codes), sources)
+    counts = bootstrap.draws(find_patterns(codes), sources) @ np.eye(6, dtype=int)
     assert counts.shape == (300, 6)
     assert counts.sum(axis=1) == pytest.approx(400_000, rel=0.01)
-    assert {sources: kept.shape for (sources, _), kept in bootstrap._kept.items()} == {4082: (300, 4082)}
-
-
-def test_kept_weights_make_room_for_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metal.stats.bootstrap._KEEP", 100 * 50)
-    bootstrap = SourceBootstrap(100, 0)
-    for sources in (20, 25, 30):
-        list(bootstrap.source_weights(sources))
-    assert [sources for sources, _ in bootstrap._kept] == [30]
-    again = np.concatenate(list(SourceBootstrap(100, 0).source_weights(20)))
-    assert np.array_equal(np.concatenate(list(bootstrap.source_weights(20))), again)
 
 
 @pytest.mark.parametrize("features", [np.arange(30).reshape(-1, 5) % 4, np.linspace(0.1, 2.0, 12).reshape(6, 2)])
@@ -144,12 +133,10 @@ def test_sums_over_drawn_sources_are_those_of_the_table_of_patterns(features: np
     draws = SourceBootstrap(200, 0).draws(patterns, sources)
     assert isinstance(draws, SourceDraws)
     assert draws.shape == (200, 6)
-    table = SourceBootstrap(200, 0).pattern_counts(patterns, sources)
     by_hand = np.zeros((40, 6))
     np.add.at(by_hand, (sources, patterns.which), 1)
     weights = np.concatenate(list(SourceBootstrap(200, 0).source_weights(40)))
-    assert np.array_equal(table, weights @ by_hand)
-    assert draws @ features == pytest.approx(table @ features, rel=1e-12)
+    assert draws @ features == pytest.approx(weights @ by_hand @ features, rel=1e-12)
 
 
 def test_large_products_on_threads_are_those_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,13 +144,6 @@ def test_large_products_on_threads_are_those_of_one_thread(monkeypatch: pytest.M
     plain = SourceBootstrap(1010, 0).totals(sums)
     monkeypatch.setattr("metal.stats.bootstrap._LARGE", 1)
     assert SourceBootstrap(1010, 0).totals(sums) == pytest.approx(plain, rel=1e-13)
-
-
-def test_whole_numbers_share_their_draws_with_others() -> None:
-    bootstrap, sums = SourceBootstrap(100, 0), np.arange(60).reshape(30, 2)
-    whole = bootstrap.totals(sums)
-    assert np.array_equal(bootstrap.totals(sums / 1), whole)
-    assert np.array_equal(SourceBootstrap(100, 0).totals(sums / 1), whole)
 
 
 def test_whole_numbers_too_large_for_single_precision_stay_exact() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metal.stats.ceiling import against_all, leave_one_out, majority_of_others, pairwise
+from metal.stats.ceiling import against_all, leave_one_out, majority_of_others, pairs_of, pairwise
 
 #            A1 A2 A3
 ROWS = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [0, 1, 2], [2, 2, 2]])
@@ -26,6 +26,8 @@ def test_leave_one_out() -> None:
 
 
 def test_pairwise_goes_round() -> None:
+    assert pairs_of(range(4)) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert pairs_of([2]) == []
     forward = pairwise(ONE_EACH, ROWS, 3)
     assert forward == pytest.approx(pairwise(ONE_EACH, ROWS, 3, [(0, 1), (1, 2), (2, 0)]))
     assert forward != pytest.approx(pairwise(ONE_EACH, ROWS, 3, [(0, 1), (0, 2), (1, 2)]), abs=1e-3)

@@ -20,7 +20,6 @@ from metal.stats.correlation import (
     pearson_from_sums,
     rank_correlations,
     source_sums,
-    spearman,
     system_pearson,
     system_pearson_from_sums,
     system_sums,
@@ -37,23 +36,23 @@ def test_ranks_by_tables_and_by_sorting_are_the_same(monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(0)
     x, y = np.round(rng.normal(size=(2, 300)), 1)
     x[:5], y[3:9] = np.nan, np.nan
-    there = ~np.isnan(x) & ~np.isnan(y)
-    expected = stats.spearmanr(x[there], y[there]).statistic, stats.kendalltau(x[there], y[there]).statistic
+    left, right = x[given_both := ~np.isnan(x) & ~np.isnan(y)], y[given_both]
+    expected = stats.spearmanr(left, right).statistic, stats.kendalltau(left, right).statistic
     assert rank_correlations(x, distinct(y)) == pytest.approx(expected, rel=1e-12)
-    assert (spearman(x, y), kendall(x, y)) == rank_correlations(x, distinct(y))
 
 
 @given(scores)
 def test_as_scipy_with_ties_or_undefined(pairs: list[tuple[int, int]]) -> None:
     x, y = np.array(pairs, dtype=float).T
     if np.ptp(x) == 0 or np.ptp(y) == 0:
-        for statistic in (pearson, spearman, kendall):
+        for statistic in (pearson, kendall):
             with pytest.raises(Undefined, match="constant"):
                 statistic(x, y)
         return
     assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
-    assert spearman(x, y) == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert kendall(x, y) == pytest.approx(tau_by_definition(x, y))
+    rho, tau = rank_correlations(x, distinct(y))
+    assert rho == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert kendall(x, y) == tau == pytest.approx(tau_by_definition(x, y))
 
 
 def tau_by_definition(x: np.ndarray, y: np.ndarray) -> float:
@@ -62,18 +61,11 @@ def tau_by_definition(x: np.ndarray, y: np.ndarray) -> float:
     return float((left * right).sum() / np.sqrt((left != 0).sum() * (right != 0).sum()))
 
 
-@given(scores, st.floats(-1e6, 1e6), st.floats(0.01, 100))
-def test_neither_shift_nor_scale_matters(pairs: list[tuple[int, int]], shift: float, scale: float) -> None:
-    x, y = np.array(pairs, dtype=float).T
-    if np.ptp(x) and np.ptp(y):
-        assert pearson(x * scale + shift, y) == pytest.approx(pearson(x, y), abs=1e-6)
-
-
 def test_missing_answers_leave_the_pair_out() -> None:
     x = np.array([1.0, 2.0, np.nan, 4.0, 7.0])
     y = np.array([1.0, np.nan, 5.0, 3.0, 2.0])
     kept = [0, 3, 4]
-    for statistic in (pearson, spearman, kendall):
+    for statistic in (pearson, kendall):
         assert statistic(x, y) == statistic(x[kept], y[kept])
     with pytest.raises(Undefined, match="fewer than two"):
         pearson(x[1:3], y[1:3])
@@ -127,10 +119,10 @@ def test_system_level_by_hand() -> None:
 def test_metrics_against_people_as_published(reference: Path, name: str) -> None:
     released = read_board(reference, name)
     oracle = read_oracle(reference, name)
-    found = {metric: pearson(released.scores[metric], released.human) for metric in released.metrics}
+    correlations = {metric: pearson(released.scores[metric], released.human) for metric in released.metrics}
     for metric, r in oracle["pearson"].items():
-        assert found[metric] == pytest.approx(r, abs=5e-4 if metric == "TER" else 1e-4)  # TER has three decimals there
-    assert max(found, key=lambda metric: found[metric]) == oracle["top_metric"][0]
+        assert correlations[metric] == pytest.approx(r, abs=5e-4 if metric == "TER" else 1e-4)  # TER has three decimals
+    assert max(correlations, key=lambda metric: correlations[metric]) == oracle["top_metric"][0]
 
 
 @pytest.mark.reference
@@ -141,12 +133,12 @@ def test_the_crowd_against_experts_as_published(reference: Path) -> None:
     assert len(rows) == oracle["n"]
     criteria = ["coherence", "consistency", "fluency", "relevance"]
     crowd, experts = (
-        np.array([[np.mean([one[name] for one in row[group]]) for name in criteria] for row in rows])
+        np.array([[np.mean([rating[name] for rating in row[group]]) for name in criteria] for row in rows])
         for group in ("turker_annotations", "expert_annotations")
     )
-    found = {name: pearson(crowd[:, place], experts[:, place]) for place, name in enumerate(criteria)}
-    found["overall"] = pearson(crowd.mean(axis=1), experts.mean(axis=1))
-    assert found == pytest.approx({name: r for name, r in oracle.items() if name != "n"}, abs=1e-3)
+    correlations = {name: pearson(crowd[:, place], experts[:, place]) for place, name in enumerate(criteria)}
+    correlations["overall"] = pearson(crowd.mean(axis=1), experts.mean(axis=1))
+    assert correlations == pytest.approx({name: r for name, r in oracle.items() if name != "n"}, abs=1e-3)
     beside = json.loads((reference / "oracle/summeval_raters_vs_experts.json").read_text(encoding="utf-8"))
     published = next(entry for entry in beside if entry["rater"] == "turkers mean(5)")
     system = np.array([row["SYS"] for row in rows])

@@ -124,15 +124,15 @@ def test_the_order_of_items_raters_and_classes_does_not_matter(codes: np.ndarray
 @given(codes=CODES)
 def test_equal_items_are_kept_once_and_nothing_is_lost(codes: np.ndarray) -> None:
     answers = answers_of_matrix(codes, LEVELS)
-    known = np.where(codes < 0, -1, codes)
     again = np.full_like(codes, -1)
     for item, pattern in enumerate(answers.which):
-        mine = answers.pattern == pattern
-        again[item, answers.rater[mine]] = answers.code[mine]
-    assert (again == known).all()
-    assert len(answers.times) == len(np.unique(known[(known >= 0).any(axis=1)], axis=0))
-    assert answers.given.tolist() == (known >= 0).sum(axis=0).tolist()
-    assert answers.shared.tolist() == ((known >= 0) & ((known >= 0).sum(axis=1) > 1)[:, None]).sum(axis=0).tolist()
+        places = answers.pattern == pattern
+        again[item, answers.rater[places]] = answers.code[places]
+    assert (again == codes).all()
+    rated = codes >= 0
+    assert len(answers.times) == len(np.unique(codes[rated.any(axis=1)], axis=0))
+    assert answers.given.tolist() == rated.sum(axis=0).tolist()
+    assert answers.shared.tolist() == rated[rated.sum(axis=1) > 1].sum(axis=0).tolist()
 
 
 def test_an_item_with_a_hundred_ratings_among_many_with_one() -> None:
@@ -144,9 +144,9 @@ def test_an_item_with_a_hundred_ratings_among_many_with_one() -> None:
 
 
 def test_impossible_answers_are_refused() -> None:
-    one = np.zeros(2, dtype=int)
+    zeros = np.zeros(2, dtype=int)
     with pytest.raises(ValueError, match="twice"):
-        answers_of_triples(one, one, one, (1, 1), 2)
+        answers_of_triples(zeros, zeros, zeros, (1, 1), 2)
     with pytest.raises(ValueError, match="code"):
         answers_of_matrix(np.array([[3]]), 3)
     with pytest.raises(ValueError, match="smoothing"):

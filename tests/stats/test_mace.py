@@ -101,7 +101,7 @@ def test_the_order_of_items_raters_and_classes_does_not_matter(codes: np.ndarray
     rng = np.random.default_rng(seed)
     items, raters, classes = (rng.permutation(size) for size in (*codes.shape, LEVELS))
     turned = np.where(codes >= 0, classes[codes], -1)[items][:, raters]
-    first, second = (mace(answers_of_matrix(one, LEVELS), starts=4) for one in (codes, turned))
+    first, second = (mace(answers_of_matrix(table, LEVELS), starts=4) for table in (codes, turned))
     assert second.bound == pytest.approx(first.bound, abs=1e-4)
     if first.iterations == second.iterations:  # else one stopped a rounding error earlier, or two optima are as good
         assert second.probabilities[:, classes] == pytest.approx(first.probabilities[items], abs=1e-4, nan_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from metal.stats.pairwise import (
     soft_pairwise_accuracy,
 )
 from metal.stats.sign_flips import draw_flips
+from tests.stats.test_sign_flips import signs
 
 MISSING = np.nan
 
@@ -32,8 +33,8 @@ MISSING = np.nan
 )
 def test_published_vectors(people: list[float], epsilons: list[float], accuracies: list[int], best: float) -> None:
     given_, wanted = np.array([[0.0], [2.0], [6.0], [8.0]]), np.array(people, dtype=float)[:, None]
-    found = [pairwise_accuracy(wanted, given_, epsilon) for epsilon in epsilons]
-    assert found == pytest.approx([hits / 6 for hits in accuracies])
+    shares = [pairwise_accuracy(wanted, given_, epsilon) for epsilon in epsilons]
+    assert shares == pytest.approx([hits / 6 for hits in accuracies])
     calibrated = calibrate_ties(wanted, given_)
     assert calibrated.epsilon == best
     assert calibrated.accuracy == pytest.approx(max(accuracies) / 6)
@@ -73,12 +74,10 @@ def test_calibration_is_the_best_of_all_epsilons(people: np.ndarray, rater: np.n
 def by_definition(people: np.ndarray, rater: np.ndarray, epsilon: float) -> float:
     shares = []
     for wanted, answer in zip(people.T, rater.T, strict=True):
-        known = np.flatnonzero(~np.isnan(wanted) & ~np.isnan(answer))
         alike = []
-        for place, i in enumerate(known):
-            for j in known[place + 1 :]:
-                gap = answer[i] - answer[j]
-                alike.append(np.sign(wanted[i] - wanted[j]) == (0 if abs(gap) <= epsilon else np.sign(gap)))
+        for i, j in combinations(np.flatnonzero(~np.isnan(wanted) & ~np.isnan(answer)), 2):
+            gap = answer[i] - answer[j]
+            alike.append(np.sign(wanted[i] - wanted[j]) == (0 if abs(gap) <= epsilon else np.sign(gap)))
         if alike:
             shares.append(np.mean(alike))
     return float(np.mean(shares))
@@ -124,24 +123,18 @@ def test_soft_accuracy_compares_each_pair_on_the_sources_it_shares() -> None:
 def test_better_is_by_definition_also_with_gaps(people: np.ndarray, rater: np.ndarray) -> None:
     tables = np.stack([people, rater])
     p = better_on_shared(tables, np.random.default_rng(0), resamples=6)
-    there = ~np.isnan(tables).any(axis=0)
-    complete = there[:, there.any(axis=0)].all()
-    sources = there.any(axis=0) if complete and there.any() else np.ones(6, dtype=bool)
+    scored = ~np.isnan(tables).any(axis=0)
+    complete = scored[:, scored.any(axis=0)].all()
+    sources = scored.any(axis=0) if complete and scored.any() else np.ones(6, dtype=bool)
     flips = draw_flips(np.random.default_rng(0), int(sources.sum()), 6)
     for table, i, j in product(range(2), range(3), range(3)):
-        shared = (there[i] & there[j])[sources]
+        shared = (scored[i] & scored[j])[sources]
         if not shared.any() or i == j:
             assert i == j or np.isnan(p[table, i, j])
             continue
         gap = (tables[table, i] - tables[table, j])[sources]
-        leads = [
-            sum(
-                -one if int(what & flip).bit_count() % 2 else one
-                for one, what in zip(gap[shared], flips.classes[shared], strict=True)
-            )
-            for flip in range(flips.count)
-        ]
-        assert p[table, i, j] == np.mean(np.array(leads[1:]) >= leads[0] - 1e-9)
+        leads = gap[shared] @ signs(flips.classes[shared], flips.count).T
+        assert p[table, i, j] == np.mean(leads[1:] >= leads[0] - 1e-9)
 
 
 def test_refusals() -> None:

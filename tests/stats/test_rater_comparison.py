@@ -14,6 +14,7 @@ from metal.errors import Undefined
 from metal.stats import rater_comparison
 from metal.stats.rater_comparison import correlates_better, significance_clusters
 from metal.stats.sign_flips import draw_flips
+from tests.stats.test_sign_flips import signs
 
 # The example vectors of mt-metrics-eval's own test of its permutation test.
 PEOPLE = np.array([1, 2, 3, 4, 5, 5, 7, 8.0])
@@ -26,8 +27,8 @@ def exact_p(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
     first, second = stats.zscore(first), stats.zscore(second)
 
     def lead(swap: np.ndarray) -> float:
-        one, other = np.where(swap, second, first), np.where(swap, first, second)
-        return stats.pearsonr(one, people).statistic - stats.pearsonr(other, people).statistic
+        left, right = np.where(swap, second, first), np.where(swap, first, second)
+        return stats.pearsonr(left, people).statistic - stats.pearsonr(right, people).statistic
 
     swaps = ((np.arange(2 ** len(people))[:, None] >> np.arange(len(people))) & 1).astype(bool)
     leads = np.array([lead(swap) for swap in swaps])
@@ -65,19 +66,18 @@ def plain_p(people: np.ndarray, raters: np.ndarray, resamples: int, seed: int) -
     flips = draw_flips(np.random.default_rng(int(np.random.default_rng(seed).integers(2**63))), len(people), resamples)
     p = np.full((len(raters), len(raters)), np.nan)
     for i, j in permutations(range(len(raters)), 2):
-        there = ~np.isnan(people) & ~np.isnan(raters[i]) & ~np.isnan(raters[j])
-        first, second, wanted = raters[i][there], raters[j][there], people[there]
+        shared = ~np.isnan(people) & ~np.isnan(raters[i]) & ~np.isnan(raters[j])
+        first, second, wanted = raters[i][shared], raters[j][shared], people[shared]
         if len(wanted) < 2 or min(map(np.ptp, (first, second, wanted))) == 0:
             continue
         first, second = stats.zscore(first), stats.zscore(second)
         leads = []
-        for flip in range(flips.count):
-            swap = np.array([int(one & flip).bit_count() % 2 == 1 for one in flips.classes[there]])
-            one, other = np.where(swap, second, first), np.where(swap, first, second)
-            if min(np.ptp(one), np.ptp(other)) < 1e-9:
+        for swap in signs(flips.classes[shared], flips.count) < 0:
+            left, right = np.where(swap, second, first), np.where(swap, first, second)
+            if min(np.ptp(left), np.ptp(right)) < 1e-9:
                 leads.append(np.nan)
                 continue
-            leads.append(np.corrcoef(one, wanted)[0, 1] - np.corrcoef(other, wanted)[0, 1])
+            leads.append(np.corrcoef(left, wanted)[0, 1] - np.corrcoef(right, wanted)[0, 1])
         p[i, j] = np.mean(np.array(leads) >= leads[0] - 1e-9)
     return p
 
@@ -90,8 +90,8 @@ def test_equal_to_the_plain_formula_also_with_missing_answers(items: int, seed: 
     scores = np.round(rng.normal(size=(4, items)), 1)
     scores[rng.random(scores.shape) < rng.choice([0, 0.1, 0.5])] = np.nan
     people, raters = scores[0], scores[1:]
-    found = correlates_better(people, raters, np.random.default_rng(seed), resamples=resamples)
-    np.testing.assert_array_equal(found, plain_p(people, raters, resamples, seed))
+    p = correlates_better(people, raters, np.random.default_rng(seed), resamples=resamples)
+    np.testing.assert_array_equal(p, plain_p(people, raters, resamples, seed))
 
 
 def test_each_pair_is_compared_on_what_both_answered() -> None:
@@ -120,8 +120,8 @@ def test_pairs_that_nobody_asked_for_are_left_out() -> None:
     wanted = np.zeros((3, 3), dtype=bool)
     wanted[2, 0] = True
     p = correlates_better(PEOPLE, raters, np.random.default_rng(0), wanted=wanted)
-    whole = correlates_better(PEOPLE, raters, np.random.default_rng(0))
-    assert (p[0, 2], p[2, 0]) == (whole[0, 2], whole[2, 0])
+    every = correlates_better(PEOPLE, raters, np.random.default_rng(0))
+    assert (p[0, 2], p[2, 0]) == (every[0, 2], every[2, 0])
     assert np.isnan(p).sum() == 7
 
 
