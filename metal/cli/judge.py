@@ -162,7 +162,9 @@ def judge(
         raise UsageError("--address is of a Ray cluster; add --engine ray")
     if not wait and chosen != "batch":
         raise UsageError("--no-wait is of batches; add --batch")
-    carry_out(wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force, How(chosen, wait=wait, address=address)))
+    carry_out(
+        wired, out, Wish(dry_run, max_cost, ask, limit, reuse, force, How(engine=chosen, wait=wait, address=address))
+    )
 
 
 @click.command(short_help="Cancel the open batches of a run.")
@@ -180,7 +182,7 @@ def cancel(run: Path) -> None:
     from metal.show.terminal.console import say
 
     request, settings = read_request(run, "judge", Request)
-    how = How("batch", cancelling=True)
+    how = How(engine="batch", cancelling=True)
     if not under_way(run, how):
         say(f"{run} has no open batches; nothing to cancel")
         return

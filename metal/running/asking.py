@@ -15,17 +15,17 @@ from typing import Protocol
 import click
 
 from metal.errors import MetalError, UsageError
-from metal.raters.judges.call import VERDICT, Questions
+from metal.raters.judges.call import VERDICT, RunPlan
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.cost import Estimate, check_priced, estimates
-from metal.raters.judges.engine import Engine, Rules
+from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import Journal, lock_run, scan
-from metal.raters.judges.lines import Answered, look_through
+from metal.raters.judges.journal_records import Answered, read_answered
+from metal.raters.judges.run_statistics import CallStatistics, index_journal, verdicts_to_reuse
 from metal.raters.judges.secrets import Secrets
-from metal.raters.judges.tally import Tally, lines_to_reuse, look_up
 from metal.running.asking_folder import check_place, discard
-from metal.running.engines import BATCH, RAY, How, check_clients, open_engine, under_way
+from metal.running.engines import BATCH, RAY, How, under_way
 from metal.show.terminal import asking_text
 from metal.show.terminal import console as show
 
@@ -55,7 +55,7 @@ class Job(Protocol):
         ...
 
     @property
-    def plan(self) -> Questions: ...
+    def plan(self) -> RunPlan: ...
 
     @property
     def reask(self) -> int:
@@ -74,11 +74,11 @@ class Job(Protocol):
         """Write what the run is to run.toml, with force in the place of another run."""
         ...
 
-    def finish(self, out: Path) -> Mapping[str, Tally]:
+    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Make of the journal what the command is for, and write it."""
         ...
 
-    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
+    def show(self, tallies: Mapping[str, CallStatistics], out: Path, seconds: float) -> None:
         """Say what came of it."""
         ...
 
@@ -101,7 +101,7 @@ def carry_out(job: Job, out: Path, wish: Wish) -> None:
         coming = _estimates(job, _known(job, out, wish), waiting, wish)
         asking_text.show_estimates(coming, job.what(), first_prompt=True)
         return
-    asyncio.run(check_clients(job.plan.models, wish.how))
+    asyncio.run(load_engine(wish.how.engine).check(job.plan.models, wish.how))
     made = not out.exists()
     check_place(out, job.command, force=wish.force)
     with lock_run(out):
@@ -134,7 +134,7 @@ def _known(job: Job, out: Path, wish: Wish) -> Answered:
     if wish.force:
         return Answered()
     job.check(out)
-    return look_through(job.reask, *journals(out))
+    return read_answered(job.reask, *journals(out))
 
 
 def _ask_first(job: Job, out: Path, wish: Wish) -> Answered:
@@ -174,10 +174,10 @@ async def _run(job: Job, out: Path, answered: Answered, wish: Wish) -> Engine:
         rules = Rules(job.reask, limit=wish.limit, max_cost=wish.max_cost)
         if wish.max_cost is not None:  # of the whole run, whatever sessions it took
             prices = {model.name: (model.price, model.batch_price) for model in job.plan.models}
-            tallies = look_up(job.plan, out / JOURNAL).tallies
+            tallies = index_journal(job.plan, out / JOURNAL).statistics
             spent = (tallies[name].cost(*prices[model]) for (model, _), name in job.plan.names.items())
             answered.spent = sum(dollars or 0.0 for dollars in spent)
-        run = open_engine(job.plan, journal, answered, rules, secrets, out, wish.how)
+        run = load_engine(wish.how.engine)(Session(job.plan, journal, answered, rules, secrets, out, wish.how))
         restore = _stop_on_interrupt(run)
         try:
             await _with_progress(run)
@@ -193,8 +193,8 @@ def _reuse(job: Job, journal: Journal, answered: Answered, wish: Wish) -> None:
     others = [run for run in wish.reuse if run.resolve() != journal.path.parent.resolve()]
     paths = [path for run in others for path in journals(run)]
     taken = 0
-    for key, line in lines_to_reuse(job.plan, paths, answered.settled) if paths else ():
-        journal.append(line.rstrip(b"\n")[:-1] + b',"reused":true}', lambda: None)
+    for key, line in verdicts_to_reuse(job.plan, paths, answered.settled) if paths else ():
+        journal.append(line.rstrip(b"\n")[:-1] + b',"reused":true}')
         answered.settled.add(key)
         taken += 1
     if wish.reuse:
@@ -246,7 +246,7 @@ async def _with_progress(run: Engine) -> None:
 # ---------------------------------------------------------------- the end
 
 
-def _end(run: Engine | None, tallies: Mapping[str, Tally], job: Job, out: Path, wish: Wish) -> None:
+def _end(run: Engine | None, tallies: Mapping[str, CallStatistics], job: Job, out: Path, wish: Wish) -> None:
     """What to do next; exit codes for a run that is not whole."""
     stopped = [one for one in run.progress if one.stopped] if run else []
     waiting = sum(one.under_way for one in run.progress) if run else 0

@@ -23,7 +23,7 @@ from metal.errors import DataError, MetalError, UnknownName, UsageError
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
 from metal.raters.judges.rubric import Rubric, rubrics_for
-from metal.raters.judges.tally import Found, Tally, look_up
+from metal.raters.judges.run_statistics import CallStatistics, JournalIndex, index_journal
 from metal.running.asking_folder import check_same, check_unchanged, clear, identities, read_request, write_run
 from metal.running.judging import prompt_folders
 from metal.show.terminal import console as show
@@ -105,15 +105,15 @@ class GenerationJob:
         clear(out, force=force)
         self._write_run(out, {})
 
-    def finish(self, out: Path) -> Mapping[str, Tally]:
+    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Add the outputs to the dataset; what it holds besides stays."""
         with one_writer(self.folder):
             return self._add_to_dataset(out)
 
-    def _add_to_dataset(self, out: Path) -> Mapping[str, Tally]:
+    def _add_to_dataset(self, out: Path) -> Mapping[str, CallStatistics]:
         dataset = load_dataset(self.folder)  # as it is now: a run takes its time
-        found = look_up(self.plan, out / JOURNAL) if self.plan.models else None
-        tallies = found.tallies if found else {}
+        found = index_journal(self.plan, out / JOURNAL) if self.plan.models else None
+        tallies = found.statistics if found else {}
         fresh = self._fresh(dataset, found)
         before = dict(dataset.extra.get("generators", {}))
         silent = {name for name in before if not (name in tallies and tallies[name].sent)}  # answered other runs only
@@ -140,7 +140,7 @@ class GenerationJob:
         self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
         return tallies
 
-    def _fresh(self, dataset: Dataset, found: Found | None) -> list[Output]:
+    def _fresh(self, dataset: Dataset, found: JournalIndex | None) -> list[Output]:
         """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""
         texts = list(written(self.plan, found)) if found else []
         if REFERENCE in self.request.quality:
@@ -170,7 +170,7 @@ class GenerationJob:
             self.notes.append(f"{len(differ):,} outputs have been rated and keep their text, though there is a new one")
         return old | {name: one for name, one in new.items() if name not in rated or name not in old}
 
-    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
+    def show(self, tallies: Mapping[str, CallStatistics], out: Path, seconds: float) -> None:
         rows = []
         for name in dict.fromkeys(one.generator for one in self.outputs):
             mine = [one for one in self.outputs if one.generator == name]
@@ -220,13 +220,13 @@ class GenerationJob:
         more |= {"state": dict(state)} if state else {}
         write_run(out, self.command, self.request, self.dataset, self.folder, more)
 
-    def _generators(self, tallies: Mapping[str, Tally]) -> dict[str, Any]:
+    def _generators(self, tallies: Mapping[str, CallStatistics]) -> dict[str, Any]:
         """What is known of each generator, for dataset.toml."""
         about: dict[str, Any] = {}
         for (model_name, quality), name in self.plan.names.items():
             model = next(one for one in self.plan.models if one.name == model_name)
             instruction = next(one for one in self.plan.instructions if one.quality == quality)
-            tally = tallies.get(name, Tally())
+            tally = tallies.get(name, CallStatistics())
             described = {key: value for key, value in model.described().items() if key != "parameters"}
             about[name] = described | {
                 "quality": quality,

@@ -25,10 +25,10 @@ from metal.raters.judges.baselines import BASELINES, run_baselines
 from metal.raters.judges.collect import Collected
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
-from metal.raters.judges.plan import Plan, choose_outputs
+from metal.raters.judges.plan import JudgingPlan, choose_outputs
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.rubric import rubrics_for
-from metal.raters.judges.tally import Tally, look_up
+from metal.raters.judges.run_statistics import CallStatistics, index_journal
 from metal.running.asking_folder import (
     check_same,
     check_unchanged,
@@ -86,7 +86,7 @@ class Wired:
     request: Request
     folder: Path
     dataset: Dataset
-    plan: Plan
+    plan: JudgingPlan
     baselines: tuple[str, ...] = ()
     questions: tuple[Output, ...] = ()  # test questions among the plan's outputs
     written: tuple[int, Mapping[tuple[str, str], int]] = (0, {})  # ratings; (baseline, reason) of missing ones
@@ -119,9 +119,9 @@ class Wired:
         clear(out, force=force)
         write_manifest(out, self, {})
 
-    def finish(self, out: Path) -> Mapping[str, Tally]:
+    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into run.toml."""
-        found = Collected(self.plan, look_up(self.plan, out / JOURNAL))
+        found = Collected(self.plan, index_journal(self.plan, out / JOURNAL))
         rated = with_questions(self.dataset, self.questions)
         people, facts = run_baselines(rated, self.baselines, seed=self.request.seed)
         with new_file(out / "raters.jsonl") as partial:
@@ -135,11 +135,11 @@ class Wired:
         answers: list[Rating] = []
         rows = write_ratings(self._kept(chain(found.ratings(), baselines), answers), out / "ratings.parquet")
         write_tests(out, self.questions, answers)
-        not_asked = sum(tally.not_asked for tally in found.found.tallies.values())
+        not_asked = sum(tally.not_asked for tally in found.index.statistics.values())
         write_manifest(out, self, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
         silent = facts[facts["score"].isna()]
         self.written = rows, Counter(zip(silent["rater"], silent["reason"], strict=True))
-        return found.found.tallies
+        return found.index.statistics
 
     def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
         """The ratings of the dataset's outputs; answers to test questions go to the list."""
@@ -150,7 +150,7 @@ class Wired:
             else:
                 yield rating
 
-    def show(self, tallies: Mapping[str, Tally], out: Path, seconds: float) -> None:
+    def show(self, tallies: Mapping[str, CallStatistics], out: Path, seconds: float) -> None:
         judging_text.show_judges(tallies, self.plan)
         judging_text.show_ratings(*self.written, out, seconds)
 
@@ -179,7 +179,7 @@ def wire(request: Request, folder: Path, concurrency: int | None = None) -> Wire
     prompts = load_prompts(request, criteria.values(), folders) if models else ()
     outputs = choose_outputs(dataset.outputs, request.languages, request.sample, request.seed)
     questions = _questions(request, folder, dataset, outputs)
-    plan = Plan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
+    plan = JudgingPlan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
     return Wired(request, folder, dataset, plan, baselines, questions)
 
 
@@ -245,7 +245,7 @@ def warn_of_texts(wired: Wired) -> None:
         show.say(f"warning: {plan.without_source:,} outputs are judged without their source, whose text is missing")
 
 
-def prompt_hashes(plan: Plan) -> dict[str, str]:
+def prompt_hashes(plan: JudgingPlan) -> dict[str, str]:
     """The content hash of each prompt on each criterion."""
     return {f"{prompt.name} {name}": prompt.digest(name) for prompt in plan.prompts for name in plan.criteria}
 
