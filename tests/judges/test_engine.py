@@ -11,7 +11,7 @@ from metal.raters.judges.runner import LocalRun
 
 
 def test_engines_are_chosen_by_name() -> None:
-    assert list(plugins("metal.engines")) == ["local", "batch", "ray"]
+    assert set(plugins("metal.engines")) >= {"local", "batch", "ray"}
     assert load_engine("local") is LocalRun
-    with pytest.raises(UnknownName, match="engine 'bach'.*did you mean 'batch'"):
+    with pytest.raises(UnknownName, match=r"engine 'bach'.*did you mean 'batch'"):
         load_engine("bach")
