@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metal import errors as errors
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
     from metal.running.callbacks import Callbacks as Callbacks
 
 # The imports above, which only type checkers make, are also the list by which Python finds a name on its first use.
-_IMPORTED = re.findall(r"^    from (metal\S+) import (\w+) as \w+$", __spec__.loader.get_source(__name__), re.MULTILINE)
+_SOURCE = Path(__file__).read_text(encoding="utf-8")
+_IMPORTED = re.findall(r"^    from (metal\S+) import (\w+) as \w+$", _SOURCE, re.MULTILINE)
 _HOME = {name: module for module, name in _IMPORTED}
 __all__ = [*_HOME]
 

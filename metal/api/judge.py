@@ -163,7 +163,7 @@ async def judge_async(
     callbacks = callbacks or default_callbacks()
     for warning in job.warnings if not dry_run else ():
         callbacks.say(warning)
-    how = How(chosen, wait=wait, address=address)
+    how = How(engine=chosen, wait=wait, address=address)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force, how)
     return Judging(run, job, terms, await carry_out(job, run, terms, callbacks))
 
@@ -188,7 +188,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
 
     folder = Path(run)
     request, settings = read_request(folder, "judge", JudgeRequest)
-    how = How("batch", cancelling=True)
+    how = How(engine="batch", cancelling=True)
     if not under_way(folder, how):
         raise UsageError(f"{folder} has no open batches; nothing to cancel")
     place = dataset_of(folder, settings)

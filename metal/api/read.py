@@ -123,7 +123,8 @@ def read(
         draft = read_format(format or _format_of(Path(data)), Path(data), options)
         dataset = draft.assemble(Path(data))
     else:
-        from metal.data.formats.table import FRAME, read_ratings
+        from metal.data.formats.table import read_ratings
+        from metal.data.ratings import FRAME
 
         draft = read_ratings(data, **options)
         dataset = draft.assemble(FRAME)
@@ -146,7 +147,9 @@ def _format_of(path: Path) -> str:
         return "table"
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder")
-    raise UsageError(f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(list(formats())[:6])}")
+    raise UsageError(
+        f"{path}: neither a dataset folder nor a table; say its format, e.g. {', '.join(list(formats())[:6])}"
+    )
 
 
 def formats() -> dict[str, str]:

@@ -21,7 +21,7 @@ from metal.raters.judges.models import Model
 from metal.raters.judges.plan import rough_tokens
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.reader import EMPTY, UNPARSABLE
-from metal.raters.judges.tally import Found, why_none
+from metal.raters.judges.run_statistics import JournalIndex, failure_reason
 
 ANSWER_TOKENS = 400  # of a summary with its justification
 
@@ -77,7 +77,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Generation:
-    """All texts to be written: every source by every model in every quality (metal.raters.judges.call.Questions)."""
+    """All texts to be written: every source by every model in every quality (metal.raters.judges.call.RunPlan)."""
 
     models: tuple[Model, ...]
     instructions: tuple[Instruction, ...]
@@ -94,11 +94,11 @@ class Generation:
         }
 
     @property
-    def calls_a_model(self) -> int:
+    def questions_per_model(self) -> int:
         """Texts each model has to write."""
         return len(self.sources) * len(self.instructions)
 
-    def calls(self, model: Model, start: int = 0) -> Iterator[Request]:
+    def questions(self, model: Model, start: int = 0) -> Iterator[Request]:
         """The requests to a model, one quality after the other."""
         for instruction in self.instructions:
             asked, start = self.sources[start:], max(0, start - len(self.sources))
@@ -116,15 +116,15 @@ class Generation:
         return replace(made, key=key, rough_tokens=rough_tokens(len(whole), len(sent)))
 
 
-def written(plan: Generation, found: Found) -> Iterator[Output]:
+def written(plan: Generation, found: JournalIndex) -> Iterator[Output]:
     """The texts in a journal as outputs, neither flagged nor chosen yet. Counts into the tallies."""
     for model in plan.models:
-        for request, record in found.records(plan.calls(model)):
-            tally = found.tallies[request.generator]
+        for request, record in found.records(plan.questions(model)):
+            tally = found.statistics[request.generator]
             if record is None:
                 tally.not_asked += 1
                 continue
-            kind = why_none(record) or request.kind(record["text"], record["ending"])
+            kind = failure_reason(record) or request.kind(record["text"], record["ending"])
             tally.kinds[kind] += 1
             text = read_written(record["text"]) if kind == VERDICT else None
             if text:

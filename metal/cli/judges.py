@@ -84,17 +84,16 @@ def test(name: str, base_url: str) -> None:
     from metal.data.formats.criteria import metal_criterion
     from metal.data.records import Output, Source
     from metal.raters.judges.collect import Collected
-    from metal.raters.judges.engine import Rules
+    from metal.raters.judges.engine import Rules, Session
     from metal.raters.judges.journal import Journal
-    from metal.raters.judges.lines import Answered
+    from metal.raters.judges.journal_records import Answered
     from metal.raters.judges.models import find_model, judges_files, named_models
-    from metal.raters.judges.plan import Plan, rater_name
+    from metal.raters.judges.plan import JudgingPlan, rater_name
     from metal.raters.judges.prompts import Prompt, load_template
-    from metal.raters.judges.providers import open_client
     from metal.raters.judges.rubric import rubrics_for
-    from metal.raters.judges.runner import Run
+    from metal.raters.judges.run_statistics import index_journal
+    from metal.raters.judges.runner import LocalRun
     from metal.raters.judges.secrets import Secrets
-    from metal.raters.judges.tally import look_up
     from metal.show.terminal import console as show
     from metal.show.terminal.asking_text import dollars
 
@@ -103,12 +102,13 @@ def test(name: str, base_url: str) -> None:
     prompt = Prompt(load_template("simple", folders), rubrics_for([criterion], folders))
     source = Source("try", "en", "The ferry to the island runs again from Monday, the harbour office said.")
     output = Output("try", "try", "nobody", "en", "From Monday the ferry to the island is running again.")
-    plan = Plan((model,), (prompt,), {criterion.name: criterion}, (output,), {source.source: source})
+    plan = JudgingPlan((model,), (prompt,), {criterion.name: criterion}, (output,), {source.source: source})
 
-    async def ask(folder: Path) -> Run:
+    async def ask(folder: Path) -> LocalRun:
         journal = Journal(folder / "journal.jsonl")
         try:
-            run = Run(plan, journal, Answered(), Rules(reasks=0, attempts=1), open_client, Secrets.of([model]))
+            rules = Rules(reasks=0, attempts=1)
+            run = LocalRun(Session(plan, journal, Answered(), rules, Secrets.of([model]), folder))
             await run.go()
         finally:
             await journal.close()
@@ -116,13 +116,13 @@ def test(name: str, base_url: str) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         run = asyncio.run(ask(Path(folder)))
-        found = look_up(plan, Path(folder) / "journal.jsonl")
+        found = index_journal(plan, Path(folder) / "journal.jsonl")
         ratings = list(Collected(plan, found).ratings())
     if run.progress[0].stopped:
         from metal.raters.judges.call import JudgeStopped
 
         raise JudgeStopped(f"{name}: {run.progress[0].stopped}")
-    tally, rating = found.tallies[rater_name(model, prompt)], ratings[0]
+    tally, rating = found.statistics[rater_name(model, prompt)], ratings[0]
     answer = f"{rating.score:g}" if rating.score is not None else f"no score ({rating.reason})"
     show.say(f"{name}: {answer} on {criterion.name} ({criterion.scale.describe()})", bold=True)
     show.say(rating.comment)

@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from metal.errors import UsageError
-from metal.raters.judges.call import VERDICT, Questions
+from metal.raters.judges.call import VERDICT, Client, RunPlan
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.cost import Estimate, check_priced, estimates
-from metal.raters.judges.engine import Engine, Rules
+from metal.raters.judges.engine import Engine, Rules, Session, load_engine
+from metal.raters.judges.functions import PROVIDER as FUNCTION
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import Journal, lock_run, scan
-from metal.raters.judges.lines import Answered, look_through
+from metal.raters.judges.journal_records import Answered, read_answered
+from metal.raters.judges.models import Model
+from metal.raters.judges.run_statistics import CallStatistics, index_journal, verdicts_to_reuse
 from metal.raters.judges.secrets import Secrets
-from metal.raters.judges.tally import Tally, lines_to_reuse, look_up
 from metal.running.asking_folder import check_place, discard
 from metal.running.callbacks import Callbacks
-from metal.running.engines import BATCH, How, OpenClient, check_clients, open_engine, under_way
+from metal.running.engines import BATCH, LOCAL, How, under_way
 
 EVERY = 0.25  # seconds between two looks at the progress
 Value = TypeVar("Value")
@@ -51,16 +53,15 @@ class Job(Protocol):
         ...
 
     @property
-    def plan(self) -> Questions: ...
+    def plan(self) -> RunPlan: ...
 
     @property
     def reask(self) -> int:
         """How often to ask again after a reply that does not hold what was asked for."""
         ...
 
-    @property
-    def open_client(self) -> OpenClient:
-        """What connects to a model."""
+    def open_client(self, model: Model) -> Client:
+        """A connection to a model of the plan."""
         ...
 
     def what(self) -> str:
@@ -75,7 +76,7 @@ class Job(Protocol):
         """Write what the run is to run.toml, with force in the place of another run."""
         ...
 
-    def finish(self, out: Path) -> Mapping[str, Tally]:
+    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Make of the journal what the verb is for, and write it."""
         ...
 
@@ -91,7 +92,7 @@ class Outcome:
 
     what: str
     estimates: Sequence[Estimate]
-    statistics: Mapping[str, Tally] = field(default_factory=dict)
+    statistics: Mapping[str, CallStatistics] = field(default_factory=dict)
     stopped: Mapping[str, str] = field(default_factory=dict)
     waiting: int = 0
     missing: int = 0
@@ -134,7 +135,11 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
             callbacks.say(f"{len(waiting):,} calls are in open batches.")
         coming = _estimates(job, _answered_before(job, out, terms), waiting, terms)
         return Outcome(job.what(), coming, dry_run=True)
-    await check_clients(job.plan.models, terms.how, job.open_client)
+    engine = load_engine(terms.how.engine)
+    models = [model for model in job.plan.models if model.provider != FUNCTION]
+    if terms.how.engine != LOCAL and len(models) < len(job.plan.models):
+        raise UsageError(f'a function is called in this process: leave `engine="{terms.how.engine}"` out')
+    await engine.check(models, terms.how)
     new = not out.exists()
     check_place(out, job.command, force=terms.force)
     with lock_run(out):
@@ -148,9 +153,9 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
             raise
         job.begin(out, force=terms.force)
         began = time.monotonic()
-        engine = await _run(job, out, answered, terms, callbacks) if job.plan.models else None
+        ended = await _run(engine, job, out, answered, terms, callbacks) if job.plan.models else None
         statistics = job.finish(out)
-    return _outcome(job, coming, engine, statistics, time.monotonic() - began)
+    return _outcome(job, coming, ended, statistics, time.monotonic() - began)
 
 
 def _estimates(job: Job, answered: Answered, waiting: set[bytes], terms: Terms) -> list[Estimate]:
@@ -166,7 +171,7 @@ def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
     if terms.force:
         return Answered()
     job.check(out)
-    return look_through(job.reask, *journals(out))
+    return read_answered(job.reask, *journals(out))
 
 
 def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[Answered, list[Estimate]]:
@@ -198,7 +203,9 @@ def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[A
 # ---------------------------------------------------------------- the run
 
 
-async def _run(job: Job, out: Path, answered: Answered, terms: Terms, callbacks: Callbacks) -> Engine:
+async def _run(
+    kind: type[Engine], job: Job, out: Path, answered: Answered, terms: Terms, callbacks: Callbacks
+) -> Engine:
     secrets = Secrets.of(job.plan.models)
     journal = Journal(out / JOURNAL)
     if not gc.isenabled():  # the command line keeps it off while it loads what stays
@@ -209,10 +216,10 @@ async def _run(job: Job, out: Path, answered: Answered, terms: Terms, callbacks:
         rules = Rules(job.reask, limit=terms.limit, max_cost=terms.max_cost)
         if terms.max_cost is not None:  # of the whole run, whatever sessions it took
             prices = {model.name: (model.price, model.batch_price) for model in job.plan.models}
-            tallies = look_up(job.plan, out / JOURNAL).tallies
-            spent = (tallies[name].cost(*prices[model]) for (model, _), name in job.plan.names.items())
+            statistics = index_journal(job.plan, out / JOURNAL).statistics
+            spent = (statistics[name].cost(*prices[model]) for (model, _), name in job.plan.names.items())
             answered.spent = sum(dollars or 0.0 for dollars in spent)
-        engine = open_engine(job.plan, journal, answered, rules, secrets, out, terms.how, job.open_client)
+        engine = kind(Session(job.plan, journal, answered, rules, secrets, out, terms.how, job.open_client))
         restore = _stop_on_interrupt(engine, callbacks) if callbacks.signals else lambda: None
         try:
             await _watched(engine, callbacks)
@@ -228,8 +235,8 @@ def _reuse(job: Job, journal: Journal, answered: Answered, terms: Terms, callbac
     others = [run for run in terms.reuse if run.resolve() != journal.path.parent.resolve()]
     paths = [path for run in others for path in journals(run)]
     taken = 0
-    for key, line in lines_to_reuse(job.plan, paths, answered.settled) if paths else ():
-        journal.append(line.rstrip(b"\n")[:-1] + b',"reused":true}', lambda: None)
+    for key, line in verdicts_to_reuse(job.plan, paths, answered.settled) if paths else ():
+        journal.append(line.rstrip(b"\n")[:-1] + b',"reused":true}')
         answered.settled.add(key)
         taken += 1
     if terms.reuse:
@@ -279,7 +286,11 @@ async def _watched(engine: Engine, callbacks: Callbacks) -> None:
 
 
 def _outcome(
-    job: Job, coming: Sequence[Estimate], engine: Engine | None, statistics: Mapping[str, Tally], seconds: float
+    job: Job,
+    coming: Sequence[Estimate],
+    engine: Engine | None,
+    statistics: Mapping[str, CallStatistics],
+    seconds: float,
 ) -> Outcome:
     progress = engine.progress if engine else []
     waiting = sum(model.under_way for model in progress)
@@ -289,8 +300,8 @@ def _outcome(
         statistics,
         stopped={model.model.name: model.stopped for model in progress if model.stopped},
         waiting=waiting,
-        missing=sum(tally.not_asked for tally in statistics.values()) - waiting,
-        failed=sum(tally.failed for tally in statistics.values()),
+        missing=sum(each.not_asked for each in statistics.values()) - waiting,
+        failed=sum(each.failed for each in statistics.values()),
         unused=sum(model.unused for model in progress),
         over_budget=bool(engine and engine.over_budget),
         interrupted=bool(engine and engine.stopping.is_set()),

@@ -23,7 +23,7 @@ from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import Rubric, rubrics_for
-from metal.raters.judges.tally import Found, Tally, look_up
+from metal.raters.judges.run_statistics import CallStatistics, JournalIndex, index_journal
 from metal.running.asking_folder import check_same, check_unchanged, clear, identities, read_request, write_run
 from metal.running.judging import prompt_folders
 
@@ -107,16 +107,16 @@ class GenerateJob:
         clear(out, force=force)
         self._write_run(out, {})
 
-    def finish(self, out: Path) -> Mapping[str, Tally]:
+    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Add the outputs to the dataset; what it holds besides stays."""
         with one_writer(self.folder):
             return self._add_to_dataset(out)
 
-    def _add_to_dataset(self, out: Path) -> Mapping[str, Tally]:
+    def _add_to_dataset(self, out: Path) -> Mapping[str, CallStatistics]:
         dataset = load_dataset(self.folder)  # as it is now: a run takes its time
-        found = look_up(self.plan, out / JOURNAL) if self.plan.models else None
-        tallies = found.tallies if found else {}
-        fresh = self._fresh(dataset, found)
+        index = index_journal(self.plan, out / JOURNAL) if self.plan.models else None
+        tallies = index.statistics if index else {}
+        fresh = self._fresh(dataset, index)
         before = dict(dataset.extra.get("generators", {}))
         silent = {name for name in before if not (name in tallies and tallies[name].sent)}  # answered other runs only
         generators = {name: about for name, about in self._generators(tallies).items() if name not in silent}
@@ -141,9 +141,9 @@ class GenerateJob:
         self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
         return tallies
 
-    def _fresh(self, dataset: Dataset, found: Found | None) -> list[Output]:
+    def _fresh(self, dataset: Dataset, index: JournalIndex | None) -> list[Output]:
         """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""
-        texts = list(written(self.plan, found)) if found else []
+        texts = list(written(self.plan, index)) if index else []
         if REFERENCE in self.request.quality:
             texts += references(self.plan.sources)
         texts = [one for one in texts if one.source in dataset.sources]
@@ -181,13 +181,13 @@ class GenerateJob:
         more |= {"state": dict(state)} if state else {}
         write_run(out, self.command, self.request, self.dataset, self.folder, more)
 
-    def _generators(self, tallies: Mapping[str, Tally]) -> dict[str, Any]:
+    def _generators(self, tallies: Mapping[str, CallStatistics]) -> dict[str, Any]:
         """What is known of each generator, for dataset.toml."""
         about: dict[str, Any] = {}
         for (model_name, quality), name in self.plan.names.items():
             model = next(one for one in self.plan.models if one.name == model_name)
             instruction = next(one for one in self.plan.instructions if one.quality == quality)
-            tally = tallies.get(name, Tally())
+            tally = tallies.get(name, CallStatistics())
             described = {key: value for key, value in model.described().items() if key != "parameters"}
             about[name] = described | {
                 "quality": quality,

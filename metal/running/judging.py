@@ -26,11 +26,11 @@ from metal.raters.judges.collect import Collected
 from metal.raters.judges.functions import FunctionClient, JudgeFunction, direct_prompt, function_model
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
-from metal.raters.judges.plan import Plan, choose_outputs
+from metal.raters.judges.plan import JudgingPlan, choose_outputs
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
-from metal.raters.judges.tally import Tally, look_up
+from metal.raters.judges.run_statistics import CallStatistics, index_journal
 from metal.running.asking_folder import (
     check_same,
     check_unchanged,
@@ -39,7 +39,6 @@ from metal.running.asking_folder import (
     read_request,
     write_run,
 )
-from metal.running.engines import OpenClient
 from metal.runs.doubts import texts_digest
 
 LISTS = ("judges", "prompts", "criteria", "languages")
@@ -92,10 +91,10 @@ class JudgeJob:
     request: JudgeRequest
     folder: Path
     dataset: Dataset
-    plan: Plan
+    plan: JudgingPlan
     baselines: tuple[str, ...] = ()
     questions: tuple[Output, ...] = ()
-    open_client: OpenClient = open_client
+    open_client: Callable[[Model], Client] = open_client
     warnings: tuple[str, ...] = ()
     ratings: int = 0
     unanswered: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -128,13 +127,13 @@ class JudgeJob:
         clear(out, force=force)
         write_manifest(out, self, {})
 
-    def finish(self, out: Path) -> Mapping[str, Tally]:
+    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into run.toml."""
-        found = Collected(self.plan, look_up(self.plan, out / JOURNAL))
+        collected = Collected(self.plan, index_journal(self.plan, out / JOURNAL))
         rated = with_questions(self.dataset, self.questions)
         people, facts = run_baselines(rated, self.baselines, seed=self.request.seed)
         with new_file(out / "raters.jsonl") as partial:
-            write_jsonl(partial, map(rater_record, chain(found.raters(), people)))
+            write_jsonl(partial, map(rater_record, chain(collected.raters(), people)))
         chosen = {output.output for output in self.plan.outputs}
         baselines = (
             Rating(*row)
@@ -142,13 +141,13 @@ class JudgeJob:
             if row[0] in chosen and row[1] in self.plan.criteria
         )
         answers: list[Rating] = []
-        rows = write_ratings(self._kept(chain(found.ratings(), baselines), answers), out / "ratings.parquet")
+        rows = write_ratings(self._kept(chain(collected.ratings(), baselines), answers), out / "ratings.parquet")
         write_tests(out, self.questions, answers)
-        not_asked = sum(tally.not_asked for tally in found.found.tallies.values())
+        not_asked = sum(each.not_asked for each in collected.index.statistics.values())
         write_manifest(out, self, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
         silent = facts[facts["score"].isna()]
         self.ratings, self.unanswered = rows, Counter(zip(silent["rater"], silent["reason"], strict=True))
-        return found.found.tallies
+        return collected.index.statistics
 
     def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
         """The ratings of the dataset's outputs; answers to test questions go to the list."""
@@ -199,7 +198,7 @@ def judge_job(
     outputs = choose_outputs(dataset.outputs, request.languages, request.sample, request.seed)
     warnings: list[str] = []
     questions = _questions(request, folder, dataset, outputs, warnings.append)
-    plan = Plan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
+    plan = JudgingPlan(models, prompts, criteria, [*outputs, *questions], dataset.sources, request.repeat)
 
     def connect(model: Model) -> Client:
         return FunctionClient(functions[model.name], criteria) if model.name in functions else open_client(model)
@@ -263,7 +262,7 @@ def load_prompts(request: JudgeRequest, criteria: Iterable[Any], folders: list[P
 # ---------------------------------------------------------------- run.toml
 
 
-def missing_texts(plan: Plan, folder: Path) -> list[str]:
+def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:
     """Warnings about outputs and sources without a text. Raises UsageError when no output has one."""
     if plan.models and plan.without_text == len(plan.outputs):
         raise UsageError(f"{folder} has ratings but no texts of its outputs; LLM judges need the texts")
@@ -277,7 +276,7 @@ def missing_texts(plan: Plan, folder: Path) -> list[str]:
     return warnings
 
 
-def prompt_hashes(plan: Plan) -> dict[str, str]:
+def prompt_hashes(plan: JudgingPlan) -> dict[str, str]:
     """The content hash of each prompt on each criterion."""
     return {f"{prompt.name} {name}": prompt.digest(name) for prompt in plan.prompts for name in plan.criteria}
 

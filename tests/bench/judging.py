@@ -165,7 +165,7 @@ def write_prompts(file: Path, calls: int) -> None:
     """What ours sends, as JSONL."""
     plan = plan_of(dataset(calls), "http://127.0.0.1/v1", IN_FLIGHT)
     with file.open("w", encoding="utf-8") as lines:
-        for call in plan.calls(plan.models[0]):
+        for call in plan.questions(plan.models[0]):
             lines.write(json.dumps(asdict(call.message), ensure_ascii=False) + "\n")
 
 

@@ -2,7 +2,7 @@
 
     python -m tests.bench.judging_ours --base-url http://127.0.0.1:8000/v1
 
-Prompts are rendered, sent, read and journaled durably by `runner.Run`. The clock starts after imports and
+Prompts are rendered, sent, read and journaled durably by `runner.LocalRun`. The clock starts after imports and
 32 calls of warm-up, and stops when the journal is synced and closed.
 """
 
@@ -25,15 +25,15 @@ from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.raters.judges.call import Client
-from metal.raters.judges.engine import Rules
+from metal.raters.judges.engine import Rules, Session
 from metal.raters.judges.journal import Journal
-from metal.raters.judges.lines import Answered
+from metal.raters.judges.journal_records import Answered
 from metal.raters.judges.models import Model
-from metal.raters.judges.plan import Plan
+from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
-from metal.raters.judges.runner import Run
+from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets, known_keys
 from tests.bench.peers.measuring import WARM_UP, peak_mb
 
@@ -64,21 +64,24 @@ def dataset(outputs: int, criteria: int = 1) -> Dataset:
     return assemble(Card("bench"), asked, sources, made, [Rater("p", "human")], ratings)
 
 
-def plan_of(found: Dataset, base_url: str, in_flight: int) -> Plan:
+def plan_of(found: Dataset, base_url: str, in_flight: int) -> JudgingPlan:
     """One judge with the bundled prompt `simple` on every criterion."""
     folders = [bundled("prompts")]
     template = load_template("simple", folders)
     prompt = Prompt(template, rubrics_for(found.criteria.values(), folders, needed=template.needed))
     model = Model(JUDGE, *JUDGE.split(":"), base_url=base_url, concurrency=in_flight)
-    return Plan((model,), (prompt,), found.criteria, list(found.outputs.values()), found.sources)
+    return JudgingPlan((model,), (prompt,), found.criteria, list(found.outputs.values()), found.sources)
 
 
-def run_of(plan: Plan, journal: Journal, limit: int, opener: Callable[[Model], Client] = open_client) -> Run:
+def run_of(
+    plan: JudgingPlan, journal: Journal, limit: int, opener: Callable[[Model], Client] = open_client
+) -> LocalRun:
     """A run as `metal judge` makes it."""
-    return Run(plan, journal, Answered(), Rules(limit=limit), opener, Secrets(known_keys()))
+    rules, secrets, folder = Rules(limit=limit), Secrets(known_keys()), journal.path.parent
+    return LocalRun(Session(plan, journal, Answered(), rules, secrets, folder, open_client=opener))
 
 
-async def measure(plan: Plan, calls: int, folder: Path) -> dict[str, float]:
+async def measure(plan: JudgingPlan, calls: int, folder: Path) -> dict[str, float]:
     """Warm up, judge, and what it took: CPU is of all threads, user and system."""
     warm = Journal(folder / "warm.jsonl")
     await run_of(plan, warm, WARM_UP).go()

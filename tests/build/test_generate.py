@@ -22,7 +22,7 @@ from metal.raters.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VER
 from metal.raters.judges.models import Model, find_model
 from metal.raters.judges.reader import EMPTY, UNPARSABLE
 from metal.raters.judges.rubric import Rubric
-from metal.raters.judges.tally import Found, Tally
+from metal.raters.judges.run_statistics import CallStatistics, JournalIndex
 
 GPT, GEMINI = (find_model(name, {}) for name in ("openai:gpt-4o", "gemini:gemini-2.5-pro"))
 SOURCES = [Source(f"s{n}", "en", f"Passage {n}.", references=("R",) * (n % 2)) for n in range(3)]
@@ -34,7 +34,7 @@ def instructions(rubrics: Mapping[str, Rubric]) -> tuple[Instruction, ...]:
 
 
 def keys(plan: Generation, model: Model = GPT) -> list[str]:
-    return [call.key for call in plan.calls(model)]
+    return [call.key for call in plan.questions(model)]
 
 
 # ---------------------------------------------------------------- calls
@@ -43,15 +43,15 @@ def keys(plan: Generation, model: Model = GPT) -> list[str]:
 def test_one_call_a_model_quality_and_source(instructions: tuple[Instruction, ...]) -> None:
     plan = Generation((GPT, GEMINI), instructions, SOURCES)
     for model in plan.models:
-        calls = list(plan.calls(model))
-        assert len(calls) == plan.calls_a_model == 6
+        calls = list(plan.questions(model))
+        assert len(calls) == plan.questions_per_model == 6
         assert [call.output for call in calls] == [
             f"s{n}/{model.name}/{quality}" for quality in ("good", "bad") for n in range(3)
         ]
         assert [call.parameters["temperature"] for call in calls] == [0, 0, 0, 1, 1, 1]
         assert {call.about["prompt"] for call in calls} == {"good", "bad"}
         for start in range(8):
-            assert list(plan.calls(model, start)) == calls[start:]
+            assert list(plan.questions(model, start)) == calls[start:]
     assert len({*keys(plan), *keys(plan, GEMINI)}) == 12
     assert plan.names["openai:gpt-4o", "bad"] == "openai:gpt-4o/bad"
 
@@ -102,18 +102,18 @@ def test_passages_with_half_a_letter_have_keys(instructions: tuple[Instruction, 
     ],
 )
 def test_kinds_of_replies(text: str, ending: str, kind: str, instructions: tuple[Instruction, ...]) -> None:
-    call = next(Generation((GPT,), instructions, SOURCES).calls(GPT))
+    call = next(Generation((GPT,), instructions, SOURCES).questions(GPT))
     assert call.kind(text, ending) == kind
 
 
 # ---------------------------------------------------------------- what came of them
 
 
-class Journal(Found):
+class Journal(JournalIndex):
     """Records by output, without a file."""
 
     def __init__(self, plan: Generation, records: Mapping[str, dict[str, Any]]) -> None:
-        super().__init__(Path(), {}, {name: Tally() for name in plan.names.values()})
+        super().__init__(Path(), {}, {name: CallStatistics() for name in plan.names.values()})
         object.__setattr__(self, "known", records)
 
     def records(self, calls: Any) -> Any:
@@ -133,7 +133,7 @@ def test_texts_become_outputs_and_all_else_is_counted(instructions: tuple[Instru
     assert list(written(plan, found)) == [
         Output("s0/openai:gpt-4o/good", "s0", "openai:gpt-4o/good", "en", "A text.", "Why.")
     ]
-    good, bad = (found.tallies[f"openai:gpt-4o/{quality}"] for quality in ("good", "bad"))
+    good, bad = (found.statistics[f"openai:gpt-4o/{quality}"] for quality in ("good", "bad"))
     assert good.kinds == {VERDICT: 1, REFUSED: 1, "failed: server error": 1}
     assert (good.answered, good.failed, good.not_asked) == (1, 1, 0)
     assert bad.kinds == {UNPARSABLE: 1, TRUNCATED: 1}

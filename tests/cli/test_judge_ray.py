@@ -122,7 +122,7 @@ def test_what_does_not_go_together_is_said_before_anything_is_written(metal: Met
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"--engine ray needs .* 'metal-eval\[ray\]'"):
+    with pytest.raises(MissingExtra, match=r"`engine=\"ray\"` needs .* 'metal-eval\[ray\]'"):
         check_ray()
 
 

@@ -19,14 +19,14 @@ from metal.raters.judges.batch.ledger import DROPPED, FETCHED, MADE, MERGED, SUB
 from metal.raters.judges.batch.run import BatchRun
 from metal.raters.judges.batch.settings import BatchSettings
 from metal.raters.judges.collect import Collected
-from metal.raters.judges.engine import Rules
+from metal.raters.judges.engine import EngineOptions, Rules, Session
 from metal.raters.judges.journal import Journal
-from metal.raters.judges.lines import Answered
+from metal.raters.judges.journal_records import Answered
 from metal.raters.judges.models import Model, Price
-from metal.raters.judges.plan import Plan
-from metal.raters.judges.providers import open_batch_client, open_client
+from metal.raters.judges.plan import JudgingPlan
+from metal.raters.judges.providers import open_batch_client
+from metal.raters.judges.run_statistics import CallStatistics, index_journal
 from metal.raters.judges.secrets import Secrets
-from metal.raters.judges.tally import Tally, look_up
 from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Refusal, drawn, in_turn
 from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, a_plan, carried_out
 from tests.judges.test_runner import session as local_session
@@ -64,7 +64,7 @@ class Outcome:
 
     run: BatchRun
     ratings: list[Rating]
-    tallies: dict[str, Tally]
+    statistics: dict[str, CallStatistics]
     records: list[dict[str, Any]]
     batches: list[Batch]
 
@@ -86,7 +86,7 @@ class Killed(BaseException):
 
 
 def session(
-    plan: Plan,
+    plan: JudgingPlan,
     folder: Path,
     rules: Rules = QUICK,
     during: Callable[[BatchRun], Awaitable[Any]] | None = None,
@@ -97,14 +97,14 @@ def session(
     path = folder / "journal.jsonl"
 
     def make(journal: Journal, answered: Answered) -> BatchRun:
-        ledger = Ledger(folder)
-        return BatchRun(plan, journal, answered, rules, Secrets([KEY]), ledger, open_client, opener, **how)
+        options, secrets = EngineOptions(**how), Secrets([KEY])
+        return BatchRun(Session(plan, journal, answered, rules, secrets, folder, options, open_batch_client=opener))
 
     run = carried_out(path, rules, make, during, HANGS)
-    found = look_up(plan, path)
+    found = index_journal(plan, path)
     ratings = list(Collected(plan, found).ratings())
     records = [json.loads(line) for line in path.read_bytes().splitlines()]
-    return Outcome(run, ratings, dict(found.tallies), records, read_ledger(folder))
+    return Outcome(run, ratings, dict(found.statistics), records, read_ledger(folder))
 
 
 def nothing_twice(server: OpenAIBatchServer) -> None:
@@ -259,7 +259,7 @@ def test_what_may_be_spent(server: OpenAIBatchServer, tmp_path: Path) -> None:
     price = Price(1.0, 2.5)
     model = a_model(server, price=price, batch_price=price.halved(), batch=replace(SOON, requests=5))
     plan = a_plan(model, count=40)
-    whole = session(plan, tmp_path).tallies["openai:gpt-4o/simple"]
+    whole = session(plan, tmp_path).statistics["openai:gpt-4o/simple"]
     dollars = whole.cost(price, price.halved())
     assert dollars is not None
     assert whole.cost(price) is not None
@@ -268,9 +268,9 @@ def test_what_may_be_spent(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.wait = 0.02
     found = session(plan, tmp_path / "half", replace(QUICK, max_cost=dollars / 2))
     assert found.run.over_budget
-    spent = found.tallies["openai:gpt-4o/simple"].cost(price, price.halved()) or 0
+    spent = found.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0
     assert dollars / 4 < spent <= dollars / 2
-    assert found.run.budget.committed == pytest.approx(0, abs=1e-9)
+    assert found.run.state.budget.committed == pytest.approx(0, abs=1e-9)
 
 
 # ---------------------------------------------------------------- when a judge cannot go on
@@ -304,7 +304,7 @@ def test_a_parameter_that_is_not_taken(
     found = session(a_plan(on(server), count=20), tmp_path)
     assert found.reasons == {"verdict": 20}
     assert [one["kind"] for one in found.records].count("rejected") == 1
-    assert next(iter(found.tallies.values())).rejected.keys() == {"temperature"}
+    assert next(iter(found.statistics.values())).rejected.keys() == {"temperature"}
     assert all(record["sent"] == {"structured": "json_schema"} for record in found.records if "sent" in record)
     assert len(server.service.jobs) == (1 if on is a_model else 2)
     assert session(a_plan(on(server), count=25), tmp_path).reasons == {"verdict": 25}  # known when resumed
@@ -480,7 +480,7 @@ def test_killed_in_the_middle_of_merging(server: OpenAIBatchServer, tmp_path: Pa
 def test_files_of_a_batch_that_was_never_whole_are_taken_away(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.requests("m0").write_text("half a file")
-    ledger.write_keys("m1", bytes(32))
+    ledger.write_keys("m1", [bytes(32)])
     ledger.requests("m1").write_text("whole\n")
     ledger.note(Batch("m1", "openai:m", 2, 1.0, 0.0, 0, {}), MADE)
     assert sorted(path.name for path in Ledger(tmp_path).folder.iterdir()) == ["m1.keys", "m1.requests.jsonl"]
@@ -488,7 +488,7 @@ def test_files_of_a_batch_that_was_never_whole_are_taken_away(tmp_path: Path) ->
 
 def test_a_ledger_cut_short_or_damaged(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
-    ledger.write_keys("m1", bytes(16))
+    ledger.write_keys("m1", [bytes(16)])
     ledger.note(Batch("m1", "openai:m", 1, 1.0, 0.5, 0, {"seed": "no"}), MADE)
     ledger.note(ledger.batches["m1"], SUBMITTING)
     content = ledger.path.read_bytes()

@@ -59,7 +59,7 @@ def test_answers_find_their_calls_in_a_plan_that_has_changed(
     asked = sum(len(job.requests) for job in server.service.jobs)
     criteria = (HALLUCINATIONS, TASK_QUALITY) if change == "order" else (TASK_QUALITY, HALLUCINATIONS)
     plan = a_plan(model, texts=texts if change == "order" else texts[1:], criteria=criteria)
-    assert session(plan, tmp_path).reasons == {"verdict": plan.calls_a_model}
+    assert session(plan, tmp_path).reasons == {"verdict": plan.questions_per_model}
     assert sum(len(job.requests) for job in server.service.jobs) == asked
     nothing_twice(server)
 
@@ -163,7 +163,7 @@ def test_results_that_the_provider_no_longer_has_can_be_given_up(server: OpenAIB
     server.disturbs = lambda request, number: Fault("404") if request.path.endswith("/content") else None
     plan = a_plan(a_model(server), count=20)
     found = session(plan, tmp_path)
-    assert "give it up with `metal judge cancel`" in found.stopped[0]
+    assert "give it up with `metal.judge_cancel(...)`" in found.stopped[0]
     assert found.states == {SUBMITTED: 1}
     assert session(plan, tmp_path, cancelling=True).states == {MERGED: 1}
     server.disturbs = None
@@ -200,7 +200,7 @@ def test_what_may_be_spent_is_kept_when_the_first_answer_is_a_short_one(
     found = session(plan, tmp_path, replace(QUICK, max_cost=0.5))
     assert len(server.service.jobs[0].requests) == SAMPLE
     assert found.run.over_budget
-    assert 0.4 < (found.tallies["openai:gpt-4o/simple"].cost(price, price.halved()) or 0) <= 0.5
+    assert 0.4 < (found.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0) <= 0.5
 
 
 def test_answers_to_calls_that_are_gone_are_counted(server: OpenAIBatchServer, tmp_path: Path) -> None:

@@ -15,20 +15,20 @@ import pytest
 
 from metal.data.records import Rating
 from metal.errors import UsageError
-from metal.raters.judges.cluster.coordinator import LOSSES, Coordinator, Start
+from metal.raters.judges.cluster.coordinator import LOSSES, Coordinator, RunSetup
 from metal.raters.judges.cluster.engine import RayRun
-from metal.raters.judges.cluster.leases import Judge, Places, Purse
-from metal.raters.judges.cluster.messages import Line, Report, Settings, Wish
-from metal.raters.judges.cluster.requests import read_requests, write_requests
+from metal.raters.judges.cluster.leases import ClusterJudge, Places, SharedBudget
+from metal.raters.judges.cluster.messages import LeaseRequest, WorkerReport, WorkerSetup
+from metal.raters.judges.cluster.requests import read_shard, write_shards
 from metal.raters.judges.cluster.shards import FOLDER, lock_shards, merge_leftovers, shard_journal
 from metal.raters.judges.collect import Collected
-from metal.raters.judges.cost import Budget, TokenGuess
-from metal.raters.judges.engine import Progress, Rules
+from metal.raters.judges.cost import Budget
+from metal.raters.judges.engine import EngineOptions, JudgeSetup, Progress, Rules, Session
 from metal.raters.judges.journal import Journal
-from metal.raters.judges.lines import Answered, look_through
+from metal.raters.judges.journal_records import Answered, Record, read_answered
 from metal.raters.judges.models import Model, Price
+from metal.raters.judges.run_statistics import index_journal
 from metal.raters.judges.secrets import Secrets
-from metal.raters.judges.tally import look_up
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.judges.test_runner import KEY, QUICK, a_model, a_plan
 from tests.llm_server import Fault, LlmServer, always
@@ -52,7 +52,8 @@ def on_cluster(
     async def whole() -> RayRun:
         journal = Journal(path)
         try:
-            run = RayRun(plan, journal, look_through(rules.reasks, path), rules, Secrets([KEY]), folder, address)
+            answered, options = read_answered(rules.reasks, path), EngineOptions(address=address)
+            run = RayRun(Session(plan, journal, answered, rules, Secrets([KEY]), folder, options))
             going = asyncio.create_task(run.go())
             async with asyncio.timeout(240):
                 if during:
@@ -66,7 +67,7 @@ def on_cluster(
     run = asyncio.run(whole())
     assert sorted(path.name for path in folder.iterdir()) == ["journal.jsonl"]
     records = [json.loads(line) for line in path.read_bytes().splitlines()]
-    return run, list(Collected(plan, look_up(plan, path)).ratings()), records
+    return run, list(Collected(plan, index_journal(plan, path)).ratings()), records
 
 
 # ---------------------------------------------------------------- on a cluster
@@ -134,57 +135,61 @@ def test_places_are_shared_and_never_more_than_there_are() -> None:
     assert places.held == {"b": 7}
 
 
-def a_judge(model: Model = MODEL, max_cost: float | None = None, limit: int | None = None) -> Judge:
-    return Judge(model, Progress(model), Purse(Budget(max_cost), limit), TokenGuess(100))
+def setup_of(model: Model) -> WorkerSetup:
+    return WorkerSetup(JudgeSetup(model, Rules(), Secrets(), 100), False, {}, {})
+
+
+def a_judge(model: Model = MODEL, max_cost: float | None = None, limit: int | None = None) -> ClusterJudge:
+    return ClusterJudge(setup_of(model), Progress(model), SharedBudget(Budget(max_cost), limit))
 
 
 def test_turns_of_two_workers_are_one_rate() -> None:
     judge = a_judge(replace(MODEL, requests_per_minute=60))
-    judge.lease("a", Wish((1.0,) * 2), 100.0)  # of the second that may be used at once, and of the next
-    second = judge.lease("b", Wish((1.0,) * 3), 100.0)
+    judge.lease("a", LeaseRequest((1.0,) * 2), 100.0)  # of the second that may be used at once, and of the next
+    second = judge.lease("b", LeaseRequest((1.0,) * 3), 100.0)
     assert (second.delay, second.spacing) == (1.0, 1.0)
-    assert judge.lease("a", Wish((1.0,)), 100.0).delay == 4.0
+    assert judge.lease("a", LeaseRequest((1.0,)), 100.0).delay == 4.0
 
 
 def test_tokens_make_turns_too() -> None:
     judge = a_judge(replace(MODEL, tokens_per_minute=6000, requests_per_minute=6000))
-    first = judge.lease("a", Wish((50.0, 150.0)), 100.0)
+    first = judge.lease("a", LeaseRequest((50.0, 150.0)), 100.0)
     assert (first.delay, first.spacing) == (0.0, 1.0)
-    assert judge.lease("a", Wish((1.0,)), 100.0).delay == 1.0
+    assert judge.lease("a", LeaseRequest((1.0,)), 100.0).delay == 1.0
 
 
 def test_a_budget_is_one_until_it_is_spent() -> None:
     judge = a_judge(replace(MODEL, price=Price(1, 1)), max_cost=10.0)
-    assert judge.lease("a", Wish(calls=(3.0, 3.0)), 0.0).calls == 1  # until a reply tells what calls cost
-    assert judge.lease("b", Wish(calls=(3.0,)), 0.0).calls == 0
-    judge.hear("a", Report(ended=1, released=3.0, spent=2.0, learned=[(1.0, 1, 1)]), 0.0)
-    assert judge.lease("a", Wish(calls=(3.0, 3.0)), 0.0).calls == 2
-    waiting = judge.lease("b", Wish(calls=(3.0,)), 0.0)
+    assert judge.lease("a", LeaseRequest(calls=(3.0, 3.0)), 0.0).calls == 1  # until a reply tells what calls cost
+    assert judge.lease("b", LeaseRequest(calls=(3.0,)), 0.0).calls == 0
+    judge.hear("a", WorkerReport(ended=1, released=3.0, spent=2.0, learned=[(1.0, 1, 1)]), 0.0)
+    assert judge.lease("a", LeaseRequest(calls=(3.0, 3.0)), 0.0).calls == 2
+    waiting = judge.lease("b", LeaseRequest(calls=(3.0,)), 0.0)
     assert (waiting.calls, waiting.over) == (0, False)  # the others may turn out cheaper
-    judge.hear("a", Report(ended=1, released=3.0, spent=1.0), 0.0)
-    assert judge.lease("b", Wish(calls=(3.0,)), 0.0).calls == 1
+    judge.hear("a", WorkerReport(ended=1, released=3.0, spent=1.0), 0.0)
+    assert judge.lease("b", LeaseRequest(calls=(3.0,)), 0.0).calls == 1
     judge.lost("b")  # its request may have been answered
-    assert judge.purse.budget.spent == 6.0
-    judge.hear("a", Report(ended=1, released=3.0, spent=2.0), 0.0)
-    last = judge.lease("a", Wish(calls=(3.0,)), 0.0)
+    assert judge.shared.budget.spent == 6.0
+    judge.hear("a", WorkerReport(ended=1, released=3.0, spent=2.0), 0.0)
+    last = judge.lease("a", LeaseRequest(calls=(3.0,)), 0.0)
     assert (last.calls, last.over, judge.over_budget) == (0, True, True)
 
 
 def test_a_limit_is_of_all_workers() -> None:
     judge = a_judge(limit=3)
-    assert judge.lease("a", Wish(calls=(0.0, 0.0)), 0.0).calls == 2
-    second = judge.lease("b", Wish(calls=(0.0, 0.0)), 0.0)
+    assert judge.lease("a", LeaseRequest(calls=(0.0, 0.0)), 0.0).calls == 2
+    second = judge.lease("b", LeaseRequest(calls=(0.0, 0.0)), 0.0)
     assert (second.calls, second.over, judge.over_budget) == (1, True, False)
 
 
 def test_a_wait_and_a_fault_are_everybodys() -> None:
     judge = a_judge()
-    judge.hear("a", Report(busy=5.0, refused={"seed": ("no seed", b"{}")}), 10.0)
-    news = judge.news("b", 12.0, halted=False)
+    judge.hear("a", WorkerReport(busy=5.0, rejected={"seed": ("no seed", b"{}")}), 10.0)
+    news = judge.status("b", 12.0, halted=False)
     assert (news.hold, news.rejected) == (3.0, {"seed": "no seed"})
-    judge.hear("a", Report(stopped="access denied"), 12.0)
-    assert judge.news("b", 12.0, halted=False).closed
-    assert judge.news("b", 12.0, halted=False).stopped == "access denied"
+    judge.hear("a", WorkerReport(stopped="access denied"), 12.0)
+    assert judge.status("b", 12.0, halted=False).closed
+    assert judge.status("b", 12.0, halted=False).stopped == "access denied"
 
 
 # ---------------------------------------------------------------- requests and journals
@@ -197,15 +202,15 @@ def test_requests_are_the_questions(tmp_path: Path) -> None:
     texts = ["one", "two", "half \ud83d a letter", "two"]
     plan = a_plan(*models, texts=texts, criteria=(TASK_QUALITY, HALLUCINATIONS))
     questions: dict[str, Any] = {}
-    for call in (call for model in models for call in plan.calls(model)):
+    for call in (call for model in models for call in plan.questions(model)):
         questions.setdefault(call.key, call)
     first, *_ = questions
     answered = Answered({bytes.fromhex(first)})
-    shards = write_requests(plan, answered, None, tmp_path / "requests", rows=4)
-    assert shards.known == {"m": 3, "again": 8, "n": 2}  # answered, or asked under another name; equal texts
+    shards = write_shards(plan, answered, None, tmp_path / "requests", rows=4)
+    assert shards.left_out == {"m": 3, "again": 8, "n": 2}  # answered, or asked under another name; equal texts
     assert {name: len(numbers) for name, numbers in shards.numbers.items()} == {"m": 2, "again": 0, "n": 2}
     tables = [pq.read_table(shards.path(number)) for name in ("m", "n") for number in shards.numbers[name]]
-    rows = [request for table in tables for request, _ in read_requests(table, shards.readers)]
+    rows = [request for table in tables for request, _ in read_shard(table, shards.readers)]
     assert {row.key for row in rows} == set(questions) - {first}
     for row in rows:
         same = questions[row.key]
@@ -213,7 +218,7 @@ def test_requests_are_the_questions(tmp_path: Path) -> None:
         assert (row.rough_tokens, row.parameters) == (same.rough_tokens, same.parameters)
         for text in ('{"score": 2, "justification": ""}', "nothing", '{"score": 7}'):
             assert row.kind(text, "complete") == same.kind(text, "complete")
-    limited = write_requests(plan, Answered(), 3, tmp_path / "limited")
+    limited = write_shards(plan, Answered(), 3, tmp_path / "limited")
     assert limited.waiting == {"m": 3, "again": 3, "n": 3}
 
 
@@ -244,11 +249,10 @@ def test_shards_have_one_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def coordinated(folder: Path, what: Callable[[Coordinator], Any]) -> Coordinator:
     """A coordinator outside of any cluster, and what is done with it."""
-    settings = Settings(MODEL, Rules(), 100, {}, False, {}, {}, Secrets())
     coordinator = Coordinator()
 
     async def whole() -> None:
-        await coordinator.start(Start(folder, Rules(), 0.0, [settings], [Progress(MODEL)]))
+        await coordinator.start(RunSetup(folder, Rules(), 0.0, [setup_of(MODEL)], [Progress(MODEL)]))
         await what(coordinator)
         await coordinator.close()
 
@@ -259,16 +263,16 @@ def coordinated(folder: Path, what: Callable[[Coordinator], Any]) -> Coordinator
 def test_a_shard_begun_again_is_told_what_is_answered(tmp_path: Path) -> None:
     async def what(coordinator: Coordinator) -> None:
         await coordinator.begin("a", "m", 1)
-        await coordinator.report("a", "m", Report([Line(1, LINES[3][:-1], "verdict", True)]))
+        await coordinator.report("a", "m", WorkerReport([(1, Record(LINES[3][:-1], "verdict", True))]))
         known = await coordinator.begin("b", "m", 1)
         assert known is not None
         assert known.settled == {b"\x03"}
         assert coordinator.judges["m"].places.held == {"b": 16}
         await coordinator.end("a", 1)  # a is no longer asked
-        assert (await coordinator.standing()).at_work == 1
+        assert (await coordinator.status()).at_work == 1
         await coordinator.end("b", 1)
-        standing = await coordinator.standing()
-        assert (standing.at_work, standing.progress[0].done) == (0, 1)
+        status = await coordinator.status()
+        assert (status.at_work, status.progress[0].done) == (0, 1)
 
     coordinated(tmp_path, what)
 
@@ -281,13 +285,13 @@ def test_a_silent_workers_places_are_others_until_it_speaks(tmp_path: Path, monk
         coordinator.heard["a"] -= 100.0
         await coordinator.begin("b", "m", 2)
         assert held == {"a": 16, "b": 0}
-        assert (await coordinator.standing()).at_work == 1
+        assert (await coordinator.status()).at_work == 1
         assert held == {"b": 16}
         assert (await coordinator.news("a", "m", None)).places == 0
         assert held == {"b": 16, "a": 0}
-        await coordinator.report("b", "m", Report(places=8))
+        await coordinator.report("b", "m", WorkerReport(places=8))
         assert (await coordinator.news("a", "m", None)).places == 8
-        assert (await coordinator.standing()).at_work == 2
+        assert (await coordinator.status()).at_work == 2
 
     coordinated(tmp_path, what)
 
@@ -313,10 +317,10 @@ def test_a_full_disk_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with monkeypatch.context() as patch:
             patch.setattr(os, "write", full)
             with pytest.raises(OSError, match="No space"):
-                await coordinator.report("a", "m", Report([Line(1, LINES[0][:-1], "verdict", True)]))
-        standing = await coordinator.standing()
-        assert standing.all_closed
-        assert standing.failure == (28, "No space left on device", str(shard_journal(tmp_path, 1)))
+                await coordinator.report("a", "m", WorkerReport([(1, Record(LINES[0][:-1], "verdict", True))]))
+        status = await coordinator.status()
+        assert status.all_closed
+        assert status.failure == (28, "No space left on device", str(shard_journal(tmp_path, 1)))
         coordinator.shards.clear()
 
     coordinated(tmp_path, what)

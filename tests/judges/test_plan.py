@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from metal.data.bundled import bundled
 from metal.data.records import Level, Output, Scale, Source
 from metal.errors import UnknownName, UsageError
-from metal.raters.judges.cost import Budget, Estimate, TokenGuess, check_priced, estimates
+from metal.raters.judges.cost import Budget, Estimate, TokenEstimator, check_priced, estimates
 from metal.raters.judges.models import Model, Price, find_model
-from metal.raters.judges.plan import ANSWER_TOKENS, Plan, choose_outputs, rater_name, rough_tokens
+from metal.raters.judges.plan import ANSWER_TOKENS, JudgingPlan, choose_outputs, rater_name, rough_tokens
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.rubric import rubrics_for
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
@@ -33,20 +33,22 @@ def output(name: str = "o1", language: str = "en", text: str = "A summary.", sou
     return Output(name, source, "g", language, text)
 
 
-def plan(*outputs: Output, models: tuple[Model, ...] = (MODEL,), source: str = "A passage.", **changes: object) -> Plan:
+def plan(
+    *outputs: Output, models: tuple[Model, ...] = (MODEL,), source: str = "A passage.", **changes: object
+) -> JudgingPlan:
     prompts = (prompt(), prompt("detailed"))
-    made = Plan(models, prompts, CRITERIA, outputs or (output(),), {"s1": Source("s1", "en", source)})
+    made = JudgingPlan(models, prompts, CRITERIA, outputs or (output(),), {"s1": Source("s1", "en", source)})
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def keys(made: Plan, model: Model = MODEL) -> list[str]:
-    return [call.key for call in made.calls(model)]
+def keys(made: JudgingPlan, model: Model = MODEL) -> list[str]:
+    return [call.key for call in made.questions(model)]
 
 
 def test_one_call_an_output_criterion_prompt_and_sample() -> None:
     made = plan(output("o1"), output("o2", text="Another."), output("o3", text=" \n"), repeat=2)
-    calls = list(made.calls(MODEL))
-    assert len(calls) == made.calls_a_model == 2 * 2 * 2 * 2
+    calls = list(made.questions(MODEL))
+    assert len(calls) == made.questions_per_model == 2 * 2 * 2 * 2
     assert len({call.key for call in calls}) == len(calls)
     assert made.without_text == 1
     said = [(call.prompt.name, call.criterion, call.sample, call.output.output) for call in calls[:5]]
@@ -62,7 +64,7 @@ def test_one_call_an_output_criterion_prompt_and_sample() -> None:
 def test_the_same_plan_gives_the_same_calls() -> None:
     made = [plan(output("o1"), output("o2", text="x"), repeat=2) for _ in range(2)]
     assert keys(made[0]) == keys(made[1])
-    assert [call.message for call in made[0].calls(MODEL)] == [call.message for call in made[1].calls(MODEL)]
+    assert [call.message for call in made[0].questions(MODEL)] == [call.message for call in made[1].questions(MODEL)]
 
 
 def test_equal_questions_have_equal_keys() -> None:
@@ -99,7 +101,7 @@ def test_keys_differ_with_the_model(other: Model) -> None:
     ],
     ids=["output", "language", "source", "no source", "prompt"],
 )
-def test_keys_differ_with_the_question(other: Plan) -> None:
+def test_keys_differ_with_the_question(other: JudgingPlan) -> None:
     assert not set(keys(other)) & set(keys(plan()))
 
 
@@ -199,8 +201,8 @@ def test_languages_are_chosen() -> None:
 def test_estimates_count_what_is_still_to_be_asked() -> None:
     made = plan(output("o1"), output("o2", text="Another."), output("o3"))  # o3 asks what o1 asks
     (whole,) = estimates(made, set())
-    calls = {call.key: call for call in made.calls(MODEL)}
-    assert (whole.calls, whole.known) == (8, 0)
+    calls = {call.key: call for call in made.questions(MODEL)}
+    assert (whole.calls, whole.answered) == (8, 0)
     assert whole.tokens_in == pytest.approx(sum(call.rough_tokens for call in calls.values()))
     assert whole.tokens_out == 8 * ANSWER_TOKENS
     assert whole.cost == pytest.approx((whole.tokens_in * 2.5 + whole.tokens_out * 10) / 1e6)
@@ -208,14 +210,14 @@ def test_estimates_count_what_is_still_to_be_asked() -> None:
     assert whole.first.key == keys(made)[0]
     answered = {bytes.fromhex(key) for key in keys(made)[:2]}
     (rest,) = estimates(made, answered)
-    assert (rest.calls, rest.known, rest.begins) == (6, 2, 3)  # o1, o2, and o3 which asks the same as o1
+    assert (rest.calls, rest.answered, rest.begins) == (6, 2, 3)  # o1, o2, and o3 which asks the same as o1
 
 
 def test_calls_from_a_place_on_are_the_rest_of_the_calls() -> None:
     made = replace(plan(output("o1"), output("o2", text="Another.")), repeat=3)
     whole = keys(made)
     for start in range(len(whole) + 2):
-        assert [call.key for call in made.calls(MODEL, start)] == whole[start:]
+        assert [call.key for call in made.questions(MODEL, start)] == whole[start:]
 
 
 def test_a_limit_is_shared_by_the_models() -> None:
@@ -252,13 +254,13 @@ def test_a_budget_counts_what_is_under_way() -> None:
     assert not Budget(0.0).take(1e-9)
 
 
-def test_token_guesses_learn() -> None:
-    guess = TokenGuess(ANSWER_TOKENS)
-    assert guess.of(100) == (100, ANSWER_TOKENS)
-    guess.learn(100, 150, 40)
-    guess.learn(100, 250, None)
-    guess.learn(100, None, 60)
-    assert guess.of(50) == (100, 50)
+def test_the_token_estimator_learns() -> None:
+    estimator = TokenEstimator(ANSWER_TOKENS)
+    assert estimator.expected(100) == (100, ANSWER_TOKENS)
+    estimator.learn(100, 150, 40)
+    estimator.learn(100, 250, None)
+    estimator.learn(100, None, 60)
+    assert estimator.expected(50) == (100, 50)
 
 
 def test_only_chosen_outputs_are_to_be_rated() -> None:

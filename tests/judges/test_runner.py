@@ -20,17 +20,17 @@ from metal.raters.judges import call as calls
 from metal.raters.judges import journal as journals
 from metal.raters.judges.call import Ask, CallFailed, Client, Reply
 from metal.raters.judges.collect import Collected
-from metal.raters.judges.engine import Engine, Rules
+from metal.raters.judges.engine import Engine, Rules, Session
 from metal.raters.judges.journal import Journal
-from metal.raters.judges.lines import Answered, look_through
+from metal.raters.judges.journal_records import Answered, read_answered
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.pace import Allowance, Pace
-from metal.raters.judges.plan import Plan
+from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.providers.openai_like import read_body
-from metal.raters.judges.runner import Run
+from metal.raters.judges.run_statistics import CallStatistics, index_journal
+from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
-from metal.raters.judges.tally import Tally, look_up
 from metal.running.judging import Request, load_prompts, prompt_folders
 from tests.cli.runs import KEY
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
@@ -67,21 +67,21 @@ def a_plan(
     texts: list[str] | None = None,
     criteria: tuple[Criterion, ...] = (TASK_QUALITY,),
     repeat: int = 1,
-) -> Plan:
+) -> JudgingPlan:
     texts = texts if texts is not None else [f"summary {item}." for item in range(count)]
     outputs = [Output(f"o{item}", "s", "g", "en", text) for item, text in enumerate(texts)]
     prompts = load_prompts(Request((), ("simple",)), criteria, prompt_folders((), None))
     named = {criterion.name: criterion for criterion in criteria}
-    return Plan(models, prompts, named, outputs, {"s": Source("s", "en", "the passage")}, repeat)
+    return JudgingPlan(models, prompts, named, outputs, {"s": Source("s", "en", "the passage")}, repeat)
 
 
 @dataclass
 class Outcome:
     """A session's end: the run, the ratings of its journal, a tally a judge, the journal's records."""
 
-    run: Run
+    run: LocalRun
     ratings: list[Rating]
-    tallies: dict[str, Tally]
+    statistics: dict[str, CallStatistics]
     records: list[dict[str, Any]]
     seconds: float
 
@@ -90,8 +90,8 @@ class Outcome:
         return Counter(rating.reason or "verdict" for rating in self.ratings)
 
     @property
-    def tally(self) -> Tally:
-        return next(iter(self.tallies.values()))
+    def tally(self) -> CallStatistics:
+        return next(iter(self.statistics.values()))
 
     @property
     def stopped(self) -> list[str]:
@@ -108,7 +108,7 @@ def carried_out(
     """A run over the journal, from its first call to its end. during: awaited beside it."""
 
     async def whole() -> AnyRun:
-        answered = look_through(rules.reasks, path)
+        answered = read_answered(rules.reasks, path)
         journal = Journal(path)
         try:
             run = make(journal, answered)
@@ -129,25 +129,30 @@ def carried_out(
 
 
 def session(
-    plan: Plan,
+    plan: JudgingPlan,
     folder: Path,
     rules: Rules = QUICK,
     opener: Callable[[Model], Client] = open_client,
-    during: Callable[[Run], Any] | None = None,
+    during: Callable[[LocalRun], Any] | None = None,
 ) -> Outcome:
     """One session over the folder's journal, as `metal judge` has it. during: awaited beside the run."""
     path = folder / "journal.jsonl"
     began = time.monotonic()
     run = carried_out(
-        path, rules, lambda journal, answered: Run(plan, journal, answered, rules, opener, Secrets([KEY])), during
+        path,
+        rules,
+        lambda journal, answered: LocalRun(
+            Session(plan, journal, answered, rules, Secrets([KEY]), folder, open_client=opener)
+        ),
+        during,
     )
     seconds = time.monotonic() - began
-    found = look_up(plan, path)
+    found = index_journal(plan, path)
     ratings = list(Collected(plan, found).ratings())
     lines = path.read_bytes().split(b"\n")
     assert lines.pop() == b""
     assert KEY.encode() not in path.read_bytes()
-    return Outcome(run, ratings, dict(found.tallies), [json.loads(line) for line in lines], seconds)
+    return Outcome(run, ratings, dict(found.statistics), [json.loads(line) for line in lines], seconds)
 
 
 class Scripted:
@@ -341,17 +346,17 @@ def test_a_storm_of_429_cuts_the_calls_in_flight_and_they_grow_again(llm_server:
     llm_server.faults = lambda call: Fault("429", retry_after=0.02) if call.number <= 40 else None
     lowest = 99.0
 
-    async def look(run: Run) -> None:
+    async def look(run: LocalRun) -> None:
         nonlocal lowest
         while run.progress[0].done < 200:
-            lowest = min(lowest, run.judges[0].asking.pace.limit)
+            lowest = min(lowest, run.judges[0].attempts.pace.limit)
             await asyncio.sleep(0.005)
 
     found = session(a_plan(a_model(llm_server, concurrency=32), count=300), tmp_path, during=look)
     assert found.reasons == {"verdict": 300}
     assert lowest < 32 * 0.7
-    assert found.run.judges[0].asking.pace.limit > lowest
-    assert found.run.judges[0].asking.pace.in_flight == 0
+    assert found.run.judges[0].attempts.pace.limit > lowest
+    assert found.run.judges[0].attempts.pace.in_flight == 0
 
 
 @pytest.mark.parametrize("kind", ["429", "503"])
@@ -413,7 +418,7 @@ def test_places_are_handed_on(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- stopping
 
 
-async def after(run: Run, calls_sent: int, seconds: float = 0.0) -> None:
+async def after(run: LocalRun, calls_sent: int, seconds: float = 0.0) -> None:
     while run.progress[0].sent < calls_sent:
         await asyncio.sleep(0.005)
     await asyncio.sleep(seconds)
@@ -534,7 +539,7 @@ def test_a_fatal_error_stops_one_judge_and_not_another(kind: str, llm_server: Ll
     assert found.stopped[1] == ""
     assert found.reasons == {"verdict": 30}
     assert sum(call.model == "bad-model" for call in llm_server.calls) <= 4
-    assert found.tallies["openai:bad-model/simple"].not_asked == 30
+    assert found.statistics["openai:bad-model/simple"].not_asked == 30
 
 
 def test_a_key_in_a_parameters_error_is_hidden(llm_server: LlmServer, tmp_path: Path) -> None:
@@ -588,7 +593,7 @@ def test_a_parameter_is_left_out_after_the_first_refusal(
     assert llm_server.requests <= 20 + 4 * steps
     assert set(found.tally.rejected) == ({"json_schema", "json_object"} if name == "response_format" else {name})
     assert found.run.progress[0].retries == {f"rejects {one}": 1 for one in found.tally.rejected}
-    sent = Collected(plan, look_up(plan, tmp_path / "journal.jsonl")).raters()[0].about["sent"]
+    sent = Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).raters()[0].about["sent"]
     assert name not in sent or name == "response_format"
     assert (sent["structured"] == "none") == (name == "response_format")
     if name == "max_tokens":
@@ -719,7 +724,7 @@ def test_a_free_judge_goes_on_when_the_money_is_spent(tmp_path: Path) -> None:
     client = Scripted(lambda ask, number: GOOD, seconds=0.005)
     found = session(a_plan(dear, free, count=50), tmp_path, Rules(max_cost=0.5), lambda _: client)
     assert found.run.over_budget
-    assert found.tallies["free/simple"].answered == 50
+    assert found.statistics["free/simple"].answered == 50
 
 
 # ---------------------------------------------------------------- hostile replies
@@ -791,7 +796,7 @@ def test_a_change_of_version_is_noted(llm_server: LlmServer, tmp_path: Path) -> 
     plan = a_plan(a_model(llm_server))
     found = session(plan, tmp_path)
     assert found.tally.versions == {"gpt-4o-2026-01-01 fp_1": 4, "gpt-4o-2026-02-02 fp_2": 2}
-    assert Collected(plan, look_up(plan, tmp_path / "journal.jsonl")).raters()[0].about["versions"] == dict(
+    assert Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).raters()[0].about["versions"] == dict(
         found.tally.versions
     )
 
@@ -884,7 +889,7 @@ def test_progress_counts_only_what_is_on_the_disk(
     monkeypatch.setattr(journals, "_to_disk", sync)
     llm_server.latency_ms = 10
 
-    async def look(run: Run) -> None:
+    async def look(run: LocalRun) -> None:
         while run.progress[0].done < 30:
             done, safe = run.progress[0].done, (tmp_path / "journal.jsonl").read_bytes()[:synced]
             assert safe.count(b"\n") >= done

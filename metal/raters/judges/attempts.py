@@ -1,6 +1,6 @@
-"""Attempts at a call: one connection, its pace, retries of what is worth retrying, and when to stop asking.
+"""Attempts at a question: one connection, its pace, retries where they help, and when to stop asking.
 
-Retries are tenacity's: exponential backoff with full jitter on top of whatever wait the provider asks for.
+tenacity retries: exponential backoff with full jitter, on top of any wait that the provider asks for.
 """
 
 from __future__ import annotations
@@ -8,64 +8,75 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Client, Downgrades, Question, Reply
-from metal.raters.judges.cost import TokenGuess
-from metal.raters.judges.engine import ATTEMPTS, Progress
-from metal.raters.judges.lines import Tries
-from metal.raters.judges.models import Model
-from metal.raters.judges.pace import Allowance, Pace, sleep_until
-from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.call import Ask, CallFailed, Client, Question, Reply
+from metal.raters.judges.cost import TokenEstimator, book
+from metal.raters.judges.engine import JudgeSetup, Progress
+from metal.raters.judges.journal_records import ASK_AGAIN, Attempt, Record, failure_line, reply_line
+from metal.raters.judges.models import Model, Price
+from metal.raters.judges.pace import Pace, allowances, sleep_until
 
 BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
 PATIENCE = 900.0  # a provider that wants a longer wait than this stops the judge
 REJECTIONS = 3  # of requests, before anything was answered: then the request is wrong, not the text in it
-ABANDONED = "abandoned"  # the kind of a call that was never sent again because the judge was stopped
+ABANDONED = "abandoned"  # the kind of a request that was not sent because the judge was stopped
+
+
+def parameters_of(model: Model, question: Question) -> dict[str, Any]:
+    """The model's parameters with the question's own; one that the model's settings unset stays unset."""
+    return {key: question.parameters.get(key, value) for key, value in model.parameters.items()}
+
+
+@dataclass
+class Downgrades:
+    """What a model rejects, as found out during the run: parameter -> what it said. Shared by all its requests."""
+
+    rejected: dict[str, str] = field(default_factory=dict)
+
+    def request(self, model: Model, question: Question) -> Ask:
+        """The question as it is sent, without what the model rejects."""
+        parameters = parameters_of(model, question)
+        kept = {key: value for key, value in parameters.items() if key not in self.rejected}
+        newer = "max_completion_tokens"  # what newer OpenAI models call it
+        if "max_tokens" in self.rejected and "max_tokens" in parameters and newer not in self.rejected:
+            kept[newer] = parameters["max_tokens"]
+        structured = model.structured
+        if "json_object" in self.rejected:
+            structured = "none"
+        elif "json_schema" in self.rejected and structured == "json_schema":
+            structured = "json_object"
+        return Ask(question.message, question.schema, kept, structured, model.timeout)
 
 
 class Attempts:
-    """One model, asked until there is a reply or no point in asking on.
+    """Asks one model until there is a reply, or no reason to continue.
 
-    halted: nothing more is sent, no wait is sat out. closed: no call is begun any more; those under way are carried
-    to their end. progress: what has happened so far. note(parameter, said) is called once for each parameter that turns
-    out to be unwelcome.
+    halted: nothing more is sent, and no wait is sat out. closed: no question is begun any more; those in flight are
+    finished. note(parameter, said): called once for each parameter that the model rejects.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        client: Client,
-        rejected: dict[str, str],
-        progress: Progress,
-        secrets: Secrets,
-        note: Callable[[str, str], None],
-        *,
-        answer_tokens: int,
-        attempts: int = ATTEMPTS,
-        backoff: float = 1.0,
-    ) -> None:
-        self.model, self.client, self.secrets, self.note = model, client, secrets, note
-        self.attempts = attempts
-        self.downgrades = Downgrades(rejected)
-        self.guess = TokenGuess(answer_tokens)
+    def __init__(self, setup: JudgeSetup, client: Client, note: Callable[[str, str], None]) -> None:
+        self.model, self.rules, self.secrets = setup.model, setup.rules, setup.secrets
+        self.client, self.note = client, note
+        self.progress = Progress(setup.model, setup.questions)
+        self.downgrades = Downgrades(dict(setup.rejected))
+        self.estimator = TokenEstimator(setup.answer_tokens)
         self.halted, self.closed = asyncio.Event(), asyncio.Event()
-        self.progress = progress
         self.ever_answered = False
         self.rejections = 0
-        limits = (model.requests_per_minute, model.tokens_per_minute)
-        requests, tokens = (Allowance(float(limit)) if limit else None for limit in limits)
-        self.pace = Pace(model.concurrency, requests, tokens)
-        self.backoff = wait_random_exponential(multiplier=backoff, max=LONGEST_WAIT)
+        self.pace = Pace(self.model.concurrency, *allowances(self.model))
+        self.backoff = wait_random_exponential(multiplier=self.rules.backoff, max=LONGEST_WAIT)
         self.retrying = AsyncRetrying(
             retry=retry_if_exception(self._worth_retrying),
             wait=self._wait,
             stop=self._enough,
-            sleep=self._nap,
+            sleep=self._sleep,
             reraise=True,
         )
 
@@ -78,79 +89,91 @@ class Attempts:
         self.progress.stopped = self.progress.stopped or why
         self.halt()
 
-    def tokens(self, call: Question) -> float:
-        """About how many tokens a call takes, in and out."""
-        return sum(self.guess.of(call.rough_tokens))
+    def tokens(self, question: Question) -> float:
+        """About how many tokens a question takes, its answer included."""
+        return sum(self.estimator.expected(question.rough_tokens))
 
-    async def reply(self, call: Question, tries: Tries) -> Reply:
-        """The reply of the first attempt that brings one. Raises CallFailed when no further one is worth it."""
+    def highest_cost(self, question: Question, price: Price | None) -> float:
+        """US dollars that a question may cost at most, judging by the replies so far; 0 without a price."""
+        longest = self.model.parameters.get("max_tokens") or 0
+        return price.cost(*self.estimator.most(question.rough_tokens, longest)) if price else 0.0
+
+    # ------------------------------------------------------------ requests
+
+    async def reply(self, question: Question, attempt: Attempt) -> Reply:
+        """The first reply that an attempt brings. Raises CallFailed when no further attempt is worth it."""
         try:
-            return await self._attempt(call, tries)  # nearly always enough, and then tenacity has no part in it
+            return await self._send(question, attempt)  # nearly always enough, without the cost of tenacity
         except CallFailed as failure:
             failures = [failure]
 
-        async def attempt() -> Reply:
+        async def send() -> Reply:
             if failures:
                 raise failures.pop()
-            return await self._attempt(call, tries)
+            return await self._send(question, attempt)
 
-        reply: Reply = await self.retrying(attempt)
+        reply: Reply = await self.retrying(send)
         return reply
 
-    async def _attempt(self, call: Question, tries: Tries) -> Reply:
-        """One request, and again at once without a parameter that turns out to be unwelcome."""
-        if tries.failures:
-            await self.pace.hold(self.tokens(call), self.halted)
+    async def _send(self, question: Question, attempt: Attempt) -> Reply:
+        """Send one request; at once again without a parameter that the model turns out to reject."""
+        if attempt.failures:
+            await self.pace.hold(self.tokens(question), self.halted)
         while True:
             if self.halted.is_set():
                 raise CallFailed(ABANDONED)
-            ask = self.ask(call)
-            tries.began = time.monotonic()
+            request = self.request(question)
+            attempt.began = time.monotonic()
             self.progress.sent += 1
             try:
-                reply = await self.client.ask(ask)
+                reply = await self.client.ask(request)
             except CallFailed as failure:
-                failure.said = self.secrets.hidden(failure.said.encode("utf-8", "replace")).decode()
-                if failure.kind == calls.PARAMETER and self.without(failure, call, ask):
+                self.hide_secrets(failure)
+                if failure.kind == calls.PARAMETER and self.drop_rejected(failure, question, request):
                     continue
-                self._failed(failure, tries)
+                self._count_failure(failure, attempt)
                 raise
-            tries.took = time.monotonic() - tries.began
+            attempt.took = time.monotonic() - attempt.began
             for name in reply.dropped:
                 self._drop(name, "its library does not send it to this model")
-            kept = {name: value for name, value in ask.parameters.items() if name not in reply.dropped}
-            tries.sent = {**kept, "structured": ask.structured}
+            sent = {name: value for name, value in request.parameters.items() if name not in reply.dropped}
+            attempt.sent = {**sent, "structured": request.structured}
             self.pace.answered()
             self.ever_answered = True
             return reply
 
-    def ask(self, call: Question) -> Ask:
-        """A question as it is asked now, without what the model would not take."""
-        parameters, structured = self.downgrades.apply(parameters_of(self.model, call), self.model.structured)
-        return Ask(call.message, call.schema, parameters, structured, self.model.timeout)
+    def request(self, question: Question) -> Ask:
+        """A question as it is sent now, without what the model rejects."""
+        return self.downgrades.request(self.model, question)
 
-    def without(self, failure: CallFailed, call: Question, ask: Ask) -> bool:
-        """Whether a call that failed for a parameter may be made again without it; noted once for the whole run."""
-        name = ask.structured if failure.parameter == "response_format" else failure.parameter
-        if name == "none" or (name not in ask.parameters and name != ask.structured):
+    def hide_secrets(self, failure: CallFailed) -> None:
+        """Remove keys from a failure's message."""
+        failure.said = self.secrets.hidden(failure.said.encode("utf-8", "replace")).decode()
+
+    def drop_rejected(self, failure: CallFailed, question: Question, request: Ask) -> bool:
+        """Whether a request that failed for a parameter can be sent again without it; noted once for the whole run."""
+        name = request.structured if failure.parameter == "response_format" else failure.parameter
+        if name == "none" or (name not in request.parameters and name != request.structured):
             return False
         self._drop(name, failure.said)
-        now = self.ask(call)
-        return (now.parameters, now.structured) != (ask.parameters, ask.structured)  # else it is refused for ever
+        now = self.request(question)
+        # Where nothing changed, the request would be rejected for ever.
+        return (now.parameters, now.structured) != (request.parameters, request.structured)
 
-    def _drop(self, parameter: str, said: str) -> None:
-        """Make calls without the parameter from now on."""
+    def _drop(self, parameter: str, why: str) -> None:
+        """Leave a parameter out of requests from now on."""
         if parameter not in self.downgrades.rejected:
-            self.downgrades.rejected[parameter] = said
+            self.downgrades.rejected[parameter] = why
             self.progress.retries[f"rejects {parameter}"] += 1
-            self.note(parameter, said)
+            self.note(parameter, why)
 
-    def _failed(self, failure: CallFailed, tries: Tries) -> None:
-        tries.failures += 1
+    def _count_failure(self, failure: CallFailed, attempt: Attempt) -> None:
+        """Slow down, or stop the judge, as the failure requires."""
+        attempt.failures += 1
         if failure.kind in calls.TRANSIENT:
             self.progress.retries[failure.kind] += 1
         if failure.kind == calls.BUSY:
-            self.pace.busy(failure.wait, tries.began)
+            self.pace.busy(failure.wait, attempt.began)
         elif failure.kind in calls.TRANSIENT:
             self.pace.failed()
             if self.pace.down:
@@ -164,6 +187,25 @@ class Attempts:
         if failure.kind in calls.TRANSIENT and failure.wait > PATIENCE:
             self._stop(f"the provider asks to wait {failure.wait / 60:.0f} minutes; resume then")
 
+    # ------------------------------------------------------------ records
+
+    def record_reply(
+        self, question: Question, reply: Reply, attempt: Attempt, price: Price | None
+    ) -> tuple[Record, float]:
+        """The journal record of a reply, and its US dollars, which are counted.
+
+        It is not settled when the reply cannot be read and the rules allow asking again.
+        """
+        cost = book(self.progress, self.estimator, price, question, reply)
+        kind = question.kind(reply.text, reply.ending)
+        line = self.secrets.hidden(reply_line(self.model.name, question, kind, reply, attempt))
+        return Record(line, kind, kind not in ASK_AGAIN or attempt.number > self.rules.reasks), cost
+
+    def record_failure(self, question: Question, failure: CallFailed, attempt: Attempt) -> Record:
+        """The journal record of a question that brought no reply."""
+        line = self.secrets.hidden(failure_line(self.model.name, question, failure, attempt))
+        return Record(line, failure.kind, settled=True)
+
     # ------------------------------------------------------------ retries (tenacity)
 
     def _worth_retrying(self, error: BaseException) -> bool:
@@ -172,20 +214,14 @@ class Attempts:
     def _enough(self, state: RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
         busy = isinstance(error, CallFailed) and error.kind == calls.BUSY
-        return self.halted.is_set() or state.attempt_number >= (
-            max(BUSY_ATTEMPTS, self.attempts) if busy else self.attempts
-        )
+        most = max(BUSY_ATTEMPTS, self.rules.attempts) if busy else self.rules.attempts
+        return self.halted.is_set() or state.attempt_number >= most
 
     def _wait(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         asked_for = error.wait if isinstance(error, CallFailed) else 0.0
         return asked_for + self.backoff(state)
 
-    async def _nap(self, seconds: float) -> None:
+    async def _sleep(self, seconds: float) -> None:
         """Sleep, but wake when the run or this judge is stopped."""
         await sleep_until(self.halted, seconds)
-
-
-def parameters_of(model: Model, question: Question) -> dict[str, Any]:
-    """What is asked of the model for this question; a parameter that its settings unset is not brought back."""
-    return {key: question.parameters.get(key, value) for key, value in model.parameters.items()}

@@ -1,4 +1,4 @@
-"""Tokens and money: estimates before a run, sums during one."""
+"""Tokens and money: estimates before a run, budget and counts during one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from metal.errors import UsageError
-from metal.raters.judges.call import Question, Questions, Reply
+from metal.raters.judges.call import Question, Reply, RunPlan
 from metal.raters.judges.engine import Progress
 from metal.raters.judges.models import Model, Price
 
@@ -16,36 +16,36 @@ BATCH_SECONDS = 24 * 3600.0  # within which batch services promise to be done
 
 @dataclass
 class Budget:
-    """What may be spent on a run, and what has been. limit None: no limit. Calls in flight count as estimated."""
+    """What may be spent on a run, and what has been. limit None: no limit. committed: reserved for calls in flight."""
 
     limit: float | None = None
     spent: float = 0.0
     committed: float = 0.0
 
-    def take(self, estimate: float) -> bool:
-        """Set the cost of a call aside; False when that would go beyond the limit."""
-        if self.limit is not None and estimate and self.spent + self.committed + estimate > self.limit:
+    def take(self, cost: float) -> bool:
+        """Reserve what a call may cost; False when that would exceed the limit."""
+        if self.limit is not None and cost and self.spent + self.committed + cost > self.limit:
             return False
-        self.committed += estimate
+        self.committed += cost
         return True
 
-    def spent_up(self, estimate: float) -> bool:
-        """Whether a call of that cost would go beyond the limit even if those in flight cost nothing."""
-        return self.limit is not None and estimate > 0 and self.spent + estimate > self.limit
+    def spent_up(self, cost: float) -> bool:
+        """Whether a call of that cost would exceed the limit even if those in flight cost nothing."""
+        return self.limit is not None and cost > 0 and self.spent + cost > self.limit
 
-    def release(self, estimate: float) -> None:
-        """The call has ended, and what it cost has been added to what is spent."""
-        self.committed -= estimate
+    def release(self, cost: float) -> None:
+        """Give back what was reserved; the call has ended, and its cost was added to `spent`."""
+        self.committed -= cost
 
 
 @dataclass
-class TokenGuess:
-    """Tokens of a call before it is made: a rough count, put right by the calls that came back.
+class TokenEstimator:
+    """Tokens of a question before it is asked: a rough count, corrected by the replies so far.
 
-    expected: tokens of an answer, until there is one.
+    first_guess: tokens of an answer, until there is one.
     """
 
-    expected: float
+    first_guess: float
     guessed: float = 0.0
     counted: float = 0.0
     answers: int = 0
@@ -53,17 +53,17 @@ class TokenGuess:
     worst_ratio: float = 1.0
     longest: float = 0.0
 
-    def of(self, rough: float) -> tuple[float, float]:
-        """Tokens in and out to expect of a call with that rough count."""
+    def expected(self, rough: float) -> tuple[float, float]:
+        """Tokens in and out to expect of a question with that rough count."""
         ratio = self.counted / self.guessed if self.guessed else 1.0
-        return rough * ratio, self.answer_tokens / self.answers if self.answers else self.expected
+        return rough * ratio, self.answer_tokens / self.answers if self.answers else self.first_guess
 
     def most(self, rough: float, longest: float = 0.0) -> tuple[float, float]:
-        """Tokens in and out that a call may have at most, as far as calls have shown. longest: before any came back."""
-        return rough * self.worst_ratio, self.longest if self.answers else max(longest, self.expected)
+        """Tokens in and out at most, judging by the replies so far. longest: the answer, before there is a reply."""
+        return rough * self.worst_ratio, self.longest if self.answers else max(longest, self.first_guess)
 
     def learn(self, rough: float, tokens_in: int | None, tokens_out: int | None) -> None:
-        """What a call had."""
+        """Take a reply into account; None: not counted by the provider."""
         if tokens_in:
             self.guessed += rough
             self.counted += tokens_in
@@ -75,29 +75,31 @@ class TokenGuess:
             self.longest = max(self.longest, tokens_out)
 
 
-def book(progress: Progress, guess: TokenGuess, price: Price | None, call: Question, reply: Reply) -> float:
-    """Count the tokens and the money of a reply; its US dollars. What the provider does not count is guessed."""
-    guess.learn(call.rough_tokens, reply.tokens_in, reply.tokens_out)
-    guessed = guess.of(call.rough_tokens)
+def book(progress: Progress, estimator: TokenEstimator, price: Price | None, question: Question, reply: Reply) -> float:
+    """Count a reply's tokens and US dollars, which are returned. Tokens the provider does not count are estimated."""
+    estimator.learn(question.rough_tokens, reply.tokens_in, reply.tokens_out)
     if not price:
         return 0.0
-    tokens_in = guessed[0] if reply.tokens_in is None else reply.tokens_in
-    tokens_out = guessed[1] if reply.tokens_out is None else reply.tokens_out
-    cost = price.cost(tokens_in, tokens_out)
+    tokens_in, tokens_out = estimator.expected(question.rough_tokens)
+    cost = price.cost(
+        tokens_in if reply.tokens_in is None else reply.tokens_in,
+        tokens_out if reply.tokens_out is None else reply.tokens_out,
+    )
     progress.cost += cost
     return cost
 
 
 @dataclass
 class Estimate:
-    """What is to come of one model: calls still to be made, tokens, dollars (None: no price known), seconds.
+    """What is still to be asked of one model: calls, tokens, dollars (None: no price is known), seconds.
 
-    begins: how many calls of the plan come before the first of them. batch: they go through the batch service.
+    answered: questions that need not be asked. begins: how many questions of the plan precede the first open one.
+    batch: they go through the batch service.
     """
 
     model: Model
     calls: int = 0
-    known: int = 0
+    answered: int = 0
     begins: int = 0
     tokens_in: float = 0.0
     tokens_out: float = 0.0
@@ -112,7 +114,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """How long it may take: by calls in flight, or by a limit of requests or tokens a minute; a batch's day."""
+        """How long it may take: by the calls in flight and the limits a minute; for batches, a day."""
         model = self.model
         if self.batch:
             return BATCH_SECONDS if self.calls else 0.0
@@ -124,38 +126,38 @@ class Estimate:
         return max(bounds)
 
 
-def estimates(plan: Questions, known: set[bytes], limit: int | None = None, *, batch: bool = False) -> list[Estimate]:
-    """What each model has still to be asked. known: keys that are answered already."""
-    found = []
+def estimates(plan: RunPlan, settled: set[bytes], limit: int | None = None, *, batch: bool = False) -> list[Estimate]:
+    """What each model has still to be asked. settled: keys that need not be asked. limit: calls of the whole run."""
+    result = []
     left = limit
     seen: set[bytes] = set()  # two names of one model ask the same
     for model in plan.models:
-        one = Estimate(model, batch=batch)
-        for place, call in enumerate(plan.calls(model)):
-            key = bytes.fromhex(call.key)
+        estimate = Estimate(model, batch=batch)
+        for place, question in enumerate(plan.questions(model)):
+            key = bytes.fromhex(question.key)
             if key in seen:
                 continue
             seen.add(key)
-            if key in known:
-                one.known += 1
+            if key in settled:
+                estimate.answered += 1
                 continue
-            if left is not None and one.calls >= left:
+            if left is not None and estimate.calls >= left:
                 break
-            one.calls += 1
-            if not one.first:
-                one.first, one.begins = call, place
-            one.tokens_in += call.rough_tokens
-        one.tokens_out = one.calls * plan.answer_tokens
-        left = None if left is None else left - one.calls
-        found.append(one)
-    return found
+            estimate.calls += 1
+            if not estimate.first:
+                estimate.first, estimate.begins = question, place
+            estimate.tokens_in += question.rough_tokens
+        estimate.tokens_out = estimate.calls * plan.answer_tokens
+        left = None if left is None else left - estimate.calls
+        result.append(estimate)
+    return result
 
 
 def check_priced(models: Iterable[Model]) -> None:
-    """Raises UsageError when --max-cost cannot be kept because a price is unknown."""
+    """Raises UsageError when `max_cost` cannot be kept because a price is unknown."""
     unpriced = next((model.name for model in models if not model.price), None)
     if unpriced:
         raise UsageError(
-            f"--max-cost: the price of {unpriced} is not known; give it in judges.toml: "
+            f"`max_cost`: the price of {unpriced} is not known; give it in judges.toml: "
             "price = { input = 2.5, output = 10 } (dollars a million tokens; zeros for a model of your own)"
         )

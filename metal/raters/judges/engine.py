@@ -1,27 +1,36 @@
-"""What carries a run out: in this process (runner), through a provider's batch service (batch/), on a cluster.
+"""What carries out a run: this process (runner), a provider's batch service (batch/), or a Ray cluster (cluster/).
 
-Whatever the engine, the same questions are asked under the same keys, and every reply is a line of the run's journal.
+Every engine is an entry point of the group `metal.engines`. All of them ask the same questions under the same keys,
+and write every reply to the journal of the run.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
+from metal.data.plugins import load_plugin
+from metal.raters.judges.batch.contract import BatchClient
+from metal.raters.judges.call import Client, RunPlan
+from metal.raters.judges.journal import Journal
+from metal.raters.judges.journal_records import Answered
 from metal.raters.judges.models import Model
+from metal.raters.judges.providers import open_batch_client, open_client
+from metal.raters.judges.secrets import Secrets
 
 ATTEMPTS = 6
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How a run is carried out. reasks: for replies without a verdict. limit: at most so many calls are begun.
+    """How questions are asked. reasks: how often to ask again after an unreadable reply. attempts: at one request.
 
-    attempts: at a call that fails for a while. max_cost: US dollars. backoff: seconds, about, before the second
-    attempt; twice as long before each further one.
+    limit: begin at most this many calls. max_cost: US dollars. backoff: about how many seconds to wait before the
+    second attempt; the wait doubles before each further one.
     """
 
     reasks: int = 1
@@ -33,12 +42,12 @@ class Rules:
 
 @dataclass
 class Progress:
-    """What has happened to one model's calls in this session.
+    """What has happened to the questions of one model in this session.
 
-    done: calls of the plan with an answer, earlier sessions' too. kinds: of replies and failures. sent: requests.
-    retries: what had to be asked again, by reason. stopped: why the judge cannot go on; empty while it can. under_way:
-    calls that are with the provider, which answers them all together; arriving: those of them that have an answer;
-    awaited: where they are, in a few words. unused: answers to calls that the plan does not have any more.
+    done: questions with an answer, those of earlier sessions included. kinds: of replies and failures. cost: US
+    dollars. sent: requests. retries: why questions were asked again. stopped: why the judge cannot continue; empty
+    while it can. under_way: questions in open batches; arriving: how many of them have an answer; awaited: what the
+    run is waiting for. unused: answers to questions that are no longer in the plan.
     """
 
     model: Model
@@ -54,41 +63,111 @@ class Progress:
     unused: int = 0
     awaited: str = ""
 
+    def count(self, kind: str, settled: bool) -> None:
+        """Count a journal record that is safe on the disk. settled: its question need not be asked again."""
+        if settled:
+            self.kinds[kind] += 1
+            self.done += 1
+        else:
+            self.retries[kind] += 1
 
-async def together(works: Iterable[Coroutine[Any, Any, None]], close: Callable[[], Iterable[Awaitable[None]]]) -> None:
-    """Do all of these at once; the first failure ends the others and is raised. close: what is closed in the end."""
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What engines can be told. wait: for batches to end. address: of a Ray cluster; empty starts one on this machine.
+
+    cancelling: cancel the open batches, merge what they have answered, and ask nothing.
+    """
+
+    wait: bool = True
+    cancelling: bool = False
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class JudgeSetup:
+    """One model's part of a session. questions: how many the plan has for it. rejected: parameter -> what it said."""
+
+    model: Model
+    rules: Rules
+    secrets: Secrets
+    answer_tokens: int
+    questions: int = 0
+    rejected: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Session:
+    """Everything an engine needs to carry out a run. folder: the run's. answered: what its journal contains already."""
+
+    plan: RunPlan
+    journal: Journal
+    answered: Answered
+    rules: Rules
+    secrets: Secrets
+    folder: Path
+    options: EngineOptions = EngineOptions()
+    open_client: Callable[[Model], Client] = open_client
+    open_batch_client: Callable[[Model], BatchClient] = open_batch_client
+
+    def setup(self, model: Model) -> JudgeSetup:
+        """The part of one model of the plan."""
+        rejected = self.answered.rejected.get(model.name, {})
+        plan = self.plan
+        return JudgeSetup(model, self.rules, self.secrets, plan.answer_tokens, plan.questions_per_model, rejected)
+
+
+class Engine(Protocol):
+    """A run in progress. stopping: set once the run was asked to stop. over_budget: `max_cost` ended it."""
+
+    over_budget: bool
+    stopping: asyncio.Event
+
+    def __init__(self, session: Session) -> None: ...
+
+    @staticmethod
+    async def check(models: Iterable[Model], options: EngineOptions) -> None:
+        """Raises UsageError or MissingExtra when a key, an address or a library is missing. Writes nothing."""
+        ...
+
+    @property
+    def progress(self) -> Sequence[Progress]:
+        """One for each model, in the plan's order."""
+        ...
+
+    def stop(self) -> str:
+        """Begin nothing more, and end as soon as no answer is lost by it. Returns a message for the user."""
+        ...
+
+    async def go(self) -> None:
+        """Ask until nothing is left, no judge can continue, or the run is stopped. Raises OSError of the disk."""
+        ...
+
+
+def load_engine(name: str) -> type[Engine]:
+    """The engine of that name. Raises UnknownName."""
+    engine: type[Engine] = load_plugin("metal.engines", "engine", name)
+    return engine
+
+
+async def check_clients(models: Iterable[Model]) -> None:
+    """Raises UsageError or MissingExtra when a model cannot be asked: no key, no address, or no library."""
+    for model in models:
+        await open_client(model).close()
+
+
+async def run_together(
+    works: Iterable[Coroutine[Any, Any, None]], close: Callable[[], Iterable[Awaitable[None]]]
+) -> None:
+    """Run the coroutines concurrently; the first failure cancels the others and is raised. close: called at the end."""
     try:
         async with asyncio.TaskGroup() as group:
             for work in works:
                 group.create_task(work)
     except BaseExceptionGroup as errors:
-        raise _first(errors) from None
+        error: BaseException = errors
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
     finally:
         await asyncio.gather(*close(), return_exceptions=True)
-
-
-def _first(error: BaseException) -> BaseException:
-    """The first failure in a group of them."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
-class Engine(Protocol):
-    """A run in progress. stopping: set once somebody has asked it to stop."""
-
-    over_budget: bool
-    stopping: asyncio.Event
-
-    @property
-    def progress(self) -> Sequence[Progress]:
-        """A model each, in the plan's order."""
-        ...
-
-    def stop(self) -> str:
-        """Begin nothing more, and end as soon as nothing is lost by it; what to tell the user."""
-        ...
-
-    async def go(self) -> None:
-        """Until there is nothing left to ask, a judge cannot go on, or it was stopped. Raises OSError of the disk."""
-        ...

@@ -1,12 +1,12 @@
 """The journal of a run: every reply that arrived, one JSON object a line, on disk before it counts.
 
-A line is written as soon as its reply is here (a killed process loses nothing that was written) and counted once it
-is synced to the disk, several at a time, on a thread. Lines begin with their key, so that a resumed run knows
-within seconds what is answered. A last line cut short by a crash is taken off when the journal is opened.
+A line is written as soon as its reply arrives (a killed process loses nothing that was written) and counts once it is
+synced to the disk, several at a time, on a thread. Lines begin with their key, so that a resumed run learns within
+seconds what is answered. A last line that a crash cut short is removed when the journal is opened.
 
     {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable, refused, ...
-    {"key": K, "kind": "failed", ...}     a call given up; asked again when resumed
-    {"key": "", "kind": "rejected", ...}  a parameter that a model would not take
+    {"key": K, "kind": "failed", ...}     a question given up; it is asked again when the run is resumed
+    {"key": "", "kind": "rejected", ...}  a parameter that a model rejects
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SYNC_EVERY = 0.05  # seconds between two syncs at most
 
 @contextmanager
 def lock_run(folder: Path) -> Iterator[None]:
-    """One process a run folder: the lock goes with the process, however it ends. Raises UsageError when it is held."""
+    """Hold a run folder: the lock ends with the process, however that ends. Raises UsageError when it is held."""
     import filelock
 
     lock = filelock.FileLock(folder / LOCK)
@@ -40,7 +40,7 @@ def lock_run(folder: Path) -> Iterator[None]:
         lock.acquire(blocking=False)
     except filelock.Timeout:
         raise UsageError(
-            f"{folder}: another `metal judge` is working on this run; wait until it has ended, or stop it"
+            f"{folder}: another `metal.judge` is working on this run; wait until it has ended, or stop it"
         ) from None
     try:
         yield
@@ -62,19 +62,19 @@ class Journal:
         self._failure: OSError | None = None
         self._syncing = asyncio.create_task(self._sync())
 
-    def append(self, line: bytes, then: Callable[[], None]) -> None:
-        """Write a line now; `then` is called when it is safe on the disk. Raises OSError, as when the disk is full."""
+    def append(self, line: bytes, then: Callable[[], None] = lambda: None) -> None:
+        """Write a line now; `then` is called once it is on the disk. Raises OSError, for example of a full disk."""
         if self._failure:
             raise self._failure
-        whole = line + b"\n"
+        content = line + b"\n"
         try:
-            if os.write(self._file, whole) != len(whole):  # a full disk takes a part
+            if os.write(self._file, content) != len(content):  # a full disk takes a part of it
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
             os.ftruncate(self._file, self._end)
             self._failure = OSError(error.errno, error.strerror, str(self.path))
             raise self._failure from None
-        self._end += len(whole)
+        self._end += len(content)
         self._waiting.append(then)
         self._written.set()
 
@@ -121,20 +121,18 @@ class Journal:
 
 
 def heal(path: Path) -> bool:
-    """Take off a last line that a crash cut short; whether there was one."""
+    """Remove a last line that a crash cut short; whether there was one."""
     if not path.is_file():
         return False
     with path.open("r+b") as file:
         size = file.seek(0, os.SEEK_END)
-        if not size:
-            return False
         end = size
         while end:  # the place after the last line break
             start = max(0, end - (1 << 16))
             file.seek(start)
-            found = file.read(end - start).rfind(b"\n")
-            if found >= 0:
-                end = start + found + 1
+            line_break = file.read(end - start).rfind(b"\n")
+            if line_break >= 0:
+                end = start + line_break + 1
                 break
             end = start
         if end == size:
@@ -146,15 +144,12 @@ def heal(path: Path) -> bool:
 
 
 def head(key: str, kind: str) -> bytes:
-    """How a line begins, so that `keys` need not read further."""
+    """The beginning of a line, beyond which `scan` need not read."""
     return b'{"key":"%b","kind":"%b"' % (key.encode(), kind.encode())
 
 
 def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
-    """(key, kind, place, line) of every whole line.
-
-    Raises DataError for a line that no METAL wrote.
-    """
+    """(key, kind, place, line) of every complete line. Raises DataError for a line that METAL did not write."""
     if not path.is_file():
         return
     place = 0
@@ -162,21 +157,21 @@ def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
-            found = _LINE.match(line)
-            if not found:
+            match = _LINE.match(line)
+            if not match:
                 raise DataError(
                     f"{path} line {number}", "not a line of a journal", "Restore the file, or begin a new run"
                 )
-            yield found[1].decode(), found[2].decode("ascii", "replace"), place, line
+            yield match[1].decode(), match[2].decode("ascii", "replace"), place, line
             place += len(line)
 
 
 def read_line(path: Path, line: bytes, place: int = 0) -> dict[str, Any]:
-    """A line as the record it is. Raises DataError when it is damaged."""
+    """The record in a line. Raises DataError when it is damaged."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except ValueError:
         raise DataError(f"{path} byte {place}", "a damaged line", "Restore the file, or take the line out") from None
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         raise DataError(f"{path} byte {place}", "not a JSON object", "Restore the file, or take the line out")
-    return found
+    return record

@@ -1,22 +1,22 @@
-"""A judge made of four countable things, so that everybody can see why it said what it said.
+"""A judge made of four counts, so that everybody can see why it gave a score.
 
 overlap     share of the output's terms that occur in the source
 length      characters of the output / characters of the source
-repetition  share of the output's neighbouring term pairs that occurred before in it
+repetition  share of the output's pairs of neighbouring terms that occur earlier in it
 script      share of the output's letters that belong to the script of its language
 
 Terms are words; in scripts written without spaces they are pairs of neighbouring characters. The
 thresholds were set by reading a few texts, not by fitting: it is a floor, not a competitor.
 
-criterion                level and rule, first that holds
+criterion                level and rule; the first that holds
 linguistic_acceptability 0: empty, script < 0.5 or repetition > 0.5; 1: script < 0.9 or repetition > 0.2; else 2
 output_content_quality   as linguistic_acceptability, and 1 where the output is a copy (length > 0.9, overlap > 0.95)
 task_quality             0: empty or overlap < 0.2; 1: overlap < 0.5, length > 0.8 or length < 0.05; else 2
-hallucinations           1: a number that the source lacks, or overlap < 0.4; else 0
+hallucinations           1: a number that is not in the source, or overlap < 0.4; else 0
 fluency, coherence       as linguistic_acceptability, as output_content_quality
 relevance                as task_quality
 consistency              0: where hallucinations has 1; else 2
-anything else            no answer: nothing countable stands for it
+anything else            no answer
 
 On an ordinal scale with other levels the lowest, middle and highest level stand for 0, 1 and 2.
 """
@@ -38,13 +38,13 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _LETTER = regex.compile(r"\p{L}")
 _NUMBER = regex.compile(r"\p{Nd}+")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
-# Scripts that CLDR names differently from Unicode's script property, or that mix several.
+# Scripts with a name in CLDR that Unicode's script property does not have, and scripts that mix several.
 _SCRIPTS = {"Hans": "Han", "Hant": "Han", "Jpan": "Han Hiragana Katakana", "Kore": "Hangul Han"}
 
 
 @dataclass(frozen=True)
 class Surface:
-    """The four measures of an output against its source; length and overlap are 0 for an empty output."""
+    """The four measures of an output against its source; all are 0 for an empty output."""
 
     empty: bool
     overlap: float
@@ -61,20 +61,23 @@ def lexical_rating(output: Output, source: Source, criterion: Criterion) -> tupl
         return None, "no lexical rule for this criterion"
     if not source.text:
         return None, "source has no text"
-    seen = measure(output.text, source.text, output.language)
-    score = _on_scale(rule, rule.says(seen), criterion)
+    surface = measure(output.text, source.text, output.language)
+    level = rule.level(surface)
+    score = _on_scale(rule, level, criterion)
     if score is None:
-        return None, f"rule gives {rule.says(seen)} of 0 to {rule.top}, which this scale has no level for"
+        return None, f"rule gives {level} of 0 to {rule.top}, which this scale has no level for"
     why = (
-        f"overlap {seen.overlap:.2f}, length {seen.length:.2f}, repetition {seen.repetition:.2f}, "
-        f"script {seen.script:.2f}" + (f", new numbers {' '.join(seen.new_numbers[:3])}" if seen.new_numbers else "")
+        f"overlap {surface.overlap:.2f}, length {surface.length:.2f}, repetition {surface.repetition:.2f}, "
+        f"script {surface.script:.2f}"
     )
+    if surface.new_numbers:
+        why += f", new numbers {' '.join(surface.new_numbers[:3])}"
     return score, why
 
 
 def measure(text: str, source: str, language: str) -> Surface:
     """The four measures. An output without terms counts as empty."""
-    terms, known = terms_of(text), set(terms_of(source))
+    terms, source_terms = terms_of(text), set(terms_of(source))
     if not terms:
         return Surface(True, 0.0, 0.0, 0.0, 0.0, ())
     pairs = list(pairwise(terms))
@@ -83,7 +86,7 @@ def measure(text: str, source: str, language: str) -> Surface:
     source_numbers = set(_NUMBER.findall(source))
     return Surface(
         empty=False,
-        overlap=sum(term in known for term in terms) / len(terms),
+        overlap=sum(term in source_terms for term in terms) / len(terms),
         length=len(text) / len(source),
         repetition=1 - len(set(pairs)) / len(pairs) if pairs else 0.0,
         script=len(native) / len(letters) if letters else 0.0,
@@ -110,56 +113,56 @@ def native_letters(language: str) -> regex.Pattern[str]:
     return regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + r"&&\p{L}]", regex.V1)
 
 
-def _wording(seen: Surface) -> int:
-    if seen.empty or seen.script < 0.5 or seen.repetition > 0.5:
+def _language(surface: Surface) -> int:
+    if surface.empty or surface.script < 0.5 or surface.repetition > 0.5:
         return 0
-    return 1 if seen.script < 0.9 or seen.repetition > 0.2 else 2
+    return 1 if surface.script < 0.9 or surface.repetition > 0.2 else 2
 
 
-def _content(seen: Surface) -> int:
-    copied = seen.length > 0.9 and seen.overlap > 0.95
-    return min(_wording(seen), 1) if copied else _wording(seen)
+def _content(surface: Surface) -> int:
+    copied = surface.length > 0.9 and surface.overlap > 0.95
+    return min(_language(surface), 1) if copied else _language(surface)
 
 
-def _task(seen: Surface) -> int:
-    if seen.empty or seen.overlap < 0.2:
+def _task(surface: Surface) -> int:
+    if surface.empty or surface.overlap < 0.2:
         return 0
-    return 1 if seen.overlap < 0.5 or seen.length > 0.8 or seen.length < 0.05 else 2
+    return 1 if surface.overlap < 0.5 or surface.length > 0.8 or surface.length < 0.05 else 2
 
 
-def _hallucination(seen: Surface) -> int:
-    return int(bool(seen.new_numbers) or seen.overlap < 0.4)
+def _hallucination(surface: Surface) -> int:
+    return int(bool(surface.new_numbers) or surface.overlap < 0.4)
 
 
-def _consistent(seen: Surface) -> int:
-    return 2 - 2 * _hallucination(seen)
+def _consistency(surface: Surface) -> int:
+    return 2 - 2 * _hallucination(surface)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """says: a whole number from 0 to top."""
+    """level: gives an integer from 0 to top."""
 
-    says: Callable[[Surface], int]
+    level: Callable[[Surface], int]
     top: int = 2
 
 
 _RULES = {
-    "linguistic_acceptability": Rule(_wording),
+    "linguistic_acceptability": Rule(_language),
     "output_content_quality": Rule(_content),
     "task_quality": Rule(_task),
     "hallucinations": Rule(_hallucination, top=1),
-    "fluency": Rule(_wording),
+    "fluency": Rule(_language),
     "coherence": Rule(_content),
     "relevance": Rule(_task),
-    "consistency": Rule(_consistent),
+    "consistency": Rule(_consistency),
 }
 
 
-def _on_scale(rule: Rule, said: int, criterion: Criterion) -> float | None:
-    """The level that stands for what a rule says; None where the scale has none."""
+def _on_scale(rule: Rule, level: int, criterion: Criterion) -> float | None:
+    """The scale's value for a rule's level; None where it has none."""
     values = criterion.scale.values
-    if len(values) == rule.top + 1 and said in values:
-        return float(said)
+    if len(values) == rule.top + 1 and level in values:
+        return float(level)
     if criterion.scale.measure != "ordinal" or len(values) < rule.top + 1:
         return None
-    return values[said * (len(values) - 1) // rule.top]
+    return values[level * (len(values) - 1) // rule.top]

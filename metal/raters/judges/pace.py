@@ -1,8 +1,8 @@
 """How fast a judge is asked: calls in flight, requests and tokens a minute, and when to stop asking.
 
-One Pace a judge. Calls in flight begin at the given bound, are cut when the provider says it is too much, and grow
-again by one for every round of answers (additive increase, multiplicative decrease). A wait that the provider asks for
-holds back all calls, because limits are an account's and not a call's.
+Each judge has one Pace. Calls in flight begin at the given bound, are cut when the provider reports too many requests,
+and grow again by one for every round of answers (additive increase, multiplicative decrease). A wait that the provider
+asks for holds back all calls, because limits apply to the account and not to a call.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
+from metal.raters.judges.models import Model
+
 CUT = 0.7
-STREAK = 20  # failed attempts in a row, none answered between them, after which a provider counts as down
+STREAK = 20  # failed attempts in a row, without an answer between them, after which a provider counts as down
 
 
 async def sleep_until(event: asyncio.Event, seconds: float) -> bool:
-    """Sleep, but no longer than until the event; whether it has come."""
+    """Sleep, at most until the event; whether it has come."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -27,22 +29,30 @@ async def sleep_until(event: asyncio.Event, seconds: float) -> bool:
 
 @dataclass
 class Allowance:
-    """Units a minute, spent evenly: each spending moves the time when the next may begin."""
+    """Units a minute, spent evenly: what is spent moves the time from which more may be used."""
 
     a_minute: float
     burst: float = 1.0  # seconds of allowance that may be used at once
     _next: float = 0.0
 
     def delay(self, amount: float, now: float) -> float:
-        """Spend the amount; seconds until it may be used."""
+        """Spend the amount. Returns the seconds until it may be used."""
         begin = max(self._next, now - self.burst)
         self._next = begin + amount * 60.0 / self.a_minute
         return max(0.0, begin - now)
 
 
+def allowances(model: Model) -> tuple[Allowance | None, Allowance | None]:
+    """The model's requests and tokens a minute; None: no limit."""
+    requests, tokens = (
+        Allowance(float(limit)) if limit else None for limit in (model.requests_per_minute, model.tokens_per_minute)
+    )
+    return requests, tokens
+
+
 @dataclass
 class Pace:
-    """The pace of one judge."""
+    """The pace of one judge. most: calls in flight at most; limit: how many are allowed now."""
 
     most: int
     requests: Allowance | None = None
@@ -58,7 +68,7 @@ class Pace:
         self.limit = float(self.most)
 
     async def enter(self, tokens: float, over: asyncio.Event) -> None:
-        """Wait for a place, and until limits and the provider's own waits allow a request; at most until `over`."""
+        """Wait for a free place, and then until a request of that many tokens may be sent, at most until `over`."""
         while self.in_flight >= int(self.limit):
             place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -66,7 +76,7 @@ class Pace:
                 await place
             except asyncio.CancelledError:
                 if place.done() and not place.cancelled():
-                    self._wake()  # the place it was given is another's
+                    self._wake()  # it was given a place, which somebody else can use
                 raise
         self.in_flight += 1
         try:
@@ -76,18 +86,18 @@ class Pace:
             raise
 
     async def hold(self, tokens: float, over: asyncio.Event) -> None:
-        """Wait until a request of that many tokens may be sent, or until `over`."""
+        """Wait until limits and the provider's waits allow a request of that many tokens, or until `over`."""
         now = time.monotonic()
         delay = self.requests.delay(1, now) if self.requests else 0.0
         if self.tokens:
             delay = max(delay, self.tokens.delay(tokens, now))
-        while (delay := max(delay, self._open_at - time.monotonic())) > 0:  # others may be told to wait meanwhile
+        while (delay := max(delay, self._open_at - time.monotonic())) > 0:  # another call may be told to wait
             if await sleep_until(over, delay):
                 return
             delay = 0.0
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Give back the place."""
         self.in_flight -= 1
         self._wake()
 
@@ -100,17 +110,17 @@ class Pace:
                 room -= 1
 
     def answered(self) -> None:
-        """A reply came: grow by one call in flight a round of replies."""
+        """A reply arrived: grow by one call in flight for each round of replies."""
         self.streak = 0
         if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
 
     def failed(self) -> None:
-        """An attempt failed on their side or on the way."""
+        """An attempt failed at the provider or on the way."""
         self.streak += 1
 
     def busy(self, wait: float, sent_at: float) -> None:
-        """Too many requests: cut once for all calls that were under way together, and hold back as long as asked."""
+        """Too many requests: cut once for all calls that were in flight together, and wait as long as asked."""
         now = time.monotonic()
         self._open_at = max(self._open_at, now + wait)
         if sent_at >= self._cut_at:
@@ -119,5 +129,5 @@ class Pace:
 
     @property
     def down(self) -> bool:
-        """Whether so many attempts failed in a row that there is no point in asking on."""
+        """Whether so many attempts failed in a row that the provider seems to be down."""
         return self.streak >= max(STREAK, 2 * int(self.limit))

@@ -1,4 +1,4 @@
-"""What has to be asked: every output on every criterion, by every model with every prompt, as often as wished."""
+"""What judges are asked: every output on every criterion, by every model with every prompt, as often as requested."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ ANSWER_TOKENS = 120  # of a verdict with two or three sentences
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One question (metal.raters.judges.call.Question): an output, a criterion, a prompt. source: the source's text."""
+class JudgingQuestion:
+    """A question (metal.raters.judges.call.Question) about an output on a criterion. source: the text of its source."""
 
     key: str
     output: Output
@@ -38,7 +38,7 @@ class Call:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """None of its own: judges are asked as the model's settings say."""
+        """None: judges are asked with the model's parameters."""
         return {}
 
     @property
@@ -48,34 +48,34 @@ class Call:
         return named | {"sample": self.sample}
 
     def kind(self, text: str, ending: str) -> str:
-        """VERDICT, or the reason why there is none."""
+        """VERDICT, or the reason there is none."""
         verdict = self.verdict(text, ending)
         return VERDICT if verdict.score is not None else verdict.reason
 
     def verdict(self, text: str, ending: str) -> Verdict:
-        """The verdict in a reply that ended so; a refused, filtered or cut reply has none, and says so.
+        """The verdict in a reply; a refused, filtered or truncated reply has none, and its reason says so.
 
-        It is read on the rubric's scale, whose labels the judge was shown; Rubric.score makes it the dataset's.
+        The score is on the rubric's scale, whose labels the judge was shown; Rubric.score converts it to the dataset's.
         """
         scale = self.prompt.rubrics[self.criterion].criterion.scale
-        found = read_reply(text, scale, self.prompt.letters(self.criterion))
+        verdict = read_reply(text, scale, self.prompt.letters(self.criterion))
         if ending == calls.COMPLETE:
-            return found
-        if ending == calls.TRUNCATED and found.score is not None and text.rstrip().endswith(("}", "```")):
-            return found  # the verdict was complete before the limit
-        return Verdict(None, ending, found.justification)
+            return verdict
+        if ending == calls.TRUNCATED and verdict.score is not None and text.rstrip().endswith(("}", "```")):
+            return verdict  # it was complete before the limit
+        return Verdict(None, ending, verdict.justification)
 
     @property
     def message(self) -> Message:
-        """What is sent; written anew each time, so that calls that are only counted cost next to nothing."""
+        """What is sent; rendered each time, so that questions that are only counted cost next to nothing."""
         return self.prompt.write(self.criterion, self.output.language, self.source, self.output.text)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The calls of a run; the same plan always gives the same calls in the same order.
+class JudgingPlan:
+    """The questions of a judging run (metal.raters.judges.call.RunPlan); equal plans have equal questions.
 
-    outputs: those to be judged; sources: theirs by id. repeat: how often each question is asked.
+    outputs: those to be judged; sources: theirs, by id. repeat: how often each question is asked.
     """
 
     models: tuple[Model, ...]
@@ -88,20 +88,20 @@ class Plan:
     _schemas: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def _asked(self) -> list[tuple[Output, str, bytes, float]]:
+    def _with_text(self) -> list[tuple[Output, str, bytes, float]]:
         """The outputs with a text: each with its source's text, a digest of both, and about how many tokens they have.
 
-        A message is made of these and of what `Prompt.frame` digests, so keys need no message.
+        A message consists of these and of what `Prompt.frame` digests, so keys need no message.
         """
-        found = []
+        rows = []
         for output in self.outputs:
             if output.text.strip():
                 source = self.sources[output.source].text
-                whole = f"{source}\0{output.text}"
-                written = whole.encode("utf-8", "surrogatepass")
-                tokens = rough_tokens(len(whole), len(written))
-                found.append((output, source, blake2b(written, digest_size=16).digest(), tokens))
-        return found
+                texts = f"{source}\0{output.text}"
+                encoded = texts.encode("utf-8", "surrogatepass")
+                tokens = rough_tokens(len(texts), len(encoded))
+                rows.append((output, source, blake2b(encoded, digest_size=16).digest(), tokens))
+        return rows
 
     @property
     def names(self) -> Mapping[tuple[str, str], str]:
@@ -111,9 +111,9 @@ class Plan:
         }
 
     @property
-    def calls_a_model(self) -> int:
-        """Calls for each model, those of outputs without text left out."""
-        return len(self._asked) * len(self.criteria) * len(self.prompts) * self.repeat
+    def questions_per_model(self) -> int:
+        """Questions for each model; outputs without text have none."""
+        return len(self._with_text) * len(self.criteria) * len(self.prompts) * self.repeat
 
     @property
     def without_text(self) -> int:
@@ -122,51 +122,55 @@ class Plan:
 
     @property
     def without_source(self) -> int:
-        """Outputs that have to be judged without their source's text."""
+        """Outputs that have to be judged without the text of their source."""
         return sum(not self.sources[output.source].text.strip() for output in self.outputs if output.text.strip())
 
     def schema(self, criterion: str, prompt: Prompt) -> dict[str, Any]:
         """The JSON schema of an answer on the criterion."""
-        known = (criterion, prompt.name)
-        if known not in self._schemas:
-            self._schemas[known] = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion))
-        return self._schemas[known]
+        pair = (criterion, prompt.name)
+        if pair not in self._schemas:
+            self._schemas[pair] = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion))
+        return self._schemas[pair]
 
-    def calls(self, model: Model, start: int = 0) -> Iterator[Call]:
-        """The calls for a model, one prompt and criterion after the other: providers can cache what they share.
+    def questions(self, model: Model, start: int = 0) -> Iterator[JudgingQuestion]:
+        """The questions for a model, without the first `start`.
 
-        start: so many calls at the beginning are left out.
+        They come prompt by prompt and criterion by criterion, so that providers can cache what their messages share.
         """
         for prompt in self.prompts:
             for criterion in self.criteria:
                 schema = self.schema(criterion, prompt)
-                known = json.dumps([model.identity, schema], sort_keys=True, default=str)
+                identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):
-                    asked, start = self._asked[start:], max(0, start - len(self._asked))
-                    for output, source, texts, tokens in asked:
+                    rows, start = self._with_text[start:], max(0, start - len(self._with_text))
+                    for output, source, texts, tokens in rows:
                         kind = output.language, bool(source)
                         if kind not in frames:
-                            whole = prompt.frame(criterion, *kind)
-                            written = f"{known}\0{whole}".encode("utf-8", "surrogatepass")
-                            frames[kind] = blake2b(written, digest_size=16), rough_tokens(len(whole), len(whole))
-                        begun, more = frames[kind]
-                        digest = begun.copy()
+                            frame = prompt.frame(criterion, *kind)
+                            encoded = f"{identity}\0{frame}".encode("utf-8", "surrogatepass")
+                            frames[kind] = blake2b(encoded, digest_size=16), rough_tokens(len(frame), len(frame))
+                        frame_digest, frame_tokens = frames[kind]
+                        digest = frame_digest.copy()
                         digest.update(b"%b%d" % (texts, sample))
                         key = digest.hexdigest()
-                        yield Call(key, output, source, criterion, prompt, sample, tokens + more, schema)
+                        rough = tokens + frame_tokens
+                        yield JudgingQuestion(key, output, source, criterion, prompt, sample, rough, schema)
 
 
 def rough_tokens(letters: int, size: int) -> float:
     """About how many tokens a text of so many letters and bytes has: a quarter of Latin letters, half of others.
 
-    Off by a third and more; the first replies put it right (TokenGuess).
+    It can be wrong by a third and more; TokenEstimator corrects it by the first replies.
+
+    >>> rough_tokens(400, 400), rough_tokens(100, 300)
+    (100.0, 50.0)
     """
     return (letters + (size - letters) / 2) / 4
 
 
 def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
-    """`openai:gpt-4o/simple`, as it stands in the ratings; `#2` for the second time of asking."""
+    """The judge's name in the ratings: `openai:gpt-4o/simple`; `#2` is appended when it is asked a second time."""
     name = f"{model.name}/{prompt.name}" if prompt.name else model.name
     return name + (f"#{sample}" if sample > 1 else "")
 
@@ -174,27 +178,29 @@ def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
 def choose_outputs(
     outputs: Mapping[str, Output], languages: Sequence[str] = (), sample: int = 0, seed: int = 0
 ) -> list[Output]:
-    """The outputs of the languages that are to be rated; all, or a seeded sample, as even over languages as can be.
+    """The outputs of the languages that are to be rated: all, or a seeded sample spread evenly over languages.
 
     Raises UnknownName for a language without outputs, UsageError when no output is chosen.
     """
-    known = sorted({output.language for output in outputs.values()})
+    available = sorted({output.language for output in outputs.values()})
     for language in languages:
-        if language not in known:
-            raise UnknownName("language", language, known)
-    if outputs and not any(one.chosen for one in outputs.values()):
+        if language not in available:
+            raise UnknownName("language", language, available)
+    if outputs and not any(output.chosen for output in outputs.values()):
         raise UsageError(
-            "none of the outputs is chosen to be rated; `metal generate` chooses, also --keep-flagged ones"
+            "none of the outputs is chosen to be rated; `metal.generate` chooses some, and with "
+            "`metal.generate(keep_flagged=True)` flagged ones too"
         )
-    chosen = [one for one in outputs.values() if one.chosen and (not languages or one.language in languages)]
+    wanted = set(languages or available)
+    chosen = [output for output in outputs.values() if output.chosen and output.language in wanted]
     if not sample or sample >= len(chosen):
         return chosen
     rng = np.random.default_rng(seed)
     rounds: list[tuple[int, int, Output]] = []
-    for place, language in enumerate(known):
+    for place, language in enumerate(available):
         group = [output for output in chosen if output.language == language]
         order = rng.permutation(len(group))
         rounds += [(turn, place, group[member]) for turn, member in enumerate(order)]
     rounds.sort(key=lambda entry: entry[:2])
-    taken = {output.output for _, _, output in rounds[:sample]}
-    return [output for output in chosen if output.output in taken]
+    drawn = {output.output for _, _, output in rounds[:sample]}
+    return [output for output in chosen if output.output in drawn]

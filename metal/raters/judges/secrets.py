@@ -1,4 +1,4 @@
-"""API keys: read from the environment, and taken out of everything that is written, should a provider echo them."""
+"""API keys: read from the environment, and removed from everything that is written, in case a provider echoes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metal.errors import UsageError
 from metal.raters.judges.models import Model
 
 HIDDEN = b"[key hidden]"
-SHORTEST = 8  # a shorter value is no key, and taking it out would tear texts apart
+SHORTEST = 8  # a shorter value is no key, and removing it would damage texts
 
 
 class Secrets:
@@ -24,7 +24,7 @@ class Secrets:
 
     @classmethod
     def of(cls, models: Iterable[Model]) -> Secrets:
-        """The keys of these models, values of their headers, and whatever in the environment looks like a key."""
+        """The keys of these models, the values of their headers, and all that looks like a key in the environment."""
         named = [
             value
             for model in models
@@ -46,7 +46,7 @@ class Secrets:
         return text
 
     def hide_in(self, path: Path) -> None:
-        """Take them out of a file, should any be in it."""
+        """Remove them from a file, if any are in it."""
         with path.open("rb") as lines:
             if not any(self.hidden(line) is not line for line in lines):
                 return
@@ -61,12 +61,12 @@ def key_from_environment(names: Iterable[str], whose: str) -> str:
     wanted = [name for name in names if name]
     for name in wanted:
         if os.environ.get(name, "").strip():
-            return os.environ[name].strip()  # a line break from a file is no part of it
+            return os.environ[name].strip()  # a line break that came from a file does not belong to it
     raise UsageError(f"{whose} needs a key in the environment variable {' or '.join(wanted)}, which is not set")
 
 
 def known_keys() -> list[str]:
-    """The values of all environment variables that look like keys, whoever they are for."""
+    """The values of all environment variables that look like keys, for any service."""
     endings = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
-    found = (value.strip() for name, value in os.environ.items() if name.upper().endswith(endings))
-    return [value for value in found if len(value) >= 16 and " " not in value]
+    values = (value.strip() for name, value in os.environ.items() if name.upper().endswith(endings))
+    return [value for value in values if len(value) >= 16 and " " not in value]

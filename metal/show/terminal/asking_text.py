@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from metal.raters.judges.call import BUSY, DROPPED, SERVER, TOO_LONG, VERDICT, Question, Questions
+from metal.raters.judges.call import BUSY, DROPPED, SERVER, TOO_LONG, VERDICT, Question, RunPlan
 from metal.raters.judges.cost import Estimate
 from metal.raters.judges.reader import OFF_SCALE
-from metal.raters.judges.tally import Tally
+from metal.raters.judges.run_statistics import CallStatistics
 from metal.show.terminal import console as show
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool 
         [
             one.model.name,
             f"{one.calls:,}",
-            f"{one.known:,}",
+            f"{one.answered:,}",
             thousands(one.tokens_in),
             thousands(one.tokens_out),
             dollars(one.cost),
@@ -176,7 +176,7 @@ def _said(one: Progress, seconds: float) -> str:
 # ---------------------------------------------------------------- the end
 
 
-def show_calls(tallies: Mapping[str, Tally], plan: Questions) -> None:
+def show_calls(tallies: Mapping[str, CallStatistics], plan: RunPlan) -> None:
     """Tokens, cost and latency, a row a model and prompt."""
     prices = {model.name: (model.price, model.batch_price) for model in plan.models}
     rows = []
@@ -188,7 +188,7 @@ def show_calls(tallies: Mapping[str, Tally], plan: Questions) -> None:
     show.table("Calls", ["model", "prompt", "tokens in", "out", "cost", "p50", "p95"], rows)
 
 
-def oddities(name: str, tally: Tally, missing: str = "no score") -> Iterator[str]:
+def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Iterator[str]:
     """What is odd about the answers of a model and prompt. missing: what a reply without an answer amounts to."""
     reasons = {kind: count for kind, count in tally.kinds.items() if kind != "verdict"}
     if reasons:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from metal.raters.judges.call import REFUSED
-from metal.raters.judges.plan import Plan
+from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.reader import OFF_SCALE, UNPARSABLE
-from metal.raters.judges.tally import Tally
+from metal.raters.judges.run_statistics import CallStatistics
 from metal.show.terminal import console as show
 from metal.show.terminal.asking_text import duration, oddities, show_calls
 
 
-def show_judges(tallies: Mapping[str, Tally], plan: Plan) -> None:
+def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> None:
     """The closing tables, a row a judge, and what is odd about a judge's answers."""
     rows = []
     for name in plan.names.values():

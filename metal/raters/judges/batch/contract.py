@@ -1,7 +1,7 @@
-"""What a provider's batch service has to be able to do; providers/*_batch.py speak these terms.
+"""What a provider's batch service has to offer; providers/*_batch.py implement it.
 
-A batch is a file of requests, a line each, that is uploaded, submitted under a token of ours, and looked at until it
-has ended. Its results may lack requests (the batch expired, was cancelled) and hold failures beside replies.
+A batch is a file of requests, one per line, that is uploaded, submitted under a token of ours, and watched until it
+ends. Its results may lack requests (the batch expired or was cancelled) and contain failures beside replies.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metal.raters.judges.call import Ask, CallFailed, Reply
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be in one batch at most: requests, bytes of its file, tokens (None: not known)."""
+    """What one batch may contain at most: requests, bytes of its file, tokens (None: not known)."""
 
     requests: int
     bytes: int
@@ -24,10 +24,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Status:
-    """How far a batch is. stage: as the provider calls it. done: requests with an answer or a failure, where told.
+    """How far a batch is. stage: the provider's word for it. done: requests with an answer or a failure; None: unknown.
 
-    ended: nothing more comes of it, and what there is can be fetched. failure: why it was refused as a whole, nothing
-    of it having been asked: BUSY when too many tokens are waiting already, else as of any call.
+    ended: there will be no more results, and those there are can be fetched. failure: why it was refused as a whole,
+    without asking anything: BUSY when too many tokens are waiting already, else a kind of any request.
     """
 
     stage: str
@@ -37,11 +37,11 @@ class Status:
 
 
 class BatchClient(Protocol):
-    """A connection to the batch service for one model. Every coroutine raises CallFailed, and retries nothing."""
+    """A connection to the batch service for one model. Every coroutine may raise CallFailed; none retries."""
 
     @property
     def limits(self) -> Limits:
-        """The provider's own limits, which the user's settings can only make smaller or add to."""
+        """The provider's own limits, which the user's settings can only lower or add to."""
         ...
 
     def line(self, key: str, ask: Ask) -> bytes:
@@ -49,11 +49,11 @@ class BatchClient(Protocol):
         ...
 
     async def upload(self, file: Path, token: str) -> str:
-        """Give the provider a request file; where it has it. A file that is uploaded twice costs nothing."""
+        """Upload a request file. Returns where the provider has it. Uploading a file twice costs nothing."""
         ...
 
     async def submit(self, uploaded: str, token: str) -> str:
-        """Begin a batch; its id. `find` finds it by the token, 20 lower-case letters and digits."""
+        """Begin a batch. Returns its id. token: 20 lower-case letters and digits, by which `find` finds the batch."""
         ...
 
     async def find(self, token: str) -> str | None:
@@ -61,15 +61,15 @@ class BatchClient(Protocol):
         ...
 
     async def status(self, batch: str) -> Status:
-        """How far it is. Raises CallFailed(UNKNOWN_MODEL) when the provider knows no such batch."""
+        """How far a batch is. Raises CallFailed(UNKNOWN_MODEL) when the provider knows no such batch."""
         ...
 
     async def fetch(self, batch: str, into: Path) -> None:
-        """Write all results of an ended batch, a line each, as they came; an empty file when there are none."""
+        """Write all results of an ended batch as they came, one per line; an empty file when there are none."""
         ...
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
-        """(key, what came of the request) of a line of results; the reply is read as one that came directly.
+        """(key, the reply or failure) of a line of results; a reply is read as one to a direct request.
 
         Requests that were never asked (expired, cancelled) are CallFailed of a transient kind. Raises CallFailed
         (SERVER) for a line that cannot be read at all.
@@ -77,13 +77,13 @@ class BatchClient(Protocol):
         ...
 
     async def cancel(self, batch: str) -> None:
-        """Ask for nothing more to be answered. Nothing happens to a batch that has ended."""
+        """Cancel what is not answered yet. A batch that has ended is not changed."""
         ...
 
     async def forget(self, uploaded: str) -> None:
-        """Take the request file away again. Results stay with the provider."""
+        """Delete the request file. Results stay with the provider."""
         ...
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
         ...

@@ -1,4 +1,4 @@
-"""One judge in a batch run: what is made and submitted, how it is looked at, how it is merged."""
+"""One judge in a batch run: its batches are made, submitted, watched and merged."""
 
 from __future__ import annotations
 
@@ -7,75 +7,64 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import ABANDONED, BUSY_ATTEMPTS, LONGEST_WAIT, Attempts
 from metal.raters.judges.batch import ledger as states
-from metal.raters.judges.batch.calls import Calls, written_of
-from metal.raters.judges.batch.contract import BatchClient, Limits, Status
+from metal.raters.judges.batch.contract import Limits, Status
 from metal.raters.judges.batch.ledger import Batch, new_token
 from metal.raters.judges.batch.packing import SAMPLE, Item, pack, room, smaller, tokens_that_may_wait
-from metal.raters.judges.call import CallFailed, Client
-from metal.raters.judges.engine import Progress
-from metal.raters.judges.lines import rejected_line
+from metal.raters.judges.batch.questions import BatchQuestions, written_of
+from metal.raters.judges.batch.state import BatchState
+from metal.raters.judges.call import CallFailed
+from metal.raters.judges.journal_records import rejected_line
 from metal.raters.judges.models import Model
 from metal.raters.judges.pace import sleep_until
 from metal.raters.judges.providers import asks_directly
 
-if TYPE_CHECKING:
-    from metal.raters.judges.batch.run import BatchRun
-
 T = TypeVar("T")
 MOST_OPEN = 50  # batches of a judge at the provider at once
-FIRST_LOOK, LAST_LOOK = 5.0, 60.0  # seconds between two looks: at first, in the end
+FIRST_LOOK, LAST_LOOK = 5.0, 60.0  # seconds between two status requests: at first, and in the end
 SETTLE = 30.0  # seconds after which a provider's list surely shows a batch that was submitted
 SUBMITTING_TAKES = 120.0  # seconds within which a submission has reached the provider, or never will
 OUTAGE = 3600.0  # seconds for which a service that has batches of ours may be out of reach
-GIVE_UP = "give it up with `metal judge cancel`"
+GIVE_UP = "give it up with `metal.judge_cancel(...)`"
 
 
 class BatchJudge:
-    """One model's side of a batch run."""
+    """One model's part of a batch run."""
 
-    def __init__(self, run: BatchRun, model: Model, client: Client, service: BatchClient) -> None:
-        self.run, self.model, self.service = run, model, service
-        self.progress = Progress(model, run.plan.calls_a_model)
-        self.asking = Attempts(
-            model,
-            client,
-            dict(run.answered.rejected.get(model.name, {})),
-            self.progress,
-            run.secrets,
-            self._note,
-            answer_tokens=run.plan.answer_tokens,
-            attempts=run.rules.attempts,
-            backoff=run.rules.backoff,
-        )
-        shared = (run.journal, run.answered, run.claimed, run.budget, run.rules, run.secrets)
-        self.calls = Calls(run.plan, model, service, self.asking, self.progress, *shared)
-        self.limits = smaller(service.limits, model)
-        self.open = run.ledger.open_batches(model.name)
+    def __init__(self, state: BatchState, model: Model) -> None:
+        session = state.session
+        self.state, self.model, self.ledger, self.rules = state, model, state.ledger, session.rules
+        self.options, self.journal = session.options, session.journal
+        client, self.service = session.open_client(model), session.open_batch_client(model)
+        self.attempts = Attempts(session.setup(model), client, self._note)
+        self.progress = self.attempts.progress
+        self.questions = BatchQuestions(state, self.attempts, self.service)
+        self.limits = smaller(self.service.limits, model)
+        self.open = self.ledger.open_batches(model.name)
         for batch in self.open:
-            run.claimed.update(run.ledger.keys(batch))
-            run.budget.committed += batch.dollars
-        self.waiting = self.calls.waiting()
-        self.fruitless = 0  # batches in a row that brought no answer
+            state.claimed.update(self.ledger.keys(batch))
+            state.budget.committed += batch.dollars
+        self.waiting = self.questions.waiting()
+        self.fruitless = 0  # batches in a row without an answer
         self.hold_until = 0.0  # time.monotonic() before which nothing is submitted
-        self.looks = 0  # since something changed
-        self.lost_at = 0.0  # time.monotonic() since which the service has not been reached; 0: it has
-        self._tell()
+        self.looks = 0  # status requests since something changed
+        self.lost_at = 0.0  # time.monotonic() since which the service is out of reach; 0 while it is not
+        self._show_progress()
 
     async def close(self) -> None:
-        """Give back connections."""
-        await asyncio.gather(self.asking.client.close(), self.service.close(), return_exceptions=True)
+        """Close connections."""
+        await asyncio.gather(self.attempts.client.close(), self.service.close(), return_exceptions=True)
 
     async def work(self) -> None:
         """Until nothing is left to ask or to wait for."""
         try:
-            if self.run.cancelling:
+            if self.options.cancelling:
                 await self._cancel()
-            while not self.run.stopping.is_set():
+            while not self.state.stopping.is_set():
                 changed = False
                 try:
                     if await self._make_all() and not self.open:
@@ -83,37 +72,38 @@ class BatchJudge:
                     changed = await self._look()
                     self.lost_at = 0.0
                 except CallFailed as failure:
-                    if not self._outlasts(failure):
+                    if not self._waits_out(failure):
                         raise
                 if not changed:
-                    if not self.run.wait:
+                    if not self.options.wait:
                         return
-                    await sleep_until(self.run.stopping, self._pause())
+                    await sleep_until(self.state.stopping, self._pause())
         except CallFailed as failure:
-            if not self.run.stopping.is_set():
+            if not self.state.stopping.is_set():
                 self._stop(failure)
         finally:
-            self._tell()
+            self._show_progress()
 
     def _closed(self) -> bool:
         """Whether nothing more may be asked."""
-        return bool(self.progress.stopped) or self.run.cancelling or self.asking.closed.is_set()
+        return bool(self.progress.stopped) or self.options.cancelling or self.attempts.closed.is_set()
 
-    def _outlasts(self, failure: CallFailed) -> bool:
-        """Whether to go on waiting though the service cannot be reached: it has batches of ours, for a day maybe."""
-        if failure.kind not in calls.TRANSIENT or not self.run.wait or not any(batch.id for batch in self.open):
+    def _waits_out(self, failure: CallFailed) -> bool:
+        """Whether to wait although the service is out of reach: it has batches of ours, perhaps for a day."""
+        submitted = any(batch.id for batch in self.open)
+        if failure.kind not in calls.TRANSIENT or not self.options.wait or not submitted:
             return False
         self.lost_at = self.lost_at or time.monotonic()
-        self._tell()
+        self._show_progress()
         self.progress.awaited += f", {failure.kind}"
         return time.monotonic() - self.lost_at < OUTAGE
 
     def _stop(self, failure: CallFailed) -> None:
-        said = self.run.secrets.hidden(str(failure).encode("utf-8", "replace")).decode()
-        self.progress.stopped = self.progress.stopped or said
+        self.attempts.hide_secrets(failure)
+        self.progress.stopped = self.progress.stopped or str(failure)
 
     def _pause(self) -> float:
-        """Seconds until the next look."""
+        """Seconds until the next status requests."""
         if self.model.batch.poll:
             pause = float(self.model.batch.poll)
         else:
@@ -122,23 +112,23 @@ class BatchJudge:
         held = self.hold_until - time.monotonic()
         return min(pause, held) if held > 0 else pause
 
-    def _tell(self) -> None:
+    def _show_progress(self) -> None:
         self.progress.under_way = sum(batch.requests for batch in self.open)
         self.progress.arriving = sum(min(batch.done, batch.requests) for batch in self.open)
         stages = ", ".join(sorted({batch.stage or batch.state for batch in self.open}))
         batches = "1 batch" if len(self.open) == 1 else f"{len(self.open)} batches"
         self.progress.awaited = f"{batches} {stages}" if self.open else ""
 
-    def _note(self, parameter: str, said: str) -> None:
-        self.run.journal.append(rejected_line(self.model.name, parameter, said), lambda: None)
+    def _note(self, parameter: str, why: str) -> None:
+        self.journal.append(rejected_line(self.model.name, parameter, why))
 
     # ------------------------------------------------------------ making
 
     async def _make_all(self) -> bool:
-        """Make and submit batches as long as there are calls, and room for them; whether none is left to make."""
-        if self.run.cancelling:
+        """Make and submit batches while there are questions and room; whether none is left to make."""
+        if self.options.cancelling:
             return True
-        for unsent in [one for one in self.open if not one.id]:
+        for unsent in [batch for batch in self.open if not batch.id]:
             await self._submit(unsent)
         await self._ask_directly()
         while not self._closed():
@@ -152,157 +142,155 @@ class BatchJudge:
         return True
 
     def _room(self) -> Limits | None:
-        """What the next batch may hold; None while it has to wait for one to end."""
-        unsized = self.run.budget.limit is not None and self.asking.guess.answers < SAMPLE
-        return room(self.limits, [batch.tokens for batch in self.open], unsized=unsized)
+        """What the next batch may hold; None while it has to wait for another to end."""
+        cost_unknown = self.state.budget.limit is not None and self.attempts.estimator.answers < SAMPLE
+        return room(self.limits, [batch.tokens for batch in self.open], cost_unknown=cost_unknown)
 
     async def _make(self, limits: Limits) -> Batch | None:
-        """The next batch, whole on the disk; None when there is nothing to ask."""
+        """The next batch, complete on the disk; None when there is nothing to ask."""
         token = new_token()
-        packed = await pack(self.waiting, limits, self.run.ledger.requests(token), self._may_take)
-        if not packed.items and self.calls.again:  # once more through the plan, for what came back
-            self.calls.again = False
-            self.waiting = self.calls.waiting()
-            packed = await pack(self.waiting, limits, self.run.ledger.requests(token), self._may_take)
+        packed = await pack(self.waiting, limits, self.ledger.requests(token), self._may_take)
+        if not packed.items and self.questions.again:  # go through the plan once more, for what came back
+            self.questions.again = False
+            self.waiting = self.questions.waiting()
+            packed = await pack(self.waiting, limits, self.ledger.requests(token), self._may_take)
         if not packed.items:
             return None
-        without = dict(self.asking.downgrades.rejected)
+        without = dict(self.attempts.downgrades.rejected)
         batch = Batch(token, self.model.name, len(packed.items), packed.tokens, packed.dollars, packed.begins, without)
-        self.run.ledger.write_keys(token, packed.keys)
-        self.run.ledger.note(batch, states.MADE)
+        self.ledger.write_keys(token, packed.items)
+        self.ledger.note(batch, states.MADE)
         self.open.append(batch)
         return batch
 
     def _may_take(self, item: Item) -> bool:
-        if not self.run.may_begin(item.key, item.dollars):
-            return False
-        self.run.claimed.add(item.key)
-        return True
+        return self.state.may_begin(item.key, item.dollars)
 
     async def _ask_directly(self) -> None:
-        """Ask one question without a batch, until one of them is answered."""
+        """Ask questions without a batch, one at a time, until one is answered."""
         price = self.model.price
         while (
             asks_directly(self.model.provider)
-            and not (self.asking.ever_answered or self.open or self._closed())
+            and not (self.attempts.ever_answered or self.open or self._closed())
             and (item := self.waiting.take())
         ):
             if not self._may_take(item):
                 self.waiting.put_back(item)
                 return
-            tries = self.calls.tries(item.key)
+            attempt = self.questions.attempt(item.key)
             try:
-                reply = await self.asking.reply(item.call, tries)
-                self.calls.settle(item.call, item.key, reply, tries, price)
+                reply = await self.attempts.reply(item.question, attempt)
+                self.questions.settle(item.question, item.key, reply, attempt, price)
             except CallFailed as failure:
                 if failure.kind in (*calls.TRANSIENT, ABANDONED):
-                    self.calls.free([item.key])
+                    self.questions.free([item.key])
                     raise
-                self.calls.fail(item.call, item.key, failure, tries, self.asking.ask(item.call))
+                self.questions.fail(item.question, item.key, failure, attempt, self.attempts.request(item.question))
             finally:
-                self.run.budget.release(item.dollars)
+                self.state.budget.release(item.dollars)
         self.progress.sent = max(self.progress.sent, 1)
 
     # ------------------------------------------------------------ submitting
 
     async def _submit(self, batch: Batch) -> None:
-        """Bring a batch to the provider, from wherever it is."""
-        note, file = self.run.ledger.note, self.run.ledger.requests(batch.token)
+        """Bring a batch to the provider, from whatever state it is in."""
+        file = self.ledger.requests(batch.token)
         if batch.state == states.MADE:
             try:
-                uploaded = await self._patiently(self.service.upload, file, batch.token)
+                uploaded = await self._retry(self.service.upload, file, batch.token)
             except CallFailed as failure:
                 if failure.kind != calls.TOO_LONG or batch.requests == 1:
                     raise
                 self.limits = replace(self.limits, bytes=file.stat().st_size // 2)
                 await self._refused(batch, CallFailed(calls.BUSY, failure.said))
                 return
-            note(batch, states.UPLOADED, uploaded=uploaded)
-        found = await self._find(batch) if batch.state == states.SUBMITTING else None
+            self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
+        batch_id = await self._find(batch) if batch.state == states.SUBMITTING else None
         failures = 0
-        while not found:
-            note(batch, states.SUBMITTING)
+        while not batch_id:
+            self.ledger.note(batch, states.SUBMITTING)
             try:
-                found = await self.service.submit(batch.uploaded, batch.token)
+                batch_id = await self.service.submit(batch.uploaded, batch.token)
             except CallFailed as failure:
                 failures += 1
                 if failure.kind not in calls.TRANSIENT or failure.kind == calls.BUSY:
                     await self._refused(batch, failure)
                     return
-                found = await self._find(batch)  # it may have been begun all the same
-                if not found and failures >= self.run.rules.attempts:
+                batch_id = await self._find(batch)  # the provider may have begun it all the same
+                if not batch_id and failures >= self.rules.attempts:
                     raise
-                if not found and failures > 1:  # providers keep uploaded files for some time only
-                    note(batch, states.UPLOADED, uploaded=await self._patiently(self.service.upload, file, batch.token))
-        note(batch, states.SUBMITTED, id=found)
+                if not batch_id and failures > 1:  # providers keep uploaded files for a limited time
+                    uploaded = await self._retry(self.service.upload, file, batch.token)
+                    self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
+        self.ledger.note(batch, states.SUBMITTED, id=batch_id)
         self.progress.sent += batch.requests
         self.looks = 0
         file.unlink(missing_ok=True)
-        self._tell()
+        self._show_progress()
 
     async def _find(self, batch: Batch) -> str | None:
-        """The id of a batch whose submission brought no answer; None when the provider surely does not have it."""
-        late = batch.at + max(SUBMITTING_TAKES, self.model.timeout) - time.time()  # it may be on its way until then
+        """The id of a batch whose submission was not answered; None when the provider surely does not have it."""
+        late = batch.at + max(SUBMITTING_TAKES, self.model.timeout) - time.time()  # until then it may be on its way
         left = (self.model.batch.settle or SETTLE) + min(0.0, late)
-        found = await self._patiently(self.service.find, batch.token)
-        if not found and left > 0:
-            if await sleep_until(self.run.stopping, left):
+        batch_id = await self._retry(self.service.find, batch.token)
+        if not batch_id and left > 0:
+            if await sleep_until(self.state.stopping, left):
                 raise CallFailed(ABANDONED)
-            found = await self._patiently(self.service.find, batch.token)
-        return found
+            batch_id = await self._retry(self.service.find, batch.token)
+        return batch_id
 
-    async def _patiently(self, request: Callable[..., Awaitable[T]], *given: str | Path) -> T:
-        """A request to the service, again and again while that is worth it. Raises CallFailed."""
-        found: T = await self.asking.retrying(request, *given)
-        return found
+    async def _retry(self, request: Callable[..., Awaitable[T]], *arguments: str | Path) -> T:
+        """A request to the service, repeated while that is worth it. Raises CallFailed."""
+        answer: T = await self.attempts.retrying(request, *arguments)
+        return answer
 
     async def _refused(self, batch: Batch, failure: CallFailed) -> None:
-        """A batch of which nothing was asked: its calls are free again. Holds back, or stops the judge."""
-        first = self.calls.of(batch, self.run.ledger.keys(batch)[:1])
+        """Free the questions of a batch of which nothing was asked. Holds back, or stops the judge."""
+        first = self.questions.of(batch, self.ledger.keys(batch)[:1])
         self._drop(batch)
         await self._forget(batch)
         self.progress.retries[failure.kind] += 1
         if failure.kind == calls.PARAMETER and first:
-            one = next(iter(first.values()))
-            if self.asking.without(failure, one, self.calls.sent(batch, one)):
+            question = next(iter(first.values()))
+            if self.attempts.drop_rejected(failure, question, self.questions.request(batch, question)):
                 return
         self.fruitless += 1
         busy = failure.kind == calls.BUSY
         if busy:
-            self._fewer_tokens(batch, failure)
-        attempts = BUSY_ATTEMPTS if busy else self.run.rules.attempts
+            self._lower_token_limit(batch, failure)
+        attempts = BUSY_ATTEMPTS if busy else self.rules.attempts
         waits = busy and self.open  # for one of ours to end
         if failure.kind not in calls.TRANSIENT or (self.fruitless >= attempts and not waits):
             self._stop(failure)
         self._hold(failure.wait)
 
     def _drop(self, batch: Batch) -> None:
-        keys = self.run.ledger.keys(batch)
-        self.calls.free(keys)
-        self.run.not_begun(keys, batch.dollars)
-        self.run.ledger.note(batch, states.DROPPED)
+        keys = self.ledger.keys(batch)
+        self.questions.free(keys)
+        self.state.not_begun(keys, batch.dollars)
+        self.ledger.note(batch, states.DROPPED)
         self.open.remove(batch)
 
-    def _fewer_tokens(self, batch: Batch, failure: CallFailed) -> None:
-        """Too many tokens are waiting: as the provider says, else no more than were waiting without this batch."""
+    def _lower_token_limit(self, batch: Batch, failure: CallFailed) -> None:
+        """Too many tokens are waiting: take the provider's limit, else what was waiting without this batch."""
         if "token" not in failure.said.lower() and (self.open or self.fruitless < 2):
             return  # too many requests at this moment
-        most = tokens_that_may_wait(batch, sum(one.tokens for one in self.open), failure.said)
+        most = tokens_that_may_wait(batch, sum(other.tokens for other in self.open), failure.said)
         self.limits = replace(self.limits, tokens=min(most, self.limits.tokens or most))
 
     def _hold(self, wait: float) -> None:
-        """Submit nothing for a while: the longer, the more batches in a row came to nothing."""
-        backoff = min(LONGEST_WAIT, self.run.rules.backoff * 2.0 ** min(self.fruitless, 16))
+        """Submit nothing for a while; longer, the more batches in a row brought nothing."""
+        backoff = min(LONGEST_WAIT, self.rules.backoff * 2.0 ** min(self.fruitless, 16))
         self.hold_until = time.monotonic() + max(wait, backoff)
 
-    # ------------------------------------------------------------ looking and merging
+    # ------------------------------------------------------------ watching and merging
 
     async def _look(self) -> bool:
-        """Look at each batch; whether one has come to its end."""
+        """Ask for the status of each batch; whether one has ended."""
         changed = False
         self.looks += 1
         for batch in list(self.open):
-            if self.run.stopping.is_set():
+            if self.state.stopping.is_set():
                 break
             status = await self._status(batch)
             if status.failure:
@@ -310,14 +298,14 @@ class BatchJudge:
             elif status.ended:
                 await self._merge(batch)
             changed |= status.ended or status.failure is not None
-            self._tell()
+            self._show_progress()
         return changed
 
     async def _status(self, batch: Batch) -> Status:
         if batch.state == states.FETCHED:
             return Status(states.FETCHED, ended=True)
         try:
-            status = await self._patiently(self.service.status, batch.id)
+            status = await self._retry(self.service.status, batch.id)
         except CallFailed as failure:
             if failure.kind == calls.UNKNOWN_MODEL:
                 failure.said += f"; batch {batch.id} is not known there: resume with the key it was submitted with, or "
@@ -329,53 +317,53 @@ class BatchJudge:
         return status
 
     async def _merge(self, batch: Batch) -> None:
-        """Take over what a batch has answered; what it has not is to be asked again."""
-        ledger, results = self.run.ledger, self.run.ledger.results(batch.token)
+        """Merge what a batch has answered; what it has not is asked again."""
+        results = self.ledger.results(batch.token)
         written: set[bytes] = set()
-        if batch.state == states.FETCHED:  # perhaps merged in part before
-            written = written_of(self.run.journal.path, batch.token)
+        if batch.state == states.FETCHED:  # a part may have been merged before
+            written = written_of(self.journal.path, batch.token)
         if batch.state != states.FETCHED or not results.is_file():
             await self._fetch(batch, results)
-            ledger.note(batch, states.FETCHED)
-        keys = ledger.keys(batch)
-        batch.done = 0  # they are counted one by one now
-        self._tell()
-        answered, failure = await self.calls.take_in(batch, results, keys, written)
-        self.calls.free(keys)
-        await self.run.journal.synced()
-        ledger.note(batch, states.MERGED)
+            self.ledger.note(batch, states.FETCHED)
+        keys = self.ledger.keys(batch)
+        batch.done = 0  # from here on they are counted one by one
+        self._show_progress()
+        answered, failure = await self.questions.take_in(batch, results, keys, written)
+        self.questions.free(keys)
+        await self.journal.synced()
+        self.ledger.note(batch, states.MERGED)
         self.open.remove(batch)
-        self.run.budget.release(batch.dollars)
-        self._judge_by(answered, failure)
+        self.state.budget.release(batch.dollars)
+        self._react(answered, failure)
         await self._forget(batch)
 
     async def _fetch(self, batch: Batch, results: Path) -> None:
-        """The results of a batch. Those that the provider no longer has can be given up by cancelling."""
+        """Write a batch's results to a file. Cancelling gives up those that the provider no longer has."""
         try:
-            await self._patiently(self.service.fetch, batch.id, results)
-            self.run.secrets.hide_in(results)
+            await self._retry(self.service.fetch, batch.id, results)
+            self.state.session.secrets.hide_in(results)
         except CallFailed as failure:
             if failure.kind != calls.UNKNOWN_MODEL:
                 raise
-            if not self.run.cancelling:
+            if not self.options.cancelling:
                 failure.said += f"; the results of batch {batch.id} are not there any more: {GIVE_UP}"
                 raise
             results.write_bytes(b"")
 
-    def _judge_by(self, answered: int, failure: CallFailed | None) -> None:
-        """Go on, hold back or stop, by what a batch brought."""
-        self.fruitless = 0 if answered or self.run.cancelling else self.fruitless + 1
+    def _react(self, answered: int, failure: CallFailed | None) -> None:
+        """Continue, hold back or stop, by what a batch brought."""
+        self.fruitless = 0 if answered or self.options.cancelling else self.fruitless + 1
         if not self.fruitless or not failure:
             return
-        hopeless = failure.kind in (calls.REJECTED, calls.PARAMETER) and not self.asking.ever_answered
-        hopeless &= not self.calls.again
-        if hopeless or self.fruitless >= self.run.rules.attempts:
+        hopeless = failure.kind in (calls.REJECTED, calls.PARAMETER) and not self.attempts.ever_answered
+        hopeless &= not self.questions.again
+        if hopeless or self.fruitless >= self.rules.attempts:
             self._stop(failure)
         elif failure.kind in calls.TRANSIENT:
             self._hold(failure.wait)
 
     async def _forget(self, batch: Batch) -> None:
-        """Take the request file away from the provider; not worth any trouble."""
+        """Delete the request file at the provider; a failure does not matter."""
         if batch.uploaded:
             try:
                 await self.service.forget(batch.uploaded)
@@ -383,17 +371,17 @@ class BatchJudge:
                 return
 
     async def _cancel(self) -> None:
-        """Have the provider stop; what was never submitted is dropped."""
-        for batch in [one for one in self.open if one.state != states.FETCHED]:
-            if not batch.id and batch.state == states.SUBMITTING and (found := await self._find(batch)):
-                self.run.ledger.note(batch, states.SUBMITTED, id=found)
+        """Cancel the batches that the provider has, and drop those that were never submitted."""
+        for batch in [batch for batch in self.open if batch.state != states.FETCHED]:
+            if not batch.id and batch.state == states.SUBMITTING and (batch_id := await self._find(batch)):
+                self.ledger.note(batch, states.SUBMITTED, id=batch_id)
             if not batch.id:
                 self._drop(batch)
                 continue
             try:
-                await self._patiently(self.service.cancel, batch.id)
+                await self._retry(self.service.cancel, batch.id)
             except CallFailed as failure:
                 if failure.kind != calls.UNKNOWN_MODEL:
                     raise
                 self._drop(batch)
-        self._tell()
+        self._show_progress()

@@ -1,15 +1,15 @@
-"""The ledger of a run's batches: what each is and how far, on disk before it counts.
+"""The ledger of a run's batches: what each is and how far it has come, on disk before it counts.
 
-batches.jsonl has a line for every step of a batch, synced before the next step is taken. batches/ has, of those still
-open, the request file, the keys of its requests, and the results once they are fetched.
+batches.jsonl has a line for every step of a batch, synced before the next step is taken. batches/ contains, for those
+still open, the request file, the keys of its requests, and the results once they are fetched.
 
-    made        the request file and its keys are whole on the disk; the provider knows nothing
+    made        the request file and its keys are complete on the disk; the provider knows nothing
     uploaded    the provider has the file
-    submitting  from now on the provider may have the batch: if no answer came, it is looked for by its token
+    submitting  from now on the provider may have the batch: if no answer came, the batch is looked for by its token
     submitted   the provider has it, under this id
-    fetched     its results are whole on the disk
+    fetched     its results are complete on the disk
     merged      all of them are in the journal
-    dropped     nothing of it was or will be asked; its calls are free again
+    dropped     nothing of it was or will be asked; its questions are free again
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,9 @@ STATES = (MADE, UPLOADED, SUBMITTING, SUBMITTED, FETCHED, MERGED, DROPPED)
 class Batch:
     """One batch. token: ours; id: the provider's. judge: the model's name. tokens, dollars: as estimated.
 
-    begins: place in the judge's calls of its first request. without: parameters its requests leave out because the
-    model would not take them. at: when its state was last written, seconds since 1970. stage, done: as the provider
-    last said; not kept.
+    begins: place in the plan of its first question. without: parameters that its requests leave out because the model
+    rejects them. at: when its state was last written, seconds since 1970. stage, done: the provider's last status,
+    which is not kept.
     """
 
     token: str
@@ -60,8 +60,13 @@ class Batch:
 
     @property
     def open(self) -> bool:
-        """Whether something of it is still to come."""
+        """Whether it is neither merged nor dropped."""
         return self.state not in (MERGED, DROPPED)
+
+    def apply(self, record: Mapping[str, Any]) -> None:
+        """Take over a line of the ledger."""
+        self.state, self.at = str(record["state"]), float(record["at"])
+        self.uploaded, self.id = record.get("uploaded", self.uploaded), record.get("id", self.id)
 
 
 def new_token() -> str:
@@ -77,14 +82,17 @@ class Ledger:
         heal(self.path)
         self.batches = {batch.token: batch for batch in read_ledger(out)}
         self.folder.mkdir(exist_ok=True)
-        self._tidy()
+        still_open = {token for token, batch in self.batches.items() if batch.open}
+        for path in self.folder.iterdir():  # files of batches that are done with, or were never complete
+            if path.name.lstrip(".").partition(".")[0] not in still_open:
+                path.unlink()
 
     def open_batches(self, judge: str) -> list[Batch]:
-        """A judge's batches that are not at their end, oldest first."""
+        """A judge's batches that are not done with, oldest first."""
         return [batch for batch in self.batches.values() if batch.judge == judge and batch.open]
 
     def note(self, batch: Batch, state: str, **changes: str) -> None:
-        """Write down that a batch has come this far. Raises OSError, as when the disk is full."""
+        """Record that a batch has reached a state. Raises OSError, for example of a full disk."""
         record: dict[str, Any] = {"token": batch.token, "state": state, "at": round(time.time(), 3), **changes}
         if batch.token not in self.batches:
             record |= {name: getattr(batch, name) for name in _MADE_OF}
@@ -96,40 +104,30 @@ class Ledger:
             file.flush()
             os.fsync(file.fileno())
         self.batches[batch.token] = batch
-        _apply(batch, record)
+        batch.apply(record)
         if not batch.open:
-            for path in self._files(batch):
+            for path in [*self.folder.glob(f"{batch.token}.*"), *self.folder.glob(f".{batch.token}.*")]:
                 path.unlink(missing_ok=True)
 
     def requests(self, token: str) -> Path:
-        """Its request file."""
+        """The request file of a batch."""
         return self.folder / f"{token}.requests.jsonl"
 
     def results(self, token: str) -> Path:
-        """Its results, as the provider gave them."""
+        """The results of a batch, as the provider gave them."""
         return self.folder / f"{token}.results.jsonl"
 
-    def write_keys(self, token: str, keys: bytes) -> None:
-        """Keep which calls a batch asks: sixteen bytes a call, in the order of the plan."""
+    def write_keys(self, token: str, keys: Iterable[bytes]) -> None:
+        """Keep which questions a batch asks: sixteen bytes each, in the order of the plan."""
         path = self.folder / f"{token}.keys"
         with naming(path), path.open("wb") as file:
-            file.write(keys)
+            file.write(b"".join(keys))
             file.flush()
             os.fsync(file.fileno())
 
     def keys(self, batch: Batch) -> list[bytes]:
-        """The keys of its calls. Raises DataError when they are not all there."""
+        """The keys of a batch's questions. Raises DataError when they are not all there."""
         return _keys(self.folder, batch)
-
-    def _files(self, batch: Batch) -> list[Path]:
-        return [*self.folder.glob(f"{batch.token}.*"), *self.folder.glob(f".{batch.token}.*")]
-
-    def _tidy(self) -> None:
-        """Take away files of batches that are done with, or were never made whole."""
-        kept = {token for token, batch in self.batches.items() if batch.open}
-        for path in self.folder.iterdir():
-            if path.name.lstrip(".").partition(".")[0] not in kept:
-                path.unlink()
 
 
 _MADE_OF = ("judge", "requests", "tokens", "dollars", "begins", "without")
@@ -140,7 +138,7 @@ def read_ledger(out: Path) -> list[Batch]:
     path = out / FILE
     if not path.is_file():
         return []
-    found: dict[str, Batch] = {}
+    batches: dict[str, Batch] = {}
     for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
         if not line.endswith(b"\n"):
             break  # a crash cut it short: the step was not taken
@@ -149,22 +147,17 @@ def read_ledger(out: Path) -> list[Batch]:
             token = str(record["token"])
             if record["state"] not in STATES:
                 raise KeyError("state")
-            if token not in found:
-                found[token] = Batch(token, **{name: record[name] for name in _MADE_OF})
-            _apply(found[token], record)
+            if token not in batches:
+                batches[token] = Batch(token, **{name: record[name] for name in _MADE_OF})
+            batches[token].apply(record)
         except (KeyError, TypeError, ValueError):
             raise DataError(f"{path} line {number}", "not a line of a ledger", "Restore the file") from None
-    return list(found.values())
+    return list(batches.values())
 
 
 def open_calls(out: Path) -> set[bytes]:
-    """The keys of all calls in open batches of a run folder."""
+    """The keys of all questions in open batches of a run folder."""
     return {key for batch in read_ledger(out) if batch.open for key in _keys(out / FOLDER, batch)}
-
-
-def _apply(batch: Batch, record: Mapping[str, Any]) -> None:
-    batch.state, batch.at = str(record["state"]), float(record["at"])
-    batch.uploaded, batch.id = record.get("uploaded", batch.uploaded), record.get("id", batch.id)
 
 
 def _sync(path: Path) -> None:

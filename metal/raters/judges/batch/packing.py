@@ -1,4 +1,4 @@
-"""Request files: as many calls as the provider's limits, the budget and --limit allow, in the plan's order."""
+"""Request files: as many questions as the provider's limits, the budget and the rules allow, in the plan's order."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.call import Question
 from metal.raters.judges.models import Model
 
-TURN = 256  # lines written or read in one go
-ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for one to end
-SAMPLE = 100  # answers that tell what calls cost at most; one answer alone does not
+TURN = 256  # lines written or read without giving other judges a turn
+ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for another to end
+SAMPLE = 100  # answers that show what questions cost at most; one answer alone does not
 
 
 @dataclass(frozen=True)
 class Item:
-    """A call to pack. line: of the request file. place: in the judge's calls. tokens, dollars: as estimated."""
+    """A question to pack. line: of the request file. place: in the plan. tokens, dollars: as estimated."""
 
-    call: Question
+    question: Question
     key: bytes
     line: bytes
     place: int
@@ -35,7 +35,7 @@ class Item:
 
 @dataclass
 class Packed:
-    """What was packed. items: keys; begins: place of the first call; size: bytes of the file."""
+    """What was packed. items: keys; begins: place of the first question; size: bytes of the file."""
 
     items: list[bytes] = field(default_factory=list)
     begins: int = 0
@@ -43,31 +43,26 @@ class Packed:
     tokens: float = 0.0
     dollars: float = 0.0
 
-    @property
-    def keys(self) -> bytes:
-        """Sixteen bytes a call."""
-        return b"".join(self.items)
-
 
 class Waiting:
-    """Calls waiting to be packed, by their place; one can be put back. make: an Item of a call, None if it is taken."""
+    """Questions waiting to be packed, with their places. make: an Item of a question, None if it is under way."""
 
-    def __init__(self, calls: Iterable[tuple[int, Question]], make: Callable[[int, Question], Item | None]) -> None:
-        self._calls, self._make = iter(calls), make
+    def __init__(self, questions: Iterable[tuple[int, Question]], make: Callable[[int, Question], Item | None]) -> None:
+        self._questions, self._make = iter(questions), make
 
     def take(self) -> Item | None:
         """The next one; None when there is none."""
-        return next((item for place, call in self._calls if (item := self._make(place, call))), None)
+        return next((item for place, question in self._questions if (item := self._make(place, question))), None)
 
     def put_back(self, item: Item) -> None:
-        """It did not fit; it comes first the next time, made anew."""
-        self._calls = chain([(item.place, item.call)], self._calls)
+        """It did not fit; next time it comes first, and its item is made again."""
+        self._questions = chain([(item.place, item.question)], self._questions)
 
 
 async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[[Item], bool]) -> Packed:
-    """Write a request file, synced; without calls there is none. may_take: sets aside what a call costs.
+    """Write a request file, synced; without questions there is none. may_take: reserves what a question costs.
 
-    A call that is larger than a whole batch may be is packed alone: the provider says what is wrong with it.
+    A question that is larger than a batch may be is packed alone: the provider says what is wrong with it.
     """
     packed = Packed()
     with naming(path), path.open("wb") as file:
@@ -81,7 +76,7 @@ async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[
             if not packed.items:
                 packed.begins = item.place
             elif len(packed.items) % TURN == 0:
-                await asyncio.sleep(0)  # other judges have work to do as well
+                await asyncio.sleep(0)
             packed.items.append(item.key)
             packed.size += size
             packed.tokens += item.tokens
@@ -95,7 +90,7 @@ async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[
 
 
 def smaller(limits: Limits, model: Model) -> Limits:
-    """The provider's limits as the user's settings cut them."""
+    """The provider's limits, lowered by the user's settings."""
     own = model.batch
     return Limits(
         min(limits.requests, own.requests or limits.requests),
@@ -104,12 +99,12 @@ def smaller(limits: Limits, model: Model) -> Limits:
     )
 
 
-def room(limits: Limits, waiting: Sequence[float], *, unsized: bool) -> Limits | None:
-    """What the next batch may hold beside open ones of so many tokens; None while it has to wait for one to end.
+def room(limits: Limits, waiting: Sequence[float], *, cost_unknown: bool) -> Limits | None:
+    """What the next batch may hold beside open batches of so many tokens; None while it has to wait for one to end.
 
-    unsized: there is a limit of money, and too few answers to tell what calls cost: a batch of a few comes first.
+    cost_unknown: there is a budget, and too few answers to show what questions cost: a small batch comes first.
     """
-    if unsized:
+    if cost_unknown:
         if waiting:
             return None
         limits = replace(limits, requests=min(limits.requests, SAMPLE))
@@ -119,11 +114,11 @@ def room(limits: Limits, waiting: Sequence[float], *, unsized: bool) -> Limits |
     return replace(limits, tokens=left) if not waiting or left >= ROOM * limits.tokens else None
 
 
-def tokens_that_may_wait(refused: Batch, others: float, said: str) -> float:
-    """How many tokens may wait at most, by the refusal of a batch beside others with so many tokens, and what it said.
+def tokens_that_may_wait(refused: Batch, others: float, message: str) -> float:
+    """How many tokens may wait at most, by the message that refused a batch beside others of so many tokens.
 
-    Without a number in it, no more than were waiting without the batch.
+    If the message has no number, no more than were waiting without the batch.
     """
-    told = re.search(r"limit:?\D{0,20}([\d,]{4,})", said, re.I)
-    most = 0.9 * float(told[1].replace(",", "")) if told else others or refused.tokens / 2
+    match = re.search(r"limit:?\D{0,20}([\d,]{4,})", message, re.I)
+    most = 0.9 * float(match[1].replace(",", "")) if match else others or refused.tokens / 2
     return min(most, others + 0.9 * refused.tokens) if refused.requests > 1 else most

@@ -1,4 +1,4 @@
-"""What judges.toml may say of a judge's batches: [judges.NAME.batch]."""
+"""What judges.toml may say about a judge's batches: [judges.NAME.batch]."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from metal.errors import DataError, UnknownName
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """How batches are made. 0 or "": as the provider has it.
+    """How batches are made. 0 or "": the provider's default.
 
-    requests, bytes: of one batch at most. tokens: that may wait at the provider at once, over all batches. poll:
-    seconds between two looks. settle: seconds after which a submitted batch shows in the provider's list. bucket:
-    gs://... for Vertex AI. machine_type, accelerator_type, accelerator_count, replicas: for a model you deployed, where
-    its endpoint does not say.
+    requests, bytes: at most, in one batch. tokens: that may wait at the provider at once, over all batches. poll:
+    seconds between two status requests. settle: seconds after which the provider's list shows a submitted batch.
+    bucket: gs://... for Vertex AI. machine_type, accelerator_type, accelerator_count, replicas: for a model you
+    deployed, where its endpoint does not tell.
     """
 
     requests: int = 0
@@ -37,12 +37,13 @@ def read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
     for key, value in entry.items():
         if key not in kinds:
             raise UnknownName(f"{place}: batch: key", key, kinds)
-        if kinds[key] is str and isinstance(value, str):
+        if kinds[key] is str:
+            if not isinstance(value, str):
+                raise DataError(place, f"batch: {key} = {value!r}", "It is a text")
             continue
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        if kinds[key] is str or not (whole or (isinstance(value, float) and key in ("tokens", "poll", "settle"))):
-            kind = "a text" if kinds[key] is str else "a number above 0"
-            raise DataError(place, f"batch: {key} = {value!r}", f"It is {kind}")
+        integer = isinstance(value, int) and not isinstance(value, bool)
+        if not integer and not (isinstance(value, float) and key in ("tokens", "poll", "settle")):
+            raise DataError(place, f"batch: {key} = {value!r}", "It is a number above 0")
         if not 0 < value < float("inf"):
             raise DataError(place, f"batch: {key} = {value!r}", "It is a number above 0; leave it out for the default")
     return BatchSettings(**entry)

@@ -1,7 +1,7 @@
-"""The Ray engine: the same questions, keys and journal lines as the local runner's, asked by actors on a cluster.
+"""The Ray engine: asks the same questions under the same keys as the local engine, with actors on a cluster.
 
-The driver writes what is still to be asked as Parquet shards (requests.py). Ray Data reads them where they lie, and
-its async actors (asker.py) ask, each with the local runner's own attempts, reader and journal lines. One coordinator
-(coordinator.py) on the driver's node keeps what there is only one of: a judge's rate, places and budget, and the
-journals of the shards (shards.py), so that workers need no shared disk. engine.py puts these together.
+The driver writes the open questions as Parquet shards (requests.py). Ray Data reads them on the driver's node, and its
+async actors (asker.py) ask them with the local engine's attempts, reply parser and journal records. One coordinator
+(coordinator.py) on the driver's node holds what exists once: a judge's rate, places and budget, and the journals of
+the shards (shards.py), so that workers need no shared disk. engine.py puts these together.
 """

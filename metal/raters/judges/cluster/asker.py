@@ -1,7 +1,7 @@
-"""The asker: Ray Data's async actor, one or more a judge. It asks the questions of whole shards, several at a time.
+"""The asker: Ray Data's async actor, one or more for each judge. It asks the questions of several shards at a time.
 
-Its calls are settled as the local runner's are (settling.py), with the judge's places, rate and budget on
-lease from the coordinator (leasing.py) and its lines in the coordinator's keeping.
+Questions are settled by the local engine's attempt loop. The judge's places, rate and budget are leased from the
+coordinator (leasing.py), which also keeps the records.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from metal.errors import MetalError
+from metal.raters.judges.attempt_loop import AttemptLoop
 from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
-from metal.raters.judges.cluster.leasing import Leases, SharedPace, ToldGuess
-from metal.raters.judges.cluster.messages import Known, Line, News, Report, Settings
-from metal.raters.judges.cluster.requests import read_requests
-from metal.raters.judges.engine import Progress
-from metal.raters.judges.lines import rejected_line
+from metal.raters.judges.cluster.leasing import Leases, SharedPace
+from metal.raters.judges.cluster.messages import JudgeStatus, ShardAnswers, WorkerReport, WorkerSetup
+from metal.raters.judges.cluster.requests import read_shard
+from metal.raters.judges.engine import JudgeSetup
+from metal.raters.judges.journal_records import Record, rejected_line
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.secrets import Secrets
-from metal.raters.judges.settling import Settling
 
 EVERY = 0.01  # seconds between two reports at least
 
@@ -34,72 +34,71 @@ class Asker:
 
     def __init__(self, coordinator: Any, judge: str, readers: Any) -> None:
         self.coordinator, self.judge, self.readers = coordinator, judge, readers
-        self.side: asyncio.Task[Side] | None = None
+        self.worker: asyncio.Task[Worker] | None = None
 
     async def __call__(self, table: Any) -> Any:
-        """Ask a shard's questions; a row of it, as Ray Data wants some.
+        """Ask a shard's questions. Returns a row of it, since Ray Data wants some.
 
-        What goes wrong here stops the judge: Ray would begin the shard again for ever.
+        A failure stops the judge: Ray would begin the shard again for ever.
         """
-        if not self.side:  # the actor's event loop is running only now
-            self.side = asyncio.create_task(Side.open(self.coordinator, self.judge, self.readers))
+        if not self.worker:  # the actor's event loop does not run before
+            self.worker = asyncio.create_task(Worker.open(self.coordinator, self.judge, self.readers))
         try:
-            await (await self.side).ask(table)
+            await (await self.worker).ask(table)
         except Exception as error:
-            await self.coordinator.give_up.remote(self.judge, _said(error))
+            await self.coordinator.give_up.remote(self.judge, _described(error))
         return table.select(["shard"]).slice(0, 1)
 
 
-class Side:
-    """One judge in one worker: connection, attempts, and what goes to and from the coordinator."""
+class Worker:
+    """One judge in one worker process: its connection and attempts, and the exchange with the coordinator."""
 
-    def __init__(self, coordinator: Any, settings: Settings, readers: Sequence[Question]) -> None:
+    def __init__(self, coordinator: Any, setup: WorkerSetup, readers: Sequence[Question]) -> None:
         self.id = uuid.uuid4().hex
-        self.coordinator, self.settings, self.readers = coordinator, settings, readers
-        self.model, self.rules = settings.model, settings.rules
-        _set_environment(settings)
-        self.secrets = settings.secrets | Secrets.of([self.model])
-        self.progress = Progress(self.model)
-        self.report, self.told = Report(), asyncio.Event()
+        self.coordinator, self.readers = coordinator, readers
+        self.model, self.rules = setup.judge.model, setup.judge.rules
+        _set_environment(setup)
+        secrets = setup.judge.secrets | Secrets.of([self.model])
+        judge = JudgeSetup(self.model, self.rules, secrets, setup.judge.answer_tokens, rejected=setup.judge.rejected)
+        self.report, self.reportable = WorkerReport(), asyncio.Event()
         self.delivered = asyncio.Event()  # of the report that is being made
-        self.reporting = asyncio.Lock()  # one by one: Ray may carry out an actor's calls in another order
-        self.leases = Leases(self.model, self.rules, coordinator, self.id)
-        self.asking = Attempts(
-            self.model,
-            open_client(self.model),
-            dict(settings.rejected),
-            self.progress,
-            self.secrets,
-            self._refused,
-            answer_tokens=settings.answer_tokens,
-            attempts=self.rules.attempts,
-            backoff=self.rules.backoff,
-        )
-        self.asking.ever_answered = settings.ever_answered
-        self.asking.guess = self.leases.guess = ToldGuess(settings.answer_tokens)
-        self.asking.pace = self.pace = SharedPace(self.leases, self._busy)
+        self.reporting = asyncio.Lock()  # one report at a time: Ray may execute an actor's calls in another order
+        self.leases = Leases(judge, coordinator, self.id)
+        self.attempts = Attempts(judge, open_client(self.model), self._note_rejected)
+        self.attempts.ever_answered = setup.ever_answered
+        self.attempts.estimator = self.leases.estimator
+        self.attempts.pace = self.pace = SharedPace(self.leases, self._note_busy)
+        self.progress = self.attempts.progress
         self.halted = False
         self.tasks: list[asyncio.Task[None]] = []
 
     @classmethod
-    async def open(cls, coordinator: Any, judge: str, readers: Any) -> Side:
+    async def open(cls, coordinator: Any, judge: str, readers: Any) -> Worker:
         """Join the run."""
-        side = cls(coordinator, await coordinator.join.remote(judge), await readers[0])
-        side.tasks = [asyncio.create_task(work()) for work in (side._listen, side._tell, side.leases.fetch)]
-        return side
+        worker = cls(coordinator, await coordinator.join.remote(judge), await readers[0])
+        works = (worker._listen, worker._keep_reporting, worker.leases.fetch)
+        worker.tasks = [asyncio.create_task(work()) for work in works]
+        return worker
 
     async def ask(self, table: Any) -> None:
-        """The questions of a table's shards, but for those that are answered. Raises OSError of the driver's disk."""
+        """Ask the open questions of a table's shards. Raises OSError of the driver's disk."""
+        import pyarrow.compute as pc
+
         for number in sorted(set(table["shard"].to_pylist())):
-            known = await self.coordinator.begin.remote(self.id, self.model.name, number)
-            if known is None:
+            answers: ShardAnswers | None = await self.coordinator.begin.remote(self.id, self.model.name, number)
+            if answers is None:
                 continue
-            rows = read_requests(table.filter(_is(table, number)), self.readers)
-            unreadable = {bytes.fromhex(request.key): asked for request, asked in rows}
-            for key, more in known.unreadable.items():
-                unreadable[key] = unreadable.get(key, 0) + more
-            missing = (request for request, _ in rows if self._open(bytes.fromhex(request.key), known, unreadable))
-            shard = ShardOfCalls(self, number, missing, unreadable)
+            rows = read_shard(table.filter(pc.equal(table["shard"], number)), self.readers)
+            unreadable = {
+                key: asked + answers.unreadable.get(key, 0)
+                for key, asked in ((bytes.fromhex(question.key), asked) for question, asked in rows)
+            }
+            missing = [
+                question
+                for question, _ in rows
+                if (key := bytes.fromhex(question.key)) not in answers.settled and unreadable[key] <= self.rules.reasks
+            ]
+            shard = ShardRun(self, number, iter(missing), unreadable)
             work = [asyncio.create_task(shard.work()) for _ in range(min(len(rows), self.model.concurrency))]
             try:
                 await self._unless_failed(asyncio.gather(*work))
@@ -109,11 +108,8 @@ class Side:
                     task.cancel()
             await self.coordinator.end.remote(self.id, number)
 
-    def _open(self, key: bytes, known: Known, unreadable: Mapping[bytes, int]) -> bool:
-        return key not in known.settled and unreadable[key] <= self.rules.reasks
-
     async def _unless_failed(self, work: asyncio.Future[Any]) -> None:
-        """Wait for work, but no longer than the coordinator can be spoken to."""
+        """Wait for work, as long as the coordinator can be reached."""
         await asyncio.wait({work, *self.tasks}, return_when=asyncio.FIRST_COMPLETED)
         for task in self.tasks:
             if task.done():
@@ -122,27 +118,28 @@ class Side:
 
     # ------------------------------------------------------------ to the coordinator
 
-    def _refused(self, parameter: str, said: str) -> None:
-        self.report.refused[parameter] = said, self.secrets.hidden(rejected_line(self.model.name, parameter, said))
-        self.told.set()
+    def _note_rejected(self, parameter: str, why: str) -> None:
+        line = self.attempts.secrets.hidden(rejected_line(self.model.name, parameter, why))
+        self.report.rejected[parameter] = why, line
+        self.reportable.set()
 
-    def _busy(self, wait: float) -> None:
+    def _note_busy(self, wait: float) -> None:
         self.report.busy = max(self.report.busy, wait)
-        self.told.set()
+        self.reportable.set()
 
-    async def _tell(self) -> None:
+    async def _keep_reporting(self) -> None:
         while True:
-            await self.told.wait()
+            await self.reportable.wait()
             await self.flush()
             await asyncio.sleep(EVERY)
 
     async def flush(self) -> None:
-        """Report what has happened since the last report; all that was told before is there when this returns."""
+        """Report what has happened since the last report; when this returns, the coordinator has every report."""
         async with self.reporting:
-            self.told.clear()
-            report, self.report = self.report, Report()
+            self.reportable.clear()
+            report, self.report = self.report, WorkerReport()
             delivered, self.delivered = self.delivered, asyncio.Event()
-            report.learned, self.leases.guess.untold = self.leases.guess.untold, []
+            report.learned, self.leases.estimator.unreported = self.leases.estimator.unreported, []
             report.stopped, report.in_flight = self.progress.stopped, self.pace.in_flight
             report.sent, self.progress.sent = self.progress.sent, 0
             report.retries = self.progress.retries.copy()
@@ -151,109 +148,103 @@ class Side:
             delivered.set()
 
     async def kept(self) -> None:
-        """Wait until what was written so far is on the coordinator's disk."""
-        self.told.set()
+        """Wait until the coordinator has the records written so far."""
+        self.reportable.set()
         await self.delivered.wait()
 
     # ------------------------------------------------------------ from the coordinator
 
     async def _listen(self) -> None:
-        news: News | None = None
+        status: JudgeStatus | None = None
         while True:
-            news = await self.coordinator.news.remote(self.id, self.model.name, news)
-            self._hear(news)
-            self.told.set()  # what is in flight, even while no reply comes
+            status = await self.coordinator.news.remote(self.id, self.model.name, status)
+            self._follow(status)
+            self.reportable.set()  # what is in flight, even while no reply arrives
 
-    def _hear(self, news: News) -> None:
-        for parameter, said in news.rejected.items():
-            self.asking.downgrades.rejected.setdefault(parameter, said)
-        self.asking.ever_answered = self.asking.ever_answered or news.ever_answered
-        self.pace.wait_for(news.hold)
-        if news.stopped and not self.progress.stopped:
-            self.progress.stopped = news.stopped
-        if news.halted or news.stopped:
-            self.halted = self.halted or news.halted
-            self.asking.halt()
-        if news.closed:
-            self.asking.closed.set()
+    def _follow(self, status: JudgeStatus) -> None:
+        for parameter, why in status.rejected.items():
+            self.attempts.downgrades.rejected.setdefault(parameter, why)
+        self.attempts.ever_answered = self.attempts.ever_answered or status.ever_answered
+        self.pace.wait_for(status.hold)
+        if status.stopped and not self.progress.stopped:
+            self.progress.stopped = status.stopped
+        if status.halted or status.stopped:
+            self.halted = self.halted or status.halted
+            self.attempts.halt()
+        if status.closed:
+            self.attempts.closed.set()
             self.leases.close()
-        self.pace.allow(self.model.concurrency if news.closed else news.places, self._keeps)
+        self.pace.allow(self.model.concurrency if status.closed else status.places, self._note_places)
 
-    def _keeps(self, places: int) -> None:
+    def _note_places(self, places: int) -> None:
         self.report.places = places
-        self.told.set()
+        self.reportable.set()
 
 
-class ShardOfCalls:
-    """The calls of one shard."""
+class ShardRun:
+    """The open questions of one shard. An attempt_loop.Account, on lease from the coordinator."""
 
-    def __init__(self, side: Side, number: int, calls: Iterator[Question], unreadable: Mapping[bytes, int]) -> None:
-        self.side, self.number, self.calls, self.asking = side, number, calls, side.asking
-        self.settling = Settling(self, side.model, side.asking, side.rules, side.secrets, unreadable)
+    def __init__(
+        self, worker: Worker, number: int, questions: Iterator[Question], unreadable: Mapping[bytes, int]
+    ) -> None:
+        self.worker, self.number, self.questions, self.attempts = worker, number, questions, worker.attempts
+        self.loop = AttemptLoop(self, worker.attempts, unreadable)
 
     async def work(self) -> None:
-        """One of those that ask: call after call, as long as there are any."""
-        while not self.asking.closed.is_set():
-            call = next(self.calls, None)
-            if call is None:
+        """Ask question after question, while there are any."""
+        while not self.attempts.closed.is_set():
+            question = next(self.questions, None)
+            if question is None:
                 return
-            await self.asking.pace.enter(self.asking.tokens(call), self.asking.closed)
+            await self.attempts.pace.enter(self.attempts.tokens(question), self.attempts.closed)
             try:
-                estimate = await self.afford(call)
-                if estimate is not None:
-                    await self.settling.settle(call, bytes.fromhex(call.key), estimate)
-                    await (
-                        self.side.kept()
-                    )  # its place is free then: a lost worker loses what was in flight, and no more
+                reserved = await self.reserve(question)
+                if reserved is not None:
+                    await self.loop.settle(question, bytes.fromhex(question.key), reserved)
+                    await self.worker.kept()  # only then is its place free: a lost worker loses what was in flight
             finally:
-                self.asking.pace.leave()
+                self.attempts.pace.leave()
 
     @property
     def stopping(self) -> bool:
-        """As the coordinator told."""
-        return self.side.halted
+        """Whether the run was asked to stop."""
+        return self.worker.halted
 
-    async def afford(self, call: Question) -> float | None:
-        """Of the run's budget and --limit, by the coordinator's leave."""
-        estimate = self.settling.most(call)
-        if self.asking.closed.is_set() or not await self.side.leases.call(estimate):
+    async def reserve(self, question: Question) -> float | None:
+        """Reserve a question's cost from the run's budget; None: it may not be begun."""
+        cost = self.attempts.highest_cost(question, self.worker.model.price)
+        if self.attempts.closed.is_set() or not await self.worker.leases.call(cost):
             return None
-        return estimate
+        return cost
 
-    def release(self, estimate: float) -> None:
-        """To the run's budget."""
-        self.side.report.released += estimate
-        self.side.report.ended += 1
-        self.side.told.set()
+    def release(self, reserved: float) -> None:
+        """Give back what was reserved."""
+        self.worker.report.released += reserved
+        self.worker.report.ended += 1
+        self.worker.reportable.set()
 
-    def spend(self, cost: float) -> None:
-        """From the run's budget."""
-        self.side.report.spent += cost
+    def charge(self, dollars: float) -> None:
+        """Count what a reply cost."""
+        self.worker.report.spent += dollars
 
-    def write(self, line: bytes, kind: str, *, settled: bool) -> None:
-        """To the shard's journal."""
-        self.side.report.lines.append(Line(self.number, line, kind, settled))
-        self.side.told.set()
+    def write(self, record: Record) -> None:
+        """Write a record to the shard's journal."""
+        self.worker.report.records.append((self.number, record))
+        self.worker.reportable.set()
 
 
-def _said(error: Exception) -> str:
-    """A deliberate error as it is, anything else with its name and place."""
+def _described(error: Exception) -> str:
+    """A deliberate error as it is, any other with its name and place."""
     if isinstance(error, MetalError):
         return str(error)
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at a worker: {error} ({Path(place.filename).name} line {place.lineno})"
 
 
-def _is(table: Any, number: int) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.equal(table["shard"], number)
-
-
-def _set_environment(settings: Settings) -> None:
-    """Keys and addresses are the driver's: a node's own would be sent to another's address, or billed elsewhere."""
-    os.environ.update(settings.keys)
-    for name, address in settings.addresses.items():
+def _set_environment(setup: WorkerSetup) -> None:
+    """Use the driver's keys and addresses: a node's own would go to another's address, or bill another account."""
+    os.environ.update(setup.keys)
+    for name, address in setup.addresses.items():
         if address is None:
             os.environ.pop(name, None)
         else:

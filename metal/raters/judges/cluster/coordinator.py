@@ -1,45 +1,55 @@
-"""The coordinator: one actor a run, on the driver's node. It leases what there is one of, and keeps shards' journals.
+"""The coordinator: one actor for each run, on the driver's node. It grants leases, and keeps the shards' journals.
 
-A worker's line is written to its shard's journal as soon as it is here; it counts once it is on the disk. A shard that
-is begun again, because its worker was lost, is answered with what its journal holds.
+A worker's record is written to its shard's journal when it arrives, and counts once it is on the disk. When a shard is
+begun again because its worker was lost, the new worker is told what the shard's journal contains.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from metal.raters.judges.cluster.leases import Judge, Purse
-from metal.raters.judges.cluster.messages import Known, Lease, Line, News, Report, Settings, Wish
-from metal.raters.judges.cluster.shards import REFUSED, lock_shards, shard_journal
-from metal.raters.judges.cost import Budget, TokenGuess
+from metal.raters.judges.cluster.leases import ClusterJudge, SharedBudget
+from metal.raters.judges.cluster.messages import (
+    JudgeStatus,
+    Lease,
+    LeaseRequest,
+    ShardAnswers,
+    WorkerReport,
+    WorkerSetup,
+)
+from metal.raters.judges.cluster.shards import REJECTED_PARAMETERS, lock_shards, shard_journal
+from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import Progress, Rules
 from metal.raters.judges.journal import Journal
-from metal.raters.judges.lines import look_through
+from metal.raters.judges.journal_records import read_answered
 
-PATIENCE = 1.0  # seconds after which a worker hears again how things stand, and is heard of
+PATIENCE = 1.0  # seconds after which a worker is told the status again, and is heard of
 SILENCE = 20.0  # seconds without a word after which a worker counts as lost
 LOSSES = 4  # of the workers that asked one shard, after which its judge is stopped
 
 
 @dataclass(frozen=True)
-class Start:
-    """What the driver tells the coordinator. progress: a judge each, with what was done before."""
+class RunSetup:
+    """What the driver tells the coordinator. folder: of the shards' journals. spent: US dollars before this session.
+
+    judges, progress: one for each judge, with what was done before.
+    """
 
     folder: Path
     rules: Rules
     spent: float
-    settings: Sequence[Settings]
+    judges: Sequence[WorkerSetup]
     progress: Sequence[Progress]
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How the run stands. failure: of the disk, as OSError has it. at_work: shards that a worker has begun."""
+class RunStatus:
+    """The state of the run. failure: of the disk, as the arguments of OSError. at_work: shards in progress."""
 
     progress: list[Progress]
     over_budget: bool
@@ -51,7 +61,7 @@ class Standing:
 
 @dataclass
 class Shard:
-    """A shard that was begun: by whom, how often its worker was lost."""
+    """A shard that was begun. worker: who asks it; losses: how often its worker was lost."""
 
     judge: str
     worker: str = ""
@@ -60,18 +70,16 @@ class Shard:
 
 
 class Coordinator:
-    """Becomes an actor in metal.raters.judges.cluster.engine; nothing here knows of Ray."""
+    """Becomes an actor in metal.raters.judges.cluster.nodes; nothing here knows of Ray."""
 
-    async def start(self, start: Start) -> None:
-        """Before any worker."""
-        self.folder, self.rules = start.folder, start.rules
-        self.settings = {one.model.name: one for one in start.settings}
-        purse = Purse(Budget(start.rules.max_cost, start.spent), start.rules.limit)
-        self.judges: dict[str, Judge] = {}
-        for one, progress in zip(start.settings, start.progress, strict=True):
-            judge = Judge(one.model, progress, purse, TokenGuess(one.answer_tokens))
-            judge.rejected, judge.ever_answered = dict(one.rejected), one.ever_answered
-            self.judges[one.model.name] = judge
+    async def start(self, setup: RunSetup) -> None:
+        """Called before any worker."""
+        self.folder, self.rules = setup.folder, setup.rules
+        shared = SharedBudget(Budget(setup.rules.max_cost, setup.spent), setup.rules.limit)
+        self.judges = {
+            judge.judge.model.name: ClusterJudge(judge, progress, shared)
+            for judge, progress in zip(setup.judges, setup.progress, strict=True)
+        }
         self.shards: dict[int, Shard] = {}
         self.heard: dict[str, float] = {}
         self.changed = asyncio.Event()
@@ -80,25 +88,23 @@ class Coordinator:
         self.folder.mkdir(exist_ok=True)
         self.lock = lock_shards(self.folder)
 
-    async def join(self, name: str) -> Settings:
-        """A worker begins: what it has to know."""
-        return self.settings[name]
+    async def join(self, name: str) -> WorkerSetup:
+        """A worker begins. Returns what it has to know."""
+        return self.judges[name].setup
 
     async def halt(self) -> None:
         """Nothing more is sent; what is in flight may come back."""
         self.halted = True
-        for judge in self.judges.values():
-            judge.closed = True
-        self._tell()
+        self._close_all()
 
-    async def standing(self) -> Standing:
-        """For the driver, every now and then."""
+    async def status(self) -> RunStatus:
+        """The state of the run, for the driver, every now and then."""
         now = time.monotonic()
-        for worker in [one for one, when in self.heard.items() if now - when > SILENCE]:
+        for worker in [worker for worker, when in self.heard.items() if now - when > SILENCE]:
             self._silent(worker)
         judges = self.judges.values()
         failure = self.failure
-        return Standing(
+        return RunStatus(
             [judge.progress for judge in judges],
             any(judge.over_budget for judge in judges),
             all(judge.closed for judge in judges),
@@ -110,15 +116,13 @@ class Coordinator:
     async def close(self) -> None:
         """Sync and close all journals. Raises OSError."""
         for shard in self.shards.values():
-            journal, shard.journal = shard.journal, None
-            if journal:
-                await journal.close()
+            await _close_journal(shard)
         self.lock.release()
 
     # ------------------------------------------------------------ shards
 
-    async def begin(self, worker: str, name: str, number: int) -> Known | None:
-        """A worker has been given a shard: what its journal holds already; None: it need not be asked any more."""
+    async def begin(self, worker: str, name: str, number: int) -> ShardAnswers | None:
+        """A worker was given a shard. Returns what its journal contains; None: it need not be asked any more."""
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
         shard = self.shards.setdefault(number, Shard(name))
@@ -126,106 +130,100 @@ class Coordinator:
             self._lost(shard.worker)
         if judge.closed or self.failure:
             return None
-        path = shard_journal(self.folder, number)
-        answered = look_through(self.rules.reasks, path)
+        answered = read_answered(self.rules.reasks, shard_journal(self.folder, number))
         shard.worker = worker
         judge.places.join(worker)
-        self._tell()
-        return Known(frozenset(answered.settled), dict(answered.unreadable))
+        self._wake_workers()
+        return ShardAnswers(frozenset(answered.settled), dict(answered.unreadable))
 
     async def end(self, worker: str, number: int) -> None:
-        """A worker is done with a shard; its lines are on the disk when this returns. Raises OSError."""
+        """A worker is done with a shard; its records are on the disk when this returns. Raises OSError."""
         shard = self.shards[number]
         if shard.worker != worker:
             return
         shard.worker = ""
         if not any(other.worker == worker for other in self.shards.values()):
             self.judges[shard.judge].places.leave(worker)
-            self._tell()
-        journal, shard.journal = shard.journal, None
-        if journal:
-            try:
-                await journal.close()
-            except OSError as error:
-                self._fail(error)
-                raise
+            self._wake_workers()
+        try:
+            await _close_journal(shard)
+        except OSError as error:
+            self._fail(error)
+            raise
 
     async def give_up(self, name: str, why: str) -> None:
-        """A worker cannot go on, and none could."""
-        judge = self.judges[name]
-        judge.progress.stopped = judge.progress.stopped or " ".join(why.split())[:500]
-        judge.closed = True
-        for shard in self.shards.values():  # what is under way there is dropped
+        """A worker cannot continue, and no other could."""
+        self.judges[name].stop(" ".join(why.split())[:500])
+        for shard in self.shards.values():  # what is in progress there is dropped
             if shard.judge == name:
                 shard.worker = ""
-        self._tell()
+        self._wake_workers()
 
     def _silent(self, worker: str) -> None:
-        """Its places are others' until it is heard of again."""
+        """Give a worker's places to others until it is heard of again."""
         self.heard.pop(worker, None)
         for judge in self.judges.values():
             judge.lost(worker)
-        self._tell()
+        self._wake_workers()
 
     def _lost(self, worker: str) -> None:
-        """Ray has given its shards to others."""
+        """Ray has given a worker's shards to others."""
         for shard in self.shards.values():
             if shard.worker == worker:
                 shard.worker = ""
                 shard.losses += 1
-                judge = self.judges[shard.judge]
                 if shard.losses >= LOSSES:
-                    judge.progress.stopped = judge.progress.stopped or (
+                    self.judges[shard.judge].stop(
                         f"{shard.losses} workers were lost while asking the same calls; Ray's logs say why "
                         "(out of memory?); resume then"
                     )
-                    judge.closed = True
         self._silent(worker)
 
-    # ------------------------------------------------------------ what workers want and tell
+    # ------------------------------------------------------------ workers
 
-    async def lease(self, worker: str, name: str, wish: Wish) -> Lease:
+    async def lease(self, worker: str, name: str, request: LeaseRequest) -> Lease:
         """See metal.raters.judges.cluster.leases."""
         judge = self.judges[name]
         closed = judge.closed
-        found = judge.lease(worker, wish, time.monotonic())
-        if judge.purse.all_begun:  # nobody need wait for a turn any more
+        lease = judge.lease(worker, request, time.monotonic())
+        if judge.shared.all_begun:  # nobody has to wait for a turn any more
             for other in self.judges.values():
                 other.closed = True
         if judge.closed != closed:
-            self._tell()
-        return found
+            self._wake_workers()
+        return lease
 
-    async def report(self, worker: str, name: str, report: Report) -> None:
-        """Take in what happened at a worker. Raises OSError when a line cannot be written."""
+    async def report(self, worker: str, name: str, report: WorkerReport) -> None:
+        """Take in what happened at a worker. Raises OSError when a record cannot be written."""
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
-        before = self._signature(judge)
-        new = [line for parameter, (_, line) in report.refused.items() if parameter not in judge.rejected]
+        before = _signature(judge)
+        new = [line for parameter, (_, line) in report.rejected.items() if parameter not in judge.rejected]
         judge.hear(worker, report, time.monotonic())
         try:
             for line in new:
-                self._journal(REFUSED, name).append(line, lambda: None)
-            for one in report.lines:
-                self._journal(one.shard, name).append(one.line, self._counting(judge, one))
+                self._journal(REJECTED_PARAMETERS, name).append(line)
+            for number, record in report.records:
+                count = partial(judge.progress.count, record.kind, record.settled)
+                self._journal(number, name).append(record.line, count)
         except OSError as error:
             self._fail(error)
             raise
-        if self._signature(judge) != before:
-            self._tell()
+        if _signature(judge) != before:
+            self._wake_workers()
 
-    async def news(self, worker: str, name: str, seen: News | None) -> News:
-        """How things stand, as soon as that is not what the worker has seen, or after a while."""
+    async def news(self, worker: str, name: str, seen: JudgeStatus | None) -> JudgeStatus:
+        """The status of a judge, as soon as it differs from what the worker has seen, or after a while."""
         judge = self.judges[name]
         if worker not in judge.places.held and any(shard.worker == worker for shard in self.shards.values()):
             judge.places.join(worker)  # it was silent for long
-            self._tell()
+            self._wake_workers()
         until = time.monotonic() + PATIENCE
         while True:
             now = self.heard[worker] = time.monotonic()
-            found = judge.news(worker, now, halted=self.halted)
-            if found != seen or now >= until:
-                return found
+            status = judge.status(worker, now, halted=self.halted)
+            if status != seen or now >= until:
+                return status
             changed = self.changed
             try:
                 async with asyncio.timeout(until - now):
@@ -233,14 +231,9 @@ class Coordinator:
             except TimeoutError:
                 pass
 
-    def _tell(self) -> None:
+    def _wake_workers(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
-
-    @staticmethod
-    def _signature(judge: Judge) -> tuple[object, ...]:
-        held = tuple(judge.places.held.values())
-        return judge.closed, judge.holds, judge.ever_answered, len(judge.rejected), held
 
     def _journal(self, number: int, name: str) -> Journal:
         shard = self.shards.setdefault(number, Shard(name))
@@ -248,19 +241,23 @@ class Coordinator:
             shard.journal = Journal(shard_journal(self.folder, number))
         return shard.journal
 
-    def _counting(self, judge: Judge, line: Line) -> Callable[[], None]:
-        return partial(_count, judge.progress, line.kind, line.settled)
-
     def _fail(self, error: OSError) -> None:
         self.failure = self.failure or error
+        self._close_all()
+
+    def _close_all(self) -> None:
         for judge in self.judges.values():
             judge.closed = True
-        self._tell()
+        self._wake_workers()
 
 
-def _count(progress: Progress, kind: str, settled: bool) -> None:
-    if settled:
-        progress.kinds[kind] += 1
-        progress.done += 1
-    elif kind:
-        progress.retries[kind] += 1
+async def _close_journal(shard: Shard) -> None:
+    journal, shard.journal = shard.journal, None
+    if journal:
+        await journal.close()
+
+
+def _signature(judge: ClusterJudge) -> tuple[object, ...]:
+    """What workers have to be woken for when it changes."""
+    places = tuple(judge.places.held.values())
+    return judge.closed, judge.holds, judge.ever_answered, len(judge.rejected), places

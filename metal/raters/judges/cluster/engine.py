@@ -1,4 +1,4 @@
-"""The Ray engine: a run on a cluster, from the journal's open questions to the journal's new lines."""
+"""The Ray engine: a run on a cluster, from the plan's open questions to new records in the journal."""
 
 from __future__ import annotations
 
@@ -6,31 +6,27 @@ import asyncio
 import os
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from metal.errors import MetalError, UsageError
-from metal.raters.judges.call import JudgeStopped, Questions
+from metal.raters.judges.call import JudgeStopped
 from metal.raters.judges.cluster import nodes, quiet, shards
-from metal.raters.judges.cluster.coordinator import Standing, Start
-from metal.raters.judges.cluster.messages import Settings
+from metal.raters.judges.cluster.coordinator import RunSetup, RunStatus
+from metal.raters.judges.cluster.messages import WorkerSetup
 from metal.raters.judges.cluster.requests import FOLDER as REQUESTS
-from metal.raters.judges.cluster.requests import LEAST_ROWS, MOST_ROWS, Shards, write_requests
-from metal.raters.judges.engine import Progress, Rules
-from metal.raters.judges.journal import Journal
-from metal.raters.judges.lines import Answered
+from metal.raters.judges.cluster.requests import LEAST_ROWS, MOST_ROWS, Shards, write_shards
+from metal.raters.judges.engine import EngineOptions, Progress, Session, check_clients
 from metal.raters.judges.models import Model
-from metal.raters.judges.secrets import Secrets
 
-EVERY = 0.2  # seconds between two looks at how the run stands
-PATIENCE = 60.0  # seconds in which a cluster at an address has to let us in
-HEADLESS = 15.0  # seconds in which the head of the cluster may be silent; after 60 Ray ends this process
-GRACE = 2.0  # seconds in which pipelines of a stopped run may come to their own end
-SPREAD = 6  # shards a worker, at least, so that none is left with nothing while others have much
+EVERY = 0.2  # seconds between two looks at the run's status
+PATIENCE = 60.0  # seconds within which a cluster at an address has to admit us
+HEADLESS = 15.0  # seconds for which the head of the cluster may be silent; after 60 Ray ends this process
+GRACE = 2.0  # seconds within which the pipelines of a stopped run may end by themselves
+SPREAD = 6  # shards for each worker, at least, so that none runs out of work while others have much
 
-# What the libraries take from the environment. Addresses are the driver's, wherever a call is made.
+# What the libraries read from the environment. Every worker uses the driver's.
 KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_COMPATIBLE_API_KEY")
 ADDRESSES = (
     "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION",
@@ -40,35 +36,34 @@ ADDRESSES = (
 
 
 class RayRun:
-    """A run on a Ray cluster (metal.raters.judges.engine.Engine). folder: the run's; address: a cluster's, or "".
+    """A run on a Ray cluster (metal.raters.judges.engine.Engine). options.address: of the cluster; empty: a new one.
 
     Raises MissingExtra when Ray is not installed.
     """
 
-    def __init__(
-        self,
-        plan: Questions,
-        journal: Journal,
-        answered: Answered,
-        rules: Rules,
-        secrets: Secrets,
-        folder: Path,
-        address: str = "",
-    ) -> None:
+    def __init__(self, session: Session) -> None:
         nodes.check_ray()
-        self.plan, self.journal, self.answered, self.rules, self.secrets = plan, journal, answered, rules, secrets
-        self.folder, self.address = folder.resolve(), address  # the coordinator works in another folder
+        self.session, self.plan, self.address = session, session.plan, session.options.address
+        self.folder = session.folder.resolve()  # the coordinator has another working directory
         self.over_budget = False
         self.stopping = asyncio.Event()
+        begins = session.answered.begins
         self._progress = [
-            Progress(model, plan.calls_a_model, answered.begins.get(model.name, 0)) for model in plan.models
+            Progress(model, self.plan.questions_per_model, begins.get(model.name, 0)) for model in self.plan.models
         ]
         self._coordinator: Any = None
         self._in_flight = 0
 
+    @staticmethod
+    async def check(models: Iterable[Model], options: EngineOptions) -> None:
+        """Raises UsageError or MissingExtra when a model or the cluster cannot be reached."""
+        nodes.check_ray()
+        nodes.knock(options.address)
+        await check_clients(models)
+
     @property
     def progress(self) -> list[Progress]:
-        """A model each, in the plan's order."""
+        """One for each model, in the plan's order."""
         return self._progress
 
     def stop(self) -> str:
@@ -80,12 +75,12 @@ class RayRun:
 
     async def go(self) -> None:
         """Until nothing is left to ask. Raises OSError of the disk, UsageError when there is no cluster."""
-        await shards.merge(self.journal, self.folder)  # nothing, unless somebody forgot to before he looked it through
+        await shards.merge(self.session.journal, self.folder)  # usually done before the journal was read
         try:
             with quiet.only_ours():
                 await self._on_cluster()
         finally:
-            await shards.merge(self.journal, self.folder)
+            await shards.merge(self.session.journal, self.folder)
 
     async def _on_cluster(self) -> None:
         self._await("a Ray cluster")
@@ -94,7 +89,7 @@ class RayRun:
             return
         try:
             self._await("the requests' files")
-            written = await asyncio.to_thread(self._write)
+            written = await asyncio.to_thread(self._write_shards)
             self._await("")
             if any(written.waiting.values()) and not self.stopping.is_set():
                 await self._judge(written)
@@ -103,39 +98,39 @@ class RayRun:
             connecting.left.set()
 
     async def _connected(self, connecting: Connecting) -> bool:
-        """Wait for the cluster; False: the run was stopped before. Ray itself may try for ever."""
+        """Wait for the cluster; False: the run was stopped before. Ray itself might try for ever."""
         until = time.monotonic() + PATIENCE
         while not connecting.tried.is_set():
             if self.address and self.stopping.is_set():
                 return False
             if self.address and time.monotonic() > until:
                 raise UsageError(
-                    f"--address {self.address}: what answers there is no Ray cluster, or does not let us in"
+                    f'`address="{self.address}"`: what answers there is no Ray cluster, or does not let us in'
                 )
             await asyncio.sleep(EVERY)
         if connecting.failure:
             raise connecting.failure
         return True
 
-    def _write(self) -> Shards:
+    def _write_shards(self) -> Shards:
+        limit = self.session.rules.limit
         cores = nodes.cpus()
         workers = max(nodes.workers_for(model, MOST_ROWS, cores) for model in self.plan.models)
-        coming = self.plan.calls_a_model if self.rules.limit is None else self.rules.limit
+        coming = self.plan.questions_per_model if limit is None else limit
         rows = max(LEAST_ROWS, min(MOST_ROWS, coming // (workers * SPREAD)))
         folder = self.folder / REQUESTS
-        return write_requests(self.plan, self.answered, self.rules.limit, folder, rows, self.stopping.is_set)
+        return write_shards(self.plan, self.session.answered, limit, folder, rows, self.stopping.is_set)
 
     async def _judge(self, written: Shards) -> None:
         import ray
 
-        for one in self._progress:
-            one.done = written.known[one.model.name]
+        for progress in self._progress:
+            progress.done = written.left_out[progress.model.name]
         self._coordinator = nodes.new_coordinator()
-        settings = [self._settings(model, written) for model in self.plan.models]
-        await self._coordinator.start.remote(
-            Start(self.folder / shards.FOLDER, self.rules, self.answered.spent, settings, self._progress)
-        )
-        if self.stopping.is_set():  # while the coordinator was begun
+        setups = [self._worker_setup(model, written) for model in self.plan.models]
+        spent, folder = self.session.answered.spent, self.folder / shards.FOLDER
+        await self._coordinator.start.remote(RunSetup(folder, self.session.rules, spent, setups, self._progress))
+        if self.stopping.is_set():  # while the coordinator started
             await self._coordinator.halt.remote()
         readers = [ray.put(written.readers)]
         cores = nodes.cpus()
@@ -153,8 +148,8 @@ class RayRun:
             if isinstance(error, OSError):  # of the coordinator's disk
                 raise
             failure = await asyncio.to_thread(nodes.unanswered, address)
-            said = _headless(address, failure) if failure else f"the Ray cluster failed: {_last_line(error)}"
-            raise JudgeStopped(f"{said}; resume when there is a cluster again") from None
+            why = _headless(address, failure) if failure else f"the Ray cluster failed: {_last_line(error)}"
+            raise JudgeStopped(f"{why}; resume when there is a cluster again") from None
         finally:
             head.cancel()
             coordinator, self._coordinator = self._coordinator, None
@@ -162,51 +157,47 @@ class RayRun:
                 await coordinator.close.remote()
 
     async def _watch(self, pipelines: list[Pipeline], head: asyncio.Task[str]) -> None:
-        """Follow the run until all judges are done, or none goes on and nothing is under way.
+        """Follow the run until all judges are done, or all are closed and nothing is in progress.
 
-        Then what is left of the pipelines, shards of which nothing is asked, need not be waited for.
+        In the second case the pipelines may still have shards, of which nothing will be asked: they are not awaited.
         """
         idle = 0.0
         while True:
             ended = not any(pipeline.is_alive() for pipeline in pipelines)
-            standing: Standing = await self._coordinator.standing.remote()
-            self._progress, self.over_budget = standing.progress, standing.over_budget
-            self._in_flight = standing.in_flight
-            if not any(one.sent for one in self._progress):
+            status: RunStatus = await self._coordinator.status.remote()
+            self._progress, self.over_budget = status.progress, status.over_budget
+            self._in_flight = status.in_flight
+            if not any(progress.sent for progress in self._progress):
                 self._await("workers")
-            if standing.failure:
-                raise OSError(*standing.failure)
-            failed = next((one.failure for one in pipelines if one.failure), None)
+            if status.failure:
+                raise OSError(*status.failure)
+            failed = next((pipeline.failure for pipeline in pipelines if pipeline.failure), None)
             if failed:
                 raise failed
             if head.done():
                 raise JudgeStopped(f"{head.result()}; resume when there is a cluster again")
-            idle = idle + EVERY if standing.all_closed and not standing.at_work else 0.0
+            idle = idle + EVERY if status.all_closed and not status.at_work else 0.0
             if ended or idle > GRACE:
                 return
             await asyncio.sleep(EVERY)
 
-    def _settings(self, model: Model, written: Shards) -> Settings:
+    def _worker_setup(self, model: Model, written: Shards) -> WorkerSetup:
         named = [model.api_key_env, *(value[1:] for value in model.headers.values() if value.startswith("$"))]
         named += [f"{model.model.partition(':')[0].upper()}_API_KEY"] if model.provider == "langchain" else []
-        return Settings(
-            replace(model),
-            self.rules,
-            self.plan.answer_tokens,
-            self.answered.rejected.get(model.name, {}),
-            ever_answered=written.known[model.name] > 0,
+        return WorkerSetup(
+            self.session.setup(model),
+            ever_answered=written.left_out[model.name] > 0,
             keys={name: os.environ[name] for name in (*named, *KEYS) if name and name in os.environ},
             addresses={name: os.environ.get(name) for name in ADDRESSES},
-            secrets=self.secrets,
         )
 
     def _await(self, what: str) -> None:
-        for one in self._progress:
-            one.awaited = what
+        for progress in self._progress:
+            progress.awaited = what
 
 
 async def _without_head(head: str) -> str:
-    """Waits until the head of the cluster, HOST:PORT, has not answered for a while; what to say then."""
+    """Wait until the head of the cluster, HOST:PORT, has not answered for a while. Returns the failure's message."""
     heard = time.monotonic()
     while True:
         failure = await asyncio.to_thread(nodes.unanswered, head)
@@ -222,10 +213,10 @@ def _headless(head: str, failure: str) -> str:
 
 
 class Connecting(threading.Thread):
-    """Joins or starts the cluster; a daemon, so that the program can end while Ray still tries. failure: why not.
+    """Joins or starts the cluster; a daemon, so that the program can end while Ray still tries. failure: if it fails.
 
-    It stays until the cluster is left: the kernel kills the processes of a cluster that was started here with the
-    thread that started them.
+    The thread lives until the run leaves the cluster: the kernel kills the processes of a cluster that was started here
+    together with the thread that started them.
     """
 
     def __init__(self, address: str) -> None:
@@ -236,7 +227,7 @@ class Connecting(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Once."""
+        """Connect, and wait until the cluster is left."""
         try:
             nodes.connect(self.address)
         except Exception as error:
@@ -248,7 +239,7 @@ class Connecting(threading.Thread):
 
 
 class Pipeline(threading.Thread):
-    """Ray Data's pipeline of one judge. failure: why it ended before its end."""
+    """Ray Data's pipeline of one judge. failure: why it ended early."""
 
     def __init__(self, model: Model, written: Shards, coordinator: Any, readers: Any, workers: int) -> None:
         super().__init__(name=f"judge {model.name}", daemon=True)
@@ -263,11 +254,11 @@ class Pipeline(threading.Thread):
             for _ in self.parts:
                 pass
         except Exception as error:
-            self.failure = _told(error, self.model)
+            self.failure = _cause(error, self.model)
 
 
-def _told(error: Exception, model: Model) -> Exception:
-    """What a pipeline's failure comes down to: METAL's own errors as they are, Ray's on one line."""
+def _cause(error: Exception, model: Model) -> Exception:
+    """The cause of a pipeline's failure: METAL's own errors as they are, Ray's on one line."""
     cause: BaseException | None = error
     while cause:
         inner = getattr(cause, "cause", None) or cause.__cause__
@@ -278,5 +269,5 @@ def _told(error: Exception, model: Model) -> Exception:
 
 
 def _last_line(error: Exception) -> str:
-    said = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
-    return said.strip()[:300]
+    line = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
+    return line.strip()[:300]

@@ -1,4 +1,4 @@
-"""The worker's end of leases: what its calls wait for is asked of the coordinator in one go, a few times a second."""
+"""The worker's end of leases: what its calls wait for is requested from the coordinator together."""
 
 from __future__ import annotations
 
@@ -8,46 +8,44 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from metal.raters.judges.cluster.messages import Wish
-from metal.raters.judges.cost import TokenGuess
-from metal.raters.judges.engine import Rules
-from metal.raters.judges.models import Model
+from metal.raters.judges.cluster.messages import LeaseRequest
+from metal.raters.judges.cost import TokenEstimator
+from metal.raters.judges.engine import JudgeSetup
 from metal.raters.judges.pace import Pace, sleep_until
 
-GATHER = 0.01  # seconds in which wishes are gathered
-AGAIN = 0.05  # seconds until a wish that could not be granted is made again
+GATHER = 0.01  # seconds in which requests are gathered
+AGAIN = 0.05  # seconds until what could not be granted is requested again
 
 
 @dataclass
-class ToldGuess(TokenGuess):
-    """A guess that remembers what the coordinator has not been told, and takes over what it says."""
+class SharedEstimator(TokenEstimator):
+    """An estimator that remembers what the coordinator does not know yet, and adopts the coordinator's."""
 
-    untold: list[tuple[float, int | None, int | None]] = field(default_factory=list)
+    unreported: list[tuple[float, int | None, int | None]] = field(default_factory=list)
 
     def learn(self, rough: float, tokens_in: int | None, tokens_out: int | None) -> None:
-        """What a call had."""
+        """Take a reply into account; None: not counted by the provider."""
         super().learn(rough, tokens_in, tokens_out)
-        self.untold.append((rough, tokens_in, tokens_out))
+        self.unreported.append((rough, tokens_in, tokens_out))
 
-    def take_over(self, whole: TokenGuess) -> None:
-        """What all workers' calls had, and on top what only this one knows."""
-        if whole.answers < self.answers:
-            return  # it has not heard of all that is known here
-        for one in fields(TokenGuess):
-            setattr(self, one.name, getattr(whole, one.name))
-        for learned in self.untold:
+    def adopt(self, overall: TokenEstimator) -> None:
+        """Take over what all workers' replies show, and add what only this worker knows."""
+        if overall.answers < self.answers:
+            return  # the coordinator has not heard of everything that is known here
+        for item in fields(TokenEstimator):
+            setattr(self, item.name, getattr(overall, item.name))
+        for learned in self.unreported:
             super().learn(*learned)
 
 
 class Leases:
-    """What the calls of one judge in this worker wait for: turns of its rate, and leave to begin calls."""
+    """What the calls of one judge in this worker wait for: turns of its rate, and permission to begin."""
 
-    guess: ToldGuess
-
-    def __init__(self, model: Model, rules: Rules, coordinator: Any, worker: str) -> None:
-        self.model, self.coordinator, self.worker = model, coordinator, worker
-        self.paced = bool(model.requests_per_minute or model.tokens_per_minute)
-        self.counted = rules.limit is not None or rules.max_cost is not None
+    def __init__(self, setup: JudgeSetup, coordinator: Any, worker: str) -> None:
+        self.model, self.coordinator, self.worker = setup.model, coordinator, worker
+        self.estimator = SharedEstimator(setup.answer_tokens)
+        self.paced = bool(self.model.requests_per_minute or self.model.tokens_per_minute)
+        self.counted = setup.rules.limit is not None or setup.rules.max_cost is not None
         self.turns: list[tuple[float, asyncio.Future[float]]] = []
         self.calls: list[tuple[float, asyncio.Future[bool]]] = []
         self.wanted = asyncio.Event()
@@ -72,7 +70,7 @@ class Leases:
         return await waiting
 
     def close(self) -> None:
-        """No call is begun any more: nobody waits."""
+        """No call is begun any more: answer everybody who waits."""
         self.closed = True
         for _, turn in self.turns:
             _answer(turn, 0.0)
@@ -81,7 +79,7 @@ class Leases:
         self.turns, self.calls = [], []
 
     async def fetch(self) -> None:
-        """Ask for what is waited for, as long as the worker lives."""
+        """Request what is waited for, as long as the worker lives."""
         while True:
             await self.wanted.wait()
             await asyncio.sleep(GATHER)
@@ -90,10 +88,10 @@ class Leases:
             self.turns, self.calls = [], []
             if not turns and not calls:
                 continue
-            wish = Wish(tuple(tokens for tokens, _ in turns), tuple(dollars for dollars, _ in calls))
-            lease = await self.coordinator.lease.remote(self.worker, self.model.name, wish)
+            request = LeaseRequest(tuple(tokens for tokens, _ in turns), tuple(dollars for dollars, _ in calls))
+            lease = await self.coordinator.lease.remote(self.worker, self.model.name, request)
             now = time.monotonic()
-            self.guess.take_over(lease.guess)
+            self.estimator.adopt(lease.estimator)
             for place, (_, turn) in enumerate(turns):
                 _answer(turn, now + lease.delay + place * lease.spacing)
             for _, call in calls[: lease.calls]:
@@ -113,46 +111,46 @@ def _answer(waiting: asyncio.Future[Any], answer: Any) -> None:
 
 
 class SharedPace(Pace):
-    """The part of a judge's pace that this worker has on lease. told(wait): of waits the provider asks for."""
+    """This worker's part of a judge's pace. report_wait(seconds): a wait that the provider asked for."""
 
-    def __init__(self, leases: Leases, told: Callable[[float], None]) -> None:
+    def __init__(self, leases: Leases, report_wait: Callable[[float], None]) -> None:
         super().__init__(0)
-        self.leases, self.told = leases, told
+        self.leases, self.report_wait = leases, report_wait
         self.keeps: Callable[[int], None] | None = None
 
     async def hold(self, tokens: float, over: asyncio.Event) -> None:
-        """Wait until a request of that many tokens may be sent anywhere on the cluster, or until `over`."""
+        """Wait until a request of that many tokens may be sent from any worker, or until `over`."""
         delay = await self.leases.turn(tokens) - time.monotonic()
         if delay > 0 and await sleep_until(over, delay):
             return
         await super().hold(tokens, over)
 
     def busy(self, wait: float, sent_at: float) -> None:
-        """Too many requests: fewer calls in flight here, and everybody waits as long as the provider asks for."""
+        """Too many requests: fewer calls in flight here, and all workers wait as long as the provider asks."""
         super().busy(wait, sent_at)
         if wait > 0:
-            self.told(wait)
+            self.report_wait(wait)
 
     def wait_for(self, seconds: float) -> None:
         """Another worker was told to wait."""
         self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def allow(self, places: int, keeps: Callable[[int], None]) -> None:
-        """So many calls may be in flight here. keeps(places): called once no more are than that, where there were."""
+        """Allow so many calls in flight here. keeps(places): called once there are no more, if there were."""
         uncut = self.limit >= self.most
         fewer, self.most = places < self.most, places
         self.limit = float(places) if uncut else min(self.limit, float(places))
         if fewer:
             self.keeps = keeps
         self._wake()
-        self._kept()
+        self._report_kept()
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Give back the place."""
         super().leave()
-        self._kept()
+        self._report_kept()
 
-    def _kept(self) -> None:
+    def _report_kept(self) -> None:
         if self.keeps and self.in_flight <= self.most:
             keeps, self.keeps = self.keeps, None
             keeps(self.most)

@@ -1,4 +1,4 @@
-"""What the coordinator and the workers say to each other. Times are spans: clocks of two machines differ."""
+"""What the coordinator and the workers tell each other. Times are spans: the clocks of two machines differ."""
 
 from __future__ import annotations
 
@@ -6,40 +6,35 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from metal.raters.judges.cost import TokenGuess
-from metal.raters.judges.engine import Rules
-from metal.raters.judges.models import Model
-from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.cost import TokenEstimator
+from metal.raters.judges.engine import JudgeSetup
+from metal.raters.judges.journal_records import Record
 
 
 @dataclass(frozen=True)
-class Settings:
+class WorkerSetup:
     """What a worker has to know of its judge. keys: values of environment variables, never shown.
 
     addresses: environment variables as the driver has them; None: not set.
     """
 
-    model: Model
-    rules: Rules
-    answer_tokens: int
-    rejected: Mapping[str, str]
+    judge: JudgeSetup
     ever_answered: bool
     keys: Mapping[str, str] = field(repr=False)
     addresses: Mapping[str, str | None] = field(repr=False)
-    secrets: Secrets = field(repr=False)
 
 
 @dataclass(frozen=True)
-class Known:
-    """What a shard's journal holds already, by key: settled, or how many unreadable replies."""
+class ShardAnswers:
+    """What a shard's journal contains. settled: keys; unreadable: key -> unreadable replies so far."""
 
     settled: frozenset[bytes] = frozenset()
     unreadable: Mapping[bytes, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a worker needs to go on. turns: tokens of each request; calls: US dollars of each call, at most."""
+class LeaseRequest:
+    """What a worker needs to continue. turns: tokens of each request; calls: US dollars of each call, at most."""
 
     turns: tuple[float, ...] = ()
     calls: tuple[float, ...] = ()
@@ -47,23 +42,23 @@ class Wish:
 
 @dataclass(frozen=True)
 class Lease:
-    """What it gets: every turn, the first after `delay` seconds and then one each `spacing`; the first `calls` calls.
+    """What a worker gets: every turn, the first after `delay` seconds and one each `spacing`; the first `calls` calls.
 
-    over: no further call will be granted. guess: of tokens, by all the judge's replies so far.
+    over: no further call will be granted. estimator: of tokens, by all replies of the judge so far.
     """
 
     delay: float
     spacing: float
     calls: int
     over: bool
-    guess: TokenGuess
+    estimator: TokenEstimator
 
 
 @dataclass(frozen=True)
-class News:
-    """How a judge stands. places: calls that the worker may have in flight. halted: somebody asked the run to stop.
+class JudgeStatus:
+    """The state of a judge. places: calls that the worker may have in flight. halted: the run was asked to stop.
 
-    hold: seconds for which nothing may be sent, because the provider wants to be left alone; the holds-th time.
+    hold: seconds for which nothing may be sent, because the provider asked for a wait; holds: how often it has.
     """
 
     places: int
@@ -76,26 +71,17 @@ class News:
     rejected: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line for the journal of a shard; see metal.raters.judges.settling.Host.write."""
-
-    shard: int
-    line: bytes
-    kind: str
-    settled: bool
-
-
 @dataclass
-class Report:
-    """What happened at a worker since its last one.
+class WorkerReport:
+    """What has happened at a worker since its last report.
 
-    ended: calls that it had a lease for; released: US dollars of these leases, spent: of replies. learned: (rough
-    tokens, in, out) of replies. busy: the longest wait that the provider asked for. places: the most that it will have
-    in flight from now on. refused: parameter -> what was said, its line for the journal.
+    records: (shard, record) for the shards' journals. ended: calls that it had a lease for; released: US dollars of
+    these leases; spent: US dollars of replies. learned: (rough tokens, in, out) of replies. busy: the longest wait that
+    the provider asked for. rejected: parameter -> what was said, the line for the journal. places: the most calls it
+    will have in flight from now on.
     """
 
-    lines: list[Line] = field(default_factory=list)
+    records: list[tuple[int, Record]] = field(default_factory=list)
     ended: int = 0
     released: float = 0.0
     spent: float = 0.0
@@ -104,6 +90,6 @@ class Report:
     learned: list[tuple[float, int | None, int | None]] = field(default_factory=list)
     busy: float = 0.0
     stopped: str = ""
-    refused: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    rejected: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     places: int | None = None
     in_flight: int = 0

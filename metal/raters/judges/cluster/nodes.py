@@ -1,7 +1,7 @@
-"""The Ray cluster of a run: joined or started, its coordinator, and one Ray Data pipeline a judge.
+"""The Ray cluster of a run: joined or started, its coordinator, and a Ray Data pipeline for each judge.
 
 A local cluster listens on 127.0.0.1 only, without dashboard and usage statistics. METAL has to be installed on every
-node; nothing is shipped, and no key goes into a runtime environment, which Ray would log.
+node: nothing is shipped, and no key is put into a runtime environment, which Ray would log.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import importlib.util
 import os
 import socket
 from collections.abc import Iterator
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -21,25 +22,25 @@ from metal.raters.judges.cluster.coordinator import Coordinator
 from metal.raters.judges.cluster.requests import Shards
 from metal.raters.judges.models import Model
 
-PLACES = 8  # calls in flight, from which on one more worker is worth its memory
-OBJECT_STORE = 256 << 20  # bytes, of a cluster started here: some shards of requests
-# Makes Ray serve on 127.0.0.1, as it does on macOS and Windows; read when it is imported. _node_ip_address does not.
+PLACES = 8  # calls in flight for which another worker is worth its memory
+OBJECT_STORE = 256 << 20  # bytes, of a cluster started here: enough for some shards of requests
+# Makes Ray serve on 127.0.0.1 as on macOS and Windows, which _node_ip_address does not; read when Ray is imported.
 ONLY_HERE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0"
-KNOCK = 5.0  # seconds in which an address has to answer; Ray itself tries for minutes
-HARDLY_ANY = 0.01  # cores of a worker, which waits for replies; none on a node that was started without cores
-AT_ONCE = 2  # shards that a worker has begun: when one comes to its end, the other still has calls
+KNOCK = 5.0  # seconds within which an address has to answer; Ray itself tries for minutes
+WORKER_CORES = 0.01  # a worker waits for replies; above 0, so that it does not run on a node without cores
+AT_ONCE = 2  # shards that a worker asks: when one comes to its end, the other still has questions
 
 
 def check_ray() -> None:
     """Raises MissingExtra when Ray Data is not installed; nothing is imported."""
     if not all(importlib.util.find_spec(library) for library in ("ray", "fsspec")):  # fsspec: of ray[data]
-        raise MissingExtra("--engine ray", "ray")
+        raise MissingExtra('`engine="ray"`', "ray")
 
 
 def connect(address: str) -> None:
     """Join the cluster at the address, or start one of this machine's cores. Raises UsageError when none answers."""
     if address.startswith("ray://"):
-        raise UsageError(f"--address {address}: run metal on a node of the cluster, with --address auto")
+        raise UsageError(f'`address="{address}"`: run metal on a node of the cluster, with `address="auto"`')
     knock(address)
     quiet.before_import()
     if not address:
@@ -56,8 +57,8 @@ def connect(address: str) -> None:
     try:
         ray.init(**settings)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise UsageError(f"--address {address or 'local'}: no Ray cluster answers there ({said})") from None
+        message = " ".join(str(error).split())[:200]
+        raise UsageError(f'`address="{address or "local"}"`: no Ray cluster answers there ({message})') from None
     quiet.after_import()
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
@@ -69,12 +70,12 @@ def knock(address: str) -> None:
     failure = unanswered(address)
     if failure:
         raise UsageError(
-            f"--address {address}: no Ray cluster answers there ({failure}); `ray start --head` says its address"
+            f'`address="{address}"`: no Ray cluster answers there ({failure}); `ray start --head` says its address'
         )
 
 
 def unanswered(address: str) -> str:
-    """Why nobody answers at HOST:PORT; empty when somebody does, and for what is no such address."""
+    """Why nobody answers at HOST:PORT; empty when somebody does, and for an address of another form."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         return ""
@@ -86,14 +87,14 @@ def unanswered(address: str) -> str:
 
 
 def head() -> str:
-    """HOST:PORT of the cluster's head, without which nothing begins and, a minute later, Ray ends every process."""
+    """HOST:PORT of the cluster's head. Without it nothing begins, and after a minute Ray ends every process."""
     import ray
 
     return str(ray.get_runtime_context().gcs_address)
 
 
 def disconnect() -> None:
-    """Leave the cluster, and end it if it was started here: all actors of the run end with it."""
+    """Leave the cluster, and end it if it was started here. All actors of the run end."""
     import ray
 
     ray.shutdown()
@@ -108,12 +109,12 @@ def cpus() -> int:
 
 
 def workers_for(model: Model, shards: int, cores: int) -> int:
-    """How many actors ask a judge: no more than there are cores, shards, and places for."""
+    """How many actors ask a judge: at most as many as there are cores and shards, and one for each PLACES calls."""
     return max(1, min(cores, shards, ceil(model.concurrency / PLACES)))
 
 
 def new_coordinator() -> Any:
-    """The coordinator's actor, on this node, whose disk it writes to."""
+    """The coordinator's actor, on this node, because it writes to this node's disk."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -125,7 +126,7 @@ def new_coordinator() -> Any:
 
 
 def judge_shards(model: Model, shards: Shards, coordinator: Any, readers: Any, workers: int) -> Iterator[None]:
-    """The pipeline of one judge; goes on while it runs. readers: a reference in a list."""
+    """The pipeline of one judge; it yields while it runs. readers: a reference to them, in a list."""
     import ray.data
     from ray.data import ActorPoolStrategy
 
@@ -140,17 +141,17 @@ def judge_shards(model: Model, shards: Shards, coordinator: Any, readers: Any, w
         compute=ActorPoolStrategy(
             size=workers, max_tasks_in_flight_per_actor=AT_ONCE, max_concurrent_calls_per_actor=AT_ONCE
         ),
-        num_cpus=HARDLY_ANY,
+        num_cpus=WORKER_CORES,
     )
     for _ in judged.iter_batches(batch_size=None, prefetch_batches=0):
         yield
 
 
 def _shard_source(paths: list[Path]) -> Any:
-    """Ray Data's source of shards: one read task and one block each, read on this node, where the files are.
+    """Ray Data's source of shards: one read task and one block for each, read on this node, which has the files.
 
-    `read_parquet` would put several files into a block, or one into several, and reads this node's files through
-    local:// only, which is going away.
+    `read_parquet` would put several files into a block, or one into several, and reads this node's files only through
+    local://, which is deprecated.
     """
     from ray.data import Datasource
     from ray.data.block import BlockMetadata
@@ -168,18 +169,15 @@ def _shard_source(paths: list[Path]) -> Any:
             self, parallelism: int, per_task_row_limit: int | None = None, data_context: Any = None
         ) -> list[Any]:
             unknown: dict[str, Any] = {"num_rows": None, "size_bytes": None, "exec_stats": None}
-            return [ReadTask(_Reading(str(path)), BlockMetadata(input_files=(str(path),), **unknown)) for path in paths]
+            return [
+                ReadTask(partial(_read, str(path)), BlockMetadata(input_files=(str(path),), **unknown))
+                for path in paths
+            ]
 
     return ShardSource()  # type: ignore[no-untyped-call,unused-ignore]
 
 
-class _Reading:
-    """Reads one shard."""
+def _read(path: str) -> Iterator[Any]:
+    import pyarrow.parquet as pq
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __call__(self) -> Iterator[Any]:
-        import pyarrow.parquet as pq
-
-        yield pq.read_table(self.path, memory_map=False)
+    yield pq.read_table(path, memory_map=False)

@@ -1,4 +1,4 @@
-"""Ray talks to the terminal from many places, some below Python; while a run lasts, only METAL does."""
+"""Ray writes to the terminal from many places, some of them below Python; during a run only METAL may."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 
 def before_import() -> None:
-    """What Ray reads when it is imported: no statistics, no lines of other processes, no cluster begun unasked.
+    """Set what Ray reads when it is imported: no statistics, no lines of other processes, no automatic cluster.
 
-    A pipeline that is still at work when the run leaves the cluster would else start another one.
+    Otherwise a pipeline that still works when the run leaves the cluster would start another one.
     """
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -21,17 +21,21 @@ def before_import() -> None:
 
 
 def after_import() -> None:
-    """Ray's and Ray Data's own words stay in their log files."""
+    """Keep Ray's and Ray Data's messages in their log files."""
     for name in ("ray", "ray.data"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 @contextmanager
 def only_ours() -> Iterator[None]:
-    """What is written to standard error below Python, or by Ray's warnings, is dropped; sys.stderr goes on as it is."""
+    """Drop what is written to standard error below Python, or by Ray's warnings; sys.stderr keeps working."""
     shown = sys.stderr
     kept = os.dup(2)
-    if _is_second(shown):
+    try:
+        is_stderr = shown.fileno() == 2
+    except (AttributeError, OSError, ValueError):
+        is_stderr = False
+    if is_stderr:
         sys.stderr = os.fdopen(os.dup(2), "w", encoding=shown.encoding, errors=shown.errors, buffering=1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
@@ -46,10 +50,3 @@ def only_ours() -> Iterator[None]:
         if sys.stderr is not shown:
             ours, sys.stderr = sys.stderr, shown
             ours.close()
-
-
-def _is_second(stream: object) -> bool:
-    try:
-        return bool(stream.fileno() == 2)  # type: ignore[attr-defined]
-    except (AttributeError, OSError, ValueError):
-        return False

@@ -1,7 +1,7 @@
-"""What is still to be asked, as Parquet shards: written by the driver, read by Ray Data, questions again on a worker.
+"""The open questions as Parquet shards: written by the driver, read by Ray Data, questions again on a worker.
 
-A row has all that is sent (system, user, schema, parameters) and all that the journal says of it (key, about, asked).
-What reads a reply goes along once: the first question of each prompt and criterion, whole (`readers`).
+A row contains everything that is sent (system, user, schema, parameters) and everything the journal says about it
+(key, about, asked). What reads a reply is passed on once: the first question of each prompt and criterion (`readers`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metal.raters.judges.call import Question, Questions
-from metal.raters.judges.lines import Answered
+from metal.raters.judges.call import Question, RunPlan
+from metal.raters.judges.journal_records import Answered
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
 
 FOLDER = "requests"
-MOST_ROWS = 2000  # a shard: what is read, journaled and, after a loss, begun again together
-MOST_BYTES = 16 << 20  # of messages in a shard; keeps workers' memory flat whatever the texts
+MOST_ROWS = 2000  # of a shard, which is read, journaled and, after a loss, begun again as one
+MOST_BYTES = 16 << 20  # of messages in a shard; bounds workers' memory however long the texts are
 LEAST_ROWS = 16
 _TEXTS = ("key", "schema", "parameters", "about")
-_MESSAGES = ("system", "user")  # as bytes: texts may hold lone surrogates, which Arrow's strings do not
+_MESSAGES = ("system", "user")  # as bytes: texts may contain lone surrogates, which Arrow's strings cannot
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """A question (`call.Question`) that was a row. reader: a question of the same prompt and criterion."""
+class ShardQuestion:
+    """A question (metal.raters.judges.call.Question) from a shard. reader: one of the same prompt and criterion."""
 
     key: str
     message: Message
@@ -38,18 +38,21 @@ class Request:
     reader: Question
 
     def kind(self, text: str, ending: str) -> str:
-        """As the question's own reader has it."""
+        """As the original question reads it."""
         return self.reader.kind(text, ending)
 
 
 @dataclass
 class Shards:
-    """The shards of a run. numbers: model -> its shards; waiting: model -> rows in them; known: questions left out."""
+    """The shards of a run. numbers: model -> its shards; waiting: model -> rows in them.
+
+    left_out: model -> questions that are answered, or asked under another name.
+    """
 
     folder: Path
     numbers: dict[str, list[int]] = field(default_factory=dict)
     waiting: dict[str, int] = field(default_factory=dict)
-    known: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
     readers: list[Question] = field(default_factory=list)
 
     def path(self, number: int) -> Path:
@@ -57,17 +60,17 @@ class Shards:
         return self.folder / f"{number:06d}.parquet"
 
 
-def write_requests(
-    plan: Questions,
+def write_shards(
+    plan: RunPlan,
     answered: Answered,
     limit: int | None,
     folder: Path,
     rows: int = MOST_ROWS,
     stopping: Callable[[], bool] = bool,
 ) -> Shards:
-    """Write every question that is neither answered nor asked twice to shards; of each model at most `limit`.
+    """Write every open question to shards, equal ones once; at most `limit` for each model.
 
-    rows: of a shard, at most. Memory: one shard. Raises OSError.
+    rows: in a shard, at most. Needs the memory of one shard. Raises OSError.
     """
     folder.mkdir(exist_ok=True)
     shards = Shards(folder)
@@ -77,8 +80,8 @@ def write_requests(
     for model in plan.models:
         numbers: list[int] = []
         shards.numbers[model.name], shards.waiting[model.name] = numbers, 0
-        shards.known[model.name] = answered.begins.get(model.name, 0)
-        for part in _parts(_missing(plan, model, answered, claimed, shards), limit, rows):
+        shards.left_out[model.name] = answered.begins.get(model.name, 0)
+        for part in _parts(_open_questions(plan, model, answered, claimed, shards), limit, rows):
             if stopping():
                 return shards
             number += 1
@@ -88,22 +91,22 @@ def write_requests(
     return shards
 
 
-def _missing(
-    plan: Questions, model: Model, answered: Answered, claimed: set[bytes], shards: Shards
+def _open_questions(
+    plan: RunPlan, model: Model, answered: Answered, claimed: set[bytes], shards: Shards
 ) -> Iterator[Question]:
-    for call in plan.calls(model, answered.begins.get(model.name, 0)):
-        key = bytes.fromhex(call.key)
+    for question in plan.questions(model, answered.begins.get(model.name, 0)):
+        key = bytes.fromhex(question.key)
         if key in answered.settled or key in claimed:
-            shards.known[model.name] += 1
+            shards.left_out[model.name] += 1
             continue
         claimed.add(key)
-        yield call
+        yield question
 
 
 def _parts(
     questions: Iterator[Question], limit: int | None, rows: int
 ) -> Iterator[list[tuple[Question, bytes, bytes]]]:
-    """Questions with their messages' bytes, a shard's at a time."""
+    """Questions with the bytes of their messages, one shard at a time."""
     part: list[tuple[Question, bytes, bytes]] = []
     size = taken = 0
     while limit is None or taken < limit:
@@ -132,48 +135,46 @@ def _write(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns: dict[str, list[Any]] = {name: [] for name in (*_TEXTS, *_MESSAGES, "rough_tokens", "asked", "reader")}
+    rows = []
     for question, system, user in part:
         kind = question.about.get("prompt"), question.about.get("criterion")
         if kind not in readers:
             readers[kind] = len(readers)
             shards.readers.append(question)
-        row = {
-            "key": question.key,
-            "system": system,
-            "user": user,
-            "schema": json.dumps(question.schema),
-            "parameters": json.dumps(dict(question.parameters)),
-            "about": json.dumps(dict(question.about)),
-            "rough_tokens": question.rough_tokens,
-            "asked": answered.unreadable.get(bytes.fromhex(question.key), 0),
-            "reader": readers[kind],
-        }
-        for name, value in row.items():
-            columns[name].append(value)
+        rows.append(
+            {
+                "key": question.key,
+                "system": system,
+                "user": user,
+                "schema": json.dumps(question.schema),
+                "parameters": json.dumps(dict(question.parameters)),
+                "about": json.dumps(dict(question.about)),
+                "rough_tokens": question.rough_tokens,
+                "asked": answered.unreadable.get(bytes.fromhex(question.key), 0),
+                "reader": readers[kind],
+                "shard": number,
+            }
+        )
     types: dict[str, Any] = dict.fromkeys(_TEXTS, pa.string()) | dict.fromkeys(_MESSAGES, pa.binary())
-    types |= {"rough_tokens": pa.float64(), "asked": pa.int32(), "reader": pa.int32()}
-    table = pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
-    table = table.append_column("shard", pa.array([number] * len(part), pa.int32()))
-    pq.write_table(table, shards.path(number), compression="zstd")
+    types |= {"rough_tokens": pa.float64(), "asked": pa.int32(), "reader": pa.int32(), "shard": pa.int32()}
+    pq.write_table(pa.Table.from_pylist(rows, pa.schema(types)), shards.path(number), compression="zstd")
 
 
-def read_requests(table: Any, readers: Sequence[Question]) -> list[tuple[Request, int]]:
+def read_shard(table: Any, readers: Sequence[Question]) -> list[tuple[ShardQuestion, int]]:
     """The questions of a shard's Arrow table, and how many unreadable replies each has had."""
     schemas: dict[str, Any] = {}
-    found = []
+    questions = []
     for row in table.to_pylist():
-        schema = schemas.setdefault(row["schema"], None) or json.loads(row["schema"])
-        schemas[row["schema"]] = schema
-        message = Message(*(row[name].decode("utf-8", "surrogatepass") for name in _MESSAGES))
-        request = Request(
+        if row["schema"] not in schemas:
+            schemas[row["schema"]] = json.loads(row["schema"])
+        question = ShardQuestion(
             row["key"],
-            message,
-            schema,
+            Message(*(row[name].decode("utf-8", "surrogatepass") for name in _MESSAGES)),
+            schemas[row["schema"]],
             json.loads(row["parameters"]),
             json.loads(row["about"]),
             row["rough_tokens"],
             readers[row["reader"]],
         )
-        found.append((request, row["asked"]))
-    return found
+        questions.append((question, row["asked"]))
+    return questions

@@ -1,7 +1,7 @@
-"""Journals of shards: OUT/shards/NNNNNN.jsonl, beside the run's journal until they are merged into it.
+"""Journals of shards: OUT/shards/NNNNNN.jsonl, beside the journal of the run until they are merged into it.
 
-A shard's journal is only taken away when its lines are on the disk in the run's. A driver that was killed leaves
-journals behind, some of whose lines may be in the run's already: those are not taken twice.
+A shard's journal is only deleted when its lines are on the disk in the run's journal. A killed driver leaves journals
+behind, and some of their lines may be in the run's journal already: those are not merged twice.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 FOLDER = "shards"
-PATIENCE = 60.0  # seconds in which a killed driver's coordinator has to be gone
-REFUSED = 0  # the number of the journal of what models would not take
+PATIENCE = 60.0  # seconds within which a killed driver's coordinator has to be gone
+REJECTED_PARAMETERS = 0  # the number of the journal of parameters that models reject
 
 
 def shard_journal(folder: Path, number: int) -> Path:
@@ -32,45 +32,44 @@ def shard_journal(folder: Path, number: int) -> Path:
 
 def journals(out: Path) -> list[Path]:
     """Every journal of a run: its own, and those that a killed driver left; a line may be in two of them."""
-    return [out / JOURNAL, *_journals(out)]
+    return [out / JOURNAL, *_leftovers(out)]
 
 
 def merge_leftovers(out: Path) -> int:
-    """Merge what a killed driver left into OUT/journal.jsonl; how many lines. Call with the run's lock held.
+    """Merge what a killed driver left into OUT/journal.jsonl; how many lines. Hold the run's lock.
 
-    Cheap where there is nothing. Raises DataError for a damaged line, UsageError while the killed driver's coordinator
-    is still there, OSError.
+    Raises DataError for a damaged line, UsageError while the killed driver's coordinator still runs, OSError.
     """
-    if not _journals(out):
+    if not _leftovers(out):
         clear(out)
         return 0
 
-    async def whole() -> int:
+    async def merge_all() -> int:
         journal = Journal(out / JOURNAL)
         try:
             return await merge(journal, out)
         finally:
             await journal.close()
 
-    return asyncio.run(whole())
+    return asyncio.run(merge_all())
 
 
 async def merge(journal: Journal, out: Path) -> int:
-    """Append the shards' journals to the run's, each line once, and take their folder away; how many lines.
+    """Append the shards' journals to the run's, each line once, and delete their folder; how many lines.
 
     Raises as merge_leftovers does.
     """
     merged = 0
-    if _journals(out):
+    if _leftovers(out):
         lock = await asyncio.to_thread(lock_shards, out / FOLDER)
         try:
-            coming = {_digest(line) for path in _journals(out) for *_, line in scan(path)}
-            there = {digest for *_, line in scan(journal.path) if (digest := _digest(line)) in coming}
-            for path in _journals(out):
+            coming = {_digest(line) for path in _leftovers(out) for *_, line in scan(path)}
+            present = {digest for *_, line in scan(journal.path) if (digest := _digest(line)) in coming}
+            for path in _leftovers(out):
                 heal(path)
-                new = [line for *_, line in scan(path) if _digest(line) not in there]
+                new = [line for *_, line in scan(path) if _digest(line) not in present]
                 for line in new:
-                    journal.append(line[:-1], lambda: None)
+                    journal.append(line[:-1])
                 await journal.synced()
                 path.unlink()
                 merged += len(new)
@@ -81,7 +80,7 @@ async def merge(journal: Journal, out: Path) -> int:
 
 
 def lock_shards(folder: Path) -> BaseFileLock:
-    """Hold OUT/shards, as its one writer; given back with the process, however it ends. Raises UsageError."""
+    """Hold OUT/shards, as its only writer; the lock ends with the process, however that ends. Raises UsageError."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock", thread_local=False)
@@ -92,12 +91,12 @@ def lock_shards(folder: Path) -> BaseFileLock:
 
 
 def clear(out: Path) -> None:
-    """Take away the folders of requests and of shards; whatever is in them is given up."""
+    """Delete the folders of requests and of shards, with everything in them."""
     for name in (REQUESTS, FOLDER):
         shutil.rmtree(out / name, ignore_errors=True)
 
 
-def _journals(out: Path) -> list[Path]:
+def _leftovers(out: Path) -> list[Path]:
     return sorted((out / FOLDER).glob("*.jsonl"))
 
 
