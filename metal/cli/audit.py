@@ -85,7 +85,7 @@ def audit(
     from metal.auditing.audit import audit as run
     from metal.auditing.settings import AuditSettings
     from metal.data.folders import check_new
-    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
+    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
     from metal.running.judging import doubts
     from metal.runs.audit_run import write_audit
     from metal.runs.manifest import manifest
@@ -120,7 +120,7 @@ def audit(
             f"{excluded.outputs:,} outputs lost a rating on a criterion; those left with fewer people than the usual "
             "panel count as incomplete. --min-raters 2 keeps those with two"
         )
-    found = telling(found, excluded, first)
+    found = with_exclusions(found, excluded, first)
     about = manifest("audit", loaded, [dataset, *ratings], settings.to_dict(), found.judges, found.signature)
     write_audit(out, found, loaded, about, force=force)
     if as_json:

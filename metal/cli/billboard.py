@@ -98,7 +98,7 @@ def board(
     from metal.boards.store import keep_settings, open_board, store_ensembles, stored_ensembles
     from metal.cli.import_ import pair
     from metal.data.folders import check_new
-    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
+    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
     from metal.runs.board_run import write_board
     from metal.runs.manifest import manifest
     from metal.runs.parts import records
@@ -120,7 +120,7 @@ def board(
     with show.progress("ranking") as advance:
         found = run(loaded, settings, stored=stored_ensembles(dataset), progress=advance)
     told = warnings_of_tests(whole_board, dataset, ratings)
-    found = telling(found, excluded, told)
+    found = with_exclusions(found, excluded, told)
     kept = opened.recorded and store_ensembles(dataset, list(found.ensembles.values()))
     if at is None and kept:
         keep_settings(dataset, settings)

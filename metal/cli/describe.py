@@ -12,6 +12,7 @@ from metal.cli import options
 if TYPE_CHECKING:
     import pandas as pd
 
+    from metal.cli.exclusion import said_without_noisy
     from metal.data.dataset import Dataset
 
 
@@ -49,7 +50,6 @@ def describe(
     from metal.data.dataset import load_dataset
     from metal.data.folders import check_new
     from metal.data.tokens import ENCODING, count_text, load_encoding
-    from metal.genie.excluding import said_without_noisy
     from metal.runs.parts import records
     from metal.show.terminal import console as show
 

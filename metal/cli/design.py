@@ -101,7 +101,7 @@ def design(
     from metal.genie.design.cost import Prices
     from metal.genie.design.settings import DesignSettings
     from metal.genie.design.study import design as run
-    from metal.genie.excluding import telling, without_noisy
+    from metal.genie.excluding import with_exclusions, without_noisy
     from metal.runs.design_run import measured_seconds, write_design
     from metal.runs.manifest import manifest
     from metal.runs.parts import records
@@ -117,7 +117,7 @@ def design(
     loaded, excluded = without_noisy(whole_dataset, dataset, ratings, settings.exclude_noisy)
     with show.progress("simulating") as advance:
         found = run(loaded, settings, progress=advance)
-    found = telling(found, excluded)
+    found = with_exclusions(found, excluded)
     about = manifest("design", loaded, [dataset, *ratings], settings.to_dict(), found.raters, found.signature)
     write_design(out, found, loaded, about, force=force)
     if as_json:

@@ -37,8 +37,8 @@ def export(
     Example:
       metal export datasets/pariksha --to parquet --out pariksha.parquet
     """
+    from metal.cli.exclusion import said_without_noisy
     from metal.data.folders import check_new, check_new_file
-    from metal.genie.excluding import said_without_noisy
     from metal.show.terminal import console as show
 
     if target == "hf":

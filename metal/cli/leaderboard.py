@@ -87,7 +87,7 @@ def leaderboard(
     import json
 
     from metal.data.folders import check_new
-    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
+    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
     from metal.genie.leaderboard.cautions import about_size
     from metal.genie.leaderboard.leaderboard import leaderboard as run
     from metal.genie.leaderboard.settings import LeaderboardSettings
@@ -108,7 +108,7 @@ def leaderboard(
     board = found.tables["leaderboard"]
     main = board[(board["criterion"] == found.main) & (board["language"] == board["language"].iloc[0])]
     sizes = about_size(main["sources"].tolist(), found.people)
-    found = telling(replace(found, warnings=(*found.warnings, *sizes)), excluded, told)
+    found = with_exclusions(replace(found, warnings=(*found.warnings, *sizes)), excluded, told)
     raters = (*found.people, *found.beside)
     about = manifest("leaderboard", loaded, [dataset, *ratings], settings.to_dict(), raters, found.signature)
     write_leaderboard(out, found, loaded, about, force=force)

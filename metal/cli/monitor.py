@@ -70,15 +70,16 @@ def watch(
       metal monitor datasets/cnndm --reference group=crowd --json | jq .behaviour
       metal monitor simulate
     """
-    from metal.building.store import read_compared
+    from metal.building.store import read_compared, read_rounds
     from metal.data.folders import check_new
     from metal.data.people import people_named
     from metal.genie.exclusion import only_people
-    from metal.genie.monitor_run import signature, tables, warnings, write_monitor
+    from metal.genie.monitor_tables import monitor_signature, monitor_tables, monitor_warnings
     from metal.genie.monitoring import monitor as examined
     from metal.genie.noisy import find_model
     from metal.genie.store import read_tests
     from metal.runs.manifest import manifest
+    from metal.runs.monitor_run import agreement_rows, write_monitor
     from metal.runs.parts import records
     from metal.show.terminal import console as show
     from metal.show.terminal import monitor_text
@@ -102,11 +103,19 @@ def watch(
     )
     with show.progress("comparing people") as advance:
         looked_at = only_people(loaded, people)
-        all_tables = tables(looked_at, dataset, found, resamples=resamples, seed=seed, said=advance)
+        all_tables = monitor_tables(
+            looked_at,
+            found,
+            agreement=agreement_rows,
+            rounds=read_rounds(dataset),
+            resamples=resamples,
+            seed=seed,
+            progress=advance,
+        )
     settings = {"model": model, "noisy_beta": noisy_beta, "reference": reference, "resamples": resamples, "seed": seed}
-    signed = signature(loaded.identity, tests.digest, settings)
+    signed = monitor_signature(loaded.identity, tests.digest, settings)
     about = manifest("monitor", loaded, [dataset, *ratings], settings, people, signed)
-    noted = warnings(loaded, tests, found, people)
+    noted = monitor_warnings(loaded, tests, found, people)
     write_monitor(out, all_tables, loaded, about, noted, force=force)
     if as_json:
         whole: dict[str, Any] = {"signature": about.signature, "run": str(out), "warnings": list(noted)}

@@ -59,7 +59,7 @@ PAGES = {
     "billboard": ("metal.runs.board_run", "read_board_run", "metal.show.board.page"),
     "design": ("metal.runs.design_run", "read_design_run", "metal.show.design.page"),
     "leaderboard": ("metal.runs.leaderboard_run", "read_leaderboard_run", "metal.show.leaderboard.page"),
-    "monitor": ("metal.genie.monitor_run", "read_monitor_run", "metal.show.monitor.page"),
+    "monitor": ("metal.runs.monitor_run", "read_monitor_run", "metal.show.monitor.page"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.genie.test_questions import SIDES
+from metal.genie.gold_questions import SIDES
 from metal.show.exclusions import exclusions_table
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section

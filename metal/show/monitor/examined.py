@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
-from metal.genie.test_questions import SIDES
 from metal.show.charts.intervals import MOST_ROWS, Mark, Row, interval_dots
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from metal.genie import monitoring
-from metal.genie.test_questions import SIDES
+from metal.genie.gold_questions import SIDES
 from metal.show.exclusions import COLUMNS
 from metal.show.run import CELL, Tables
 from metal.show.text import known, name
