@@ -78,7 +78,7 @@ def audit(
     from metal.api.inputs import load
     from metal.auditing.audit import audit as audited
     from metal.auditing.settings import AuditSettings
-    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
+    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
     from metal.runs.doubts import doubts
 
     settings = AuditSettings(
@@ -105,6 +105,6 @@ def audit(
             f"{excluded.outputs:,} outputs lost a rating on a criterion; those left with fewer people than the usual "
             "panel count as incomplete. `min_raters=2` keeps those with two"
         )
-    result = telling(result, excluded, warnings)
+    result = with_exclusions(result, excluded, warnings)
     manifest = inputs.manifest("audit", dataset, settings.to_dict(), result.judges, result.signature)
     return Audit.of(result, dataset, manifest)

@@ -83,7 +83,7 @@ def billboard(
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
     from metal.boards.store import keep_settings, open_board, store_ensembles, stored_ensembles
-    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
+    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
 
     inputs = load(data)
     board = None if inputs.folder == NOWHERE else open_board(inputs.folder, at)
@@ -112,7 +112,7 @@ def billboard(
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     stored = stored_ensembles(inputs.folder) if board else []
     result = ranked(dataset, settings, stored=stored, progress=progress)
-    result = telling(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
+    result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
     kept = bool(board and board.recorded and store_ensembles(inputs.folder, list(result.ensembles.values())))
     if at is None and kept:
         keep_settings(inputs.folder, settings)

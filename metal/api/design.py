@@ -73,7 +73,7 @@ def design(
     from metal.genie.design.cost import Prices
     from metal.genie.design.settings import DesignSettings
     from metal.genie.design.study import design as planned
-    from metal.genie.excluding import telling, without_noisy
+    from metal.genie.excluding import with_exclusions, without_noisy
     from metal.runs.design_run import measured_seconds
 
     inputs = load(data, ratings)
@@ -95,6 +95,6 @@ def design(
         exclude_noisy=exclude_noisy,
     )
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
-    result = telling(planned(dataset, settings, progress=progress or (lambda done, total: None)), excluded)
+    result = with_exclusions(planned(dataset, settings, progress=progress or (lambda done, total: None)), excluded)
     manifest = inputs.manifest("design", dataset, settings.to_dict(), result.raters, result.signature)
     return Design.of(result, dataset, manifest)

@@ -71,7 +71,7 @@ def leaderboard(
     """
     from metal.api.inputs import load
     from metal.api.leaderboard_result import Leaderboard
-    from metal.genie.excluding import telling, warnings_of_tests, without_noisy
+    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
     from metal.genie.leaderboard.cautions import about_size
     from metal.genie.leaderboard.leaderboard import leaderboard as ranked
     from metal.genie.leaderboard.settings import LeaderboardSettings
@@ -95,7 +95,7 @@ def leaderboard(
     main = board[(board["criterion"] == result.main) & (board["language"] == board["language"].iloc[0])]
     sizes = about_size(main["sources"].tolist(), result.people)
     result = replace(result, warnings=(*result.warnings, *sizes))
-    result = telling(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
+    result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
     raters = (*result.people, *result.beside)
     manifest = inputs.manifest("leaderboard", dataset, settings.to_dict(), raters, result.signature)
     return Leaderboard.of(result, dataset, manifest)

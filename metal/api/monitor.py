@@ -57,13 +57,14 @@ def monitor(
     """
     from metal.api.inputs import load
     from metal.api.monitor_result import Monitor
-    from metal.building.store import read_compared
+    from metal.building.store import read_compared, read_rounds
     from metal.data.people import people_named
     from metal.genie.exclusion import only_people
-    from metal.genie.monitor_run import signature, tables, warnings
+    from metal.genie.monitor_tables import monitor_signature, monitor_tables, monitor_warnings
     from metal.genie.monitoring import monitor as examined
     from metal.genie.noisy import find_model
     from metal.genie.store import read_tests
+    from metal.runs.monitor_run import agreement_rows
 
     find_model(model)
     inputs = load(data, ratings)
@@ -81,16 +82,17 @@ def monitor(
         seed=seed,
         comparative=read_compared(inputs.folder),
     )
-    made = tables(
+    tables = monitor_tables(
         only_people(dataset, people),
-        inputs.folder,
         monitoring,
+        agreement=agreement_rows,
+        rounds=read_rounds(inputs.folder),
         resamples=resamples,
         seed=seed,
-        said=progress or (lambda done, total: None),
+        progress=progress or (lambda done, total: None),
     )
     settings = {"model": model, "noisy_beta": noisy_beta, "reference": reference, "resamples": resamples, "seed": seed}
-    signed = signature(dataset.identity, tests.digest, settings)
+    signed = monitor_signature(dataset.identity, tests.digest, settings)
     manifest = inputs.manifest("monitor", dataset, settings, people, signed).to_dict()
-    noted = warnings(dataset, tests, monitoring, people)
-    return Monitor(dataset.card.name, manifest, dataset.criteria, dataset.raters, made, noted)
+    noted = monitor_warnings(dataset, tests, monitoring, people)
+    return Monitor(dataset.card.name, manifest, dataset.criteria, dataset.raters, tables, noted)

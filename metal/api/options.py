@@ -123,7 +123,7 @@ TestQuestions = Annotated[
         "Hide questions whose answers are known: P% positive, N% negative. [without a value: 5%+5%]",
         metavar="[=P%+N%]",
         bare="5%+5%",
-        check="metal.genie.test_questions:Shares.read",
+        check="metal.genie.gold_questions:Shares.read",
     ),
 ]
 DryRun = Annotated[bool, Option("Show calls, tokens, cost, time and the first prompt; send nothing.")]

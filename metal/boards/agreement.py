@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metal.boards.cells import Cell
+from metal.boards.cell import BoardCell
 from metal.data.records import Estimate
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
@@ -38,7 +38,7 @@ class Agreement:
     within: tuple[Estimate, ...]
 
 
-def agreement(cell: Cell, bootstrap: SourceBootstrap) -> list[Agreement]:
+def agreement(cell: BoardCell, bootstrap: SourceBootstrap) -> list[Agreement]:
     """Of each rater, on the items of a cell, all of them rated by people, each generator having some.
 
     Source: Bidimensional Leaderboards, section 2.1.

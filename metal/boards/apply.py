@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from metal.boards.submission import first_row
 from metal.errors import DataError, UnknownName, UsageError
+from metal.raters.metrics.outside_scores import NO_NUMBER
 
 VERSIONED = re.compile(r"\+version\.[0-9]{1,9}$")
 
 
 def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
-    """A stored ensemble as it can be applied. Raises DataError where it is none."""
+    """A stored ensemble that can be applied. Raises DataError for anything else. where: for the message."""
     try:
         numbers = [float(record["intercept"])]
         for member in record["members"]:
@@ -25,29 +28,28 @@ def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
             raise ValueError
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         raise DataError(where, "not an ensemble of a board", "Take the file from a backup, or remove it") from None
-    found: Mapping[str, Any] = record
-    return found
+    checked: Mapping[str, Any] = record
+    return checked
 
 
 def find_ensemble(signature: str, records: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The ensemble of a signature, or of a part of it that only one has. Raises UnknownName, UsageError for several."""
+    """The ensemble with this signature, or the only one whose signature contains it.
+
+    Raises UnknownName where there is none, UsageError where there are several.
+    """
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
         by_name.setdefault(str(record["ensemble"]), []).append(record)
     part = re.compile(re.escape(signature) + ("(?![0-9])" if signature[-1:].isdigit() else ""))  # version.1 is not 10
-    found = [signature] if signature in by_name else [name for name in by_name if part.search(name)]
-    if len(found) == 1:
-        first, *others = by_name[found[0]]
-        if any(_scoring(other) != _scoring(first) for other in others):
-            raise UsageError(f"several boards have an ensemble {found[0]!r}; say with --board which one is meant")
-        return first
-    if found:
-        raise UsageError(f"ensemble {signature!r} may be any of {', '.join(found[:5])}; give one in full")
-    raise UnknownName("ensemble", signature, list(by_name), "`metal billboard DATASET` makes them")
-
-
-def _scoring(record: Mapping[str, Any]) -> tuple[object, object]:
-    return record["intercept"], record["members"]
+    names = [signature] if signature in by_name else [name for name in by_name if part.search(name)]
+    if not names:
+        raise UnknownName("ensemble", signature, list(by_name), "`metal.billboard(...)` makes them")
+    if len(names) > 1:
+        raise UsageError(f"ensemble {signature!r} may be any of {', '.join(names[:5])}; give one in full")
+    first, *others = by_name[names[0]]
+    if any((other["intercept"], other["members"]) != (first["intercept"], first["members"]) for other in others):
+        raise UsageError(f"several boards have an ensemble {names[0]!r}; say with `board` which one is meant")
+    return first
 
 
 def members(record: Mapping[str, Any]) -> list[str]:
@@ -58,8 +60,8 @@ def members(record: Mapping[str, Any]) -> list[str]:
 def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFrame:
     """output, score and reason of each output.
 
-    scores: a column `output` and one for each member, as on the board (higher is better). Where a member's score is
-    missing there is no score, and the reason names the member. Raises DataError for a member without a column.
+    scores: a column `output` and one for each member, as on the board (higher is better). An output without a member's
+    score has none (NaN), and the reason names the member. Raises DataError for a member without a column.
     """
     names = members(record)
     for name in names:
@@ -73,7 +75,30 @@ def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFr
     weights, means, spreads = (
         np.array([float(member[key]) for member in record["members"]]) for key in ("coefficient", "mean", "spread")
     )
-    found = float(record["intercept"]) + ((table - means) / spreads) @ weights
-    lacking = [", ".join(np.array(names)[row]) for row in np.isnan(table)]
-    reasons = [f"no score of {which}" if which else "" for which in lacking]
-    return pd.DataFrame({"output": scores["output"].astype(str), "score": found, "reason": reasons})
+    score = float(record["intercept"]) + ((table - means) / spreads) @ weights
+    missing = [", ".join(np.array(names)[row]) for row in np.isnan(table)]
+    reasons = [f"no score of {which}" if which else "" for which in missing]
+    return pd.DataFrame({"output": scores["output"].astype(str), "score": score, "reason": reasons})
+
+
+def member_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.DataFrame:
+    """The column `output` and the members' scores of a table read as text, as numbers. path: for messages.
+
+    Raises DataError for an empty output and a score that is neither a finite number nor empty.
+    """
+    first = first_row(path)
+    if (empty := frame["output"].isna() | (frame["output"].astype(str).str.strip() == "")).any():
+        raise DataError(f"{path} row {int(empty.to_numpy().argmax()) + first}", "output is empty", "Each row names one")
+    columns = {"output": frame["output"]}
+    for name in names:
+        if name not in frame:
+            continue
+        numbers: pd.Series = pd.to_numeric(frame[name], errors="coerce").astype(float)
+        text = frame[name].astype(object)
+        given = text.notna() & ~text.astype(str).str.strip().str.lower().isin(NO_NUMBER)
+        wrong = given & ~(numbers.abs() < float("inf"))
+        if wrong.any():
+            at = int(wrong.to_numpy().argmax())
+            raise DataError(f"{path} row {at + first}", f"{name} is {text.iloc[at]!r}", "Scores are numbers, or empty")
+        columns[name] = numbers
+    return pd.DataFrame(columns)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.boards.cells import ALL_LANGUAGES, OVERALL, Cell, cells, main_criterion
-from metal.boards.crowd import Figures, Known, crowd
+from metal.boards.cell import BoardCell
+from metal.boards.cells import ALL_LANGUAGES, OVERALL, board_cells, main_criterion
+from metal.boards.crowd import BoardFigures, Figures, crowd
 from metal.boards.ensemble import GROUP as ENSEMBLES
 from metal.boards.ensemble import (
     NAME,
@@ -79,7 +80,7 @@ def billboard(
     progress: called with cells done and cells in all. Raises UsageError where the people rated nothing, UnknownName
     for names that do not occur.
     """
-    found = cells(dataset, settings)
+    found = board_cells(dataset, settings)
     _check_names(found)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     main = main_criterion([cell.criterion for cell in found])
@@ -115,7 +116,7 @@ def billboard(
         rows["self_preference"] += self_preference_rows(cell, of_family)
         rows["people"].append(_people(cell, dataset, settings))
     tables = {name: _table(name, records, dataset, settings) for name, records in rows.items()}
-    tables |= _crowd(dataset, settings, Known(found, figures, bootstrap))
+    tables |= _crowd(dataset, settings, BoardFigures(found, figures, bootstrap))
     if progress:
         progress(len(found), len(found))
     return Board(
@@ -139,7 +140,7 @@ def billboard(
     )
 
 
-def _check_names(found: Sequence[Cell]) -> None:
+def _check_names(found: Sequence[BoardCell]) -> None:
     """No rater may pass for the reference people or for the board's own ensemble. Raises UsageError."""
     for rater in dict.fromkeys(rater.name for cell in found for rater in cell.raters):
         if rater in (PEOPLE, NAME) or rater.startswith("ensemble of "):
@@ -147,7 +148,7 @@ def _check_names(found: Sequence[Cell]) -> None:
 
 
 def _generators(
-    cell: Cell,
+    cell: BoardCell,
     ranked: Ranked,
     ensemble: BoardEnsemble | None,
     bootstrap: SourceBootstrap,
@@ -172,7 +173,7 @@ def _generators(
     ]
 
 
-def _crowd(dataset: Dataset, settings: BoardSettings, known: Known) -> dict[str, pd.DataFrame]:
+def _crowd(dataset: Dataset, settings: BoardSettings, known: BoardFigures) -> dict[str, pd.DataFrame]:
     """The tables of `crowd`, for the people and judges on the board; none where there are neither."""
     raters = {rater.name for cell in known.cells for rater in cell.raters if rater.kind in ("human", "llm")}
     if not raters:
@@ -182,7 +183,7 @@ def _crowd(dataset: Dataset, settings: BoardSettings, known: Known) -> dict[str,
     return crowd(dataset, mine, known=None if settings.common else known).tables
 
 
-def _scored_all(cell: Cell, rater: str) -> bool:
+def _scored_all(cell: BoardCell, rater: str) -> bool:
     scores = cell.of(rater)
     return len(set(cell.generator[scores == scores].tolist())) == len(cell.generators)
 
@@ -192,7 +193,7 @@ def _named(ensemble: BoardEnsemble) -> str:
     return f"ensemble of {len(ensemble.members)}"
 
 
-def _people(cell: Cell, dataset: Dataset, settings: BoardSettings) -> dict[str, Any]:
+def _people(cell: BoardCell, dataset: Dataset, settings: BoardSettings) -> dict[str, Any]:
     found = ceiling(cell)
     return {
         "language": cell.language,
@@ -257,13 +258,13 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
     return table[[*first, *(column for column in table if column not in first)]]
 
 
-def _where(cell: Cell) -> str:
+def _where(cell: BoardCell) -> str:
     return cell.criterion if cell.language == ALL_LANGUAGES else f"{cell.language} {cell.criterion}"
 
 
-def _noted(notes: Sequence[tuple[Cell, str]], found: Sequence[Cell]) -> list[str]:
+def _noted(notes: Sequence[tuple[BoardCell, str]], found: Sequence[BoardCell]) -> list[str]:
     """Notes about cells, each said once with all the cells it is about."""
-    about: dict[str, list[Cell]] = {}
+    about: dict[str, list[BoardCell]] = {}
     for cell, note in notes:
         about.setdefault(note, []).append(cell)
     return [
@@ -272,7 +273,7 @@ def _noted(notes: Sequence[tuple[Cell, str]], found: Sequence[Cell]) -> list[str
     ]
 
 
-def _unlike(found: Sequence[Cell]) -> list[str]:
+def _unlike(found: Sequence[BoardCell]) -> list[str]:
     """Criteria on which raters scored different outputs, so that their figures are about different ones."""
     unlike = [cell for cell in found if _answered_unlike(np.isnan(cell.scores[:, cell.rated]))]
     if not unlike:
@@ -285,7 +286,7 @@ def _answered_unlike(missing: Codes) -> bool:
     return bool((missing != missing[:1]).any())
 
 
-def _without_overall(dataset: Dataset, found: Sequence[Cell], settings: BoardSettings) -> list[str]:
+def _without_overall(dataset: Dataset, found: Sequence[BoardCell], settings: BoardSettings) -> list[str]:
     """Why there is no overall where there are several criteria."""
     names = list(dict.fromkeys(cell.criterion for cell in found))
     if settings.criteria or len(names) < 2 or OVERALL in names:
@@ -317,7 +318,7 @@ def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:
     return [f"people of several groups ({named}) are the reference together; --reference group=NAME takes one"]
 
 
-def _absent(dataset: Dataset, found: list[Cell], settings: BoardSettings) -> list[str]:
+def _absent(dataset: Dataset, found: list[BoardCell], settings: BoardSettings) -> list[str]:
     """Raters that are on no board though they were to be: they scored nothing that the reference people rated."""
     there = {rater.name for cell in found for rater in cell.raters}
     missing = sorted(

@@ -14,7 +14,8 @@ import pandas as pd
 
 from metal import __version__
 from metal.boards.agreement import agreement, estimate, intervals
-from metal.boards.cells import BoardRater, Cell, Scale, cells, main_criterion
+from metal.boards.cell import BoardCell, BoardRater, ScaleEnds
+from metal.boards.cells import board_cells, main_criterion
 from metal.boards.crowd_answer import CEILING, adjust, answer_row, compared, largest_family, reference_name
 from metal.boards.crowd_outputs import OVERRATED, UNDERRATED, Example, area_of, dots, examples, sampled
 from metal.boards.ranking import ceiling
@@ -63,25 +64,34 @@ Figures = Mapping[str, Mapping[str, Estimate]]  # by rater, then by name: pearso
 
 
 @dataclass(frozen=True)
-class Known:
+class BoardFigures:
     """What a board has found: its cells, of each the figures of its raters, and its bootstrap."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[BoardCell]
     figures: Sequence[Figures]
     bootstrap: SourceBootstrap
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Crowd:
-    """What `crowd` found; tables by name, the columns of TABLES first. main: the criterion shown first."""
+    """Judges and crowd against the reference people. tables: by name, the columns of TABLES first.
+
+    main: the criterion shown first. reference: what the reference people are called. scales: by criterion. notes: data
+    problems; warnings: about people left out beforehand. pictures: how many were written.
+    """
 
     main: str
     reference: str
     people: tuple[str, ...]
     tables: dict[str, pd.DataFrame]
-    scales: dict[str, Scale]
+    scales: dict[str, ScaleEnds]
     notes: tuple[str, ...]
     signature: str
+    warnings: tuple[str, ...] = ()
+    pictures: int = 0
+
+    def __repr__(self) -> str:
+        return f"Crowd(against {self.reference}, tables: {', '.join(self.tables)})"
 
 
 def crowd(
@@ -89,7 +99,7 @@ def crowd(
     settings: BoardSettings,
     choices: CrowdSettings | None = None,
     *,
-    known: Known | None = None,
+    known: BoardFigures | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Crowd:
     """Every rater against the reference people, on every criterion and in every language of the board.
@@ -116,7 +126,7 @@ def crowd(
     choices = choices or CrowdSettings()
     people = people_named(dataset, settings.reference)
     shown, notes = (dataset, ()) if not choices.equal_panels else equal_panels(dataset, people, settings.seed)
-    found = [_chosen(cell, settings) for cell in (known.cells if known else cells(shown, settings))]
+    found = [_chosen(cell, settings) for cell in (known.cells if known else board_cells(shown, settings))]
     if not any(cell.raters for cell in found):
         raise UsageError(
             f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the reference people did; "
@@ -161,7 +171,7 @@ def crowd(
     )
 
 
-def _chosen(cell: Cell, settings: BoardSettings) -> Cell:
+def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
     """The cell with the raters that were named, or else with people and LLM judges."""
     kept = [
         place
@@ -171,7 +181,7 @@ def _chosen(cell: Cell, settings: BoardSettings) -> Cell:
     return replace(cell, scores=cell.scores[kept], raters=tuple(cell.raters[place] for place in kept))
 
 
-def _answers(rows: dict[str, list[dict[str, Any]]], found: Sequence[Cell], reference: str) -> None:
+def _answers(rows: dict[str, list[dict[str, Any]]], found: Sequence[BoardCell], reference: str) -> None:
     adjust(rows["crowd_comparisons"])
     for cell in found:
         here = (cell.language, cell.criterion)
@@ -185,7 +195,7 @@ def _answers(rows: dict[str, list[dict[str, Any]]], found: Sequence[Cell], refer
 # ---------------------------------------------------------------- figures
 
 
-def _figures(cell: Cell, bootstrap: SourceBootstrap) -> Figures:
+def _figures(cell: BoardCell, bootstrap: SourceBootstrap) -> Figures:
     """Of each rater of a cell whose items people rated."""
     found: dict[str, Mapping[str, Estimate]] = {}
     for rater, scores, one in zip(cell.raters, cell.scores, agreement(cell, bootstrap), strict=True):
@@ -199,7 +209,7 @@ def _figures(cell: Cell, bootstrap: SourceBootstrap) -> Figures:
 
 
 def rater_rows(
-    cell: Cell, on_scale: Codes, area: float, figures: Figures, bootstrap: SourceBootstrap
+    cell: BoardCell, on_scale: Codes, area: float, figures: Figures, bootstrap: SourceBootstrap
 ) -> list[dict[str, Any]]:
     """The rows of a cell whose items people rated: each rater, then the ceiling. on_scale: (raters,)."""
     rows = []
@@ -223,7 +233,7 @@ def rater_rows(
     return [*rows, _row(cell, BoardRater(CEILING, "ceiling", ""), alone, int(cell.rated.sum()))]
 
 
-def _row(cell: Cell, rater: BoardRater, found: Mapping[str, Estimate], outputs: int) -> dict[str, Any]:
+def _row(cell: BoardCell, rater: BoardRater, found: Mapping[str, Estimate], outputs: int) -> dict[str, Any]:
     row: dict[str, Any] = {
         "language": cell.language,
         "criterion": cell.criterion,
@@ -243,7 +253,7 @@ def _row(cell: Cell, rater: BoardRater, found: Mapping[str, Estimate], outputs: 
     return row | {"undefined": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
 
 
-def bias(cell: Cell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estimate]:
+def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estimate]:
     """Of each rater, scores (raters, items): mean of (rater less people) over the outputs that both scored, with its
     interval by source.
     """
@@ -269,7 +279,7 @@ def bias(cell: Cell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estima
     return found
 
 
-def _areas(cell: Cell, scores: Numbers, share: float, both: int) -> dict[str, Estimate]:
+def _areas(cell: BoardCell, scores: Numbers, share: float, both: int) -> dict[str, Estimate]:
     found = area_of(cell.human, scores, cell.scale, share)
     if not found:
         reason = "the people's scale has no ends; declare range = [LOW, HIGH] in dataset.toml"

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from metal.boards.cells import ALL_LANGUAGES, Cell
+from metal.boards.cell import BoardCell
+from metal.boards.cells import ALL_LANGUAGES
 from metal.stats.multiplicity import holm
 from metal.stats.patterns import Numbers
 
@@ -22,7 +23,7 @@ def reference_name(reference: str) -> str:
     return f"the people ({value})" if value else "the people"
 
 
-def compared(cell: Cell, better: Numbers) -> list[dict[str, Any]]:
+def compared(cell: BoardCell, better: Numbers) -> list[dict[str, Any]]:
     """Each rater that is people against each that is not. better: (raters, raters) one-sided p."""
     rows = []
     for i, person in enumerate(cell.raters):
@@ -45,7 +46,7 @@ def compared(cell: Cell, better: Numbers) -> list[dict[str, Any]]:
     return rows
 
 
-def largest_family(found: Sequence[Cell]) -> int:
+def largest_family(found: Sequence[BoardCell]) -> int:
     """How many comparisons are adjusted together, at most."""
     sizes: dict[tuple[str, bool], int] = {}
     for cell in found:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.boards.cells import BoardRater, Cell, Scale
+from metal.boards.cell import BoardCell, BoardRater, ScaleEnds
 from metal.data.dataset import Dataset
 from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers
@@ -21,7 +21,7 @@ GRID = 24  # steps of a picture's axis, where more scores than that occur
 _ROUNDING = 1e-9  # a mean of ratings this near to an area's edge lies on it
 
 
-def area_of(people: Numbers, scores: Numbers, scale: Scale, share: float) -> dict[str, Codes]:
+def area_of(people: Numbers, scores: Numbers, scale: ScaleEnds, share: float) -> dict[str, Codes]:
     """Which outputs lie in Figure 2's areas: (items,) masks by the area's name; none where the scale has no ends.
 
     The bottom of a scale from low to high is what is at most low + share * (high - low), its top what is at least
@@ -43,14 +43,14 @@ def area_of(people: Numbers, scores: Numbers, scale: Scale, share: float) -> dic
 class Example:
     """An output of an area. item: its place in the cell, whose outputs people rated; scores: (items,) the rater's."""
 
-    cell: Cell
+    cell: BoardCell
     rater: BoardRater
     scores: Numbers
     area: str
     item: int
 
 
-def sampled(cell: Cell, rater: BoardRater, scores: Numbers, share: float, most: int, seed: int) -> list[Example]:
+def sampled(cell: BoardCell, rater: BoardRater, scores: Numbers, share: float, most: int, seed: int) -> list[Example]:
     """Of each area a seeded sample of `most` outputs. share: as `area_of`."""
     found = []
     for area, inside in area_of(cell.human, scores, cell.scale, share).items():
@@ -110,7 +110,7 @@ def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple
     return found
 
 
-def dots(cell: Cell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]:
+def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]:
     """How many outputs have which two scores, on a grid where there are many."""
     given = ~np.isnan(scores)
     if not given.any():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.boards.cells import BoardRater, Cell, Scale
+from metal.boards.cell import BoardCell, BoardRater, ScaleEnds
 from metal.boards.settings import BoardSettings
 from metal.errors import Undefined
 from metal.stats.correlation import pearson
@@ -80,7 +80,7 @@ class BoardEnsemble:
         return BoardRater(NAME, "metric", GROUP)
 
 
-def people_target(scale: Scale) -> tuple[float, float]:
+def people_target(scale: ScaleEnds) -> tuple[float, float]:
     """(offset, slope) that puts people's scores on 0 to 100, as the released boards do: 20 h of 1 to 5, 100 + 4 h of
     -25 to 0. Scores without a range stay.
     """
@@ -93,7 +93,7 @@ def people_target(scale: Scale) -> tuple[float, float]:
     return 0.0 - slope * low, slope
 
 
-def board_ensemble(cell: Cell, settings: BoardSettings) -> BoardEnsemble:
+def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
     """The ensemble of a cell's metrics. Raises Undefined where there is none, with the reason."""
     names, dropped = _candidates(cell, settings)
     if len(names) < settings.nonzero:
@@ -133,7 +133,7 @@ def board_ensemble(cell: Cell, settings: BoardSettings) -> BoardEnsemble:
     )
 
 
-def _candidates(cell: Cell, settings: BoardSettings) -> tuple[list[str], list[str]]:
+def _candidates(cell: BoardCell, settings: BoardSettings) -> tuple[list[str], list[str]]:
     """The raters an ensemble may take, and in words those it may not."""
     names, dropped = [], []
     rated = cell.rated

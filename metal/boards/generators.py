@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.boards.cells import Cell
+from metal.boards.cell import BoardCell
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.pairwise import better_on_shared
@@ -15,7 +15,12 @@ from metal.stats.rater_comparison import significance_clusters
 
 
 def generator_rows(
-    cell: Cell, by: str, scores: Numbers, bootstrap: SourceBootstrap, permutations: int, people: tuple[str, ...] = ()
+    cell: BoardCell,
+    by: str,
+    scores: Numbers,
+    bootstrap: SourceBootstrap,
+    permutations: int,
+    people: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
     """The generators with a score, best first (equal ones share their rank), with intervals by source and clusters.
 

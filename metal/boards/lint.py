@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from metal.boards.cells import Cell
+from metal.boards.cell import BoardCell
 from metal.boards.ensemble import GROUP
 from metal.data.dataset import Dataset
 from metal.stats.correlation import pearson_from_sums
@@ -19,7 +19,7 @@ FAR = 10  # moves by 2 to this many sources show what chance gives
 CLEAR = 4  # standard deviations of these
 
 
-def lint(dataset: Dataset, cells: Sequence[Cell]) -> Iterator[str]:
+def lint(dataset: Dataset, cells: Sequence[BoardCell]) -> Iterator[str]:
     """Problems of a board in words."""
     yield from dict.fromkeys(problem for cell in cells for problem in _copied_raters(cell))
     yield from dict.fromkeys(problem for cell in cells for problem in _copied_generators(cell))
@@ -27,7 +27,7 @@ def lint(dataset: Dataset, cells: Sequence[Cell]) -> Iterator[str]:
     yield from _out_of_range(dataset)
 
 
-def _copied_raters(cell: Cell) -> Iterator[str]:
+def _copied_raters(cell: BoardCell) -> Iterator[str]:
     """Two metrics with the same score on every output that people rated: one file under two names."""
     rated = cell.scores[:, cell.rated]
     metrics = [place for place, rater in enumerate(cell.raters) if rater.kind == "metric"]
@@ -38,7 +38,7 @@ def _copied_raters(cell: Cell) -> Iterator[str]:
             yield f"{names[0]} and {names[1]} give the same score on all {count:,} outputs that people rated"
 
 
-def _copied_generators(cell: Cell) -> Iterator[str]:
+def _copied_generators(cell: BoardCell) -> Iterator[str]:
     """A metric that scores two generators alike on every source: one generator's file under two names."""
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
         if rater.kind != "metric":
@@ -60,7 +60,7 @@ def _copied(one: Numbers, other: Numbers) -> bool:
     )
 
 
-def _shifted(cell: Cell) -> Iterator[str]:
+def _shifted(cell: BoardCell) -> Iterator[str]:
     """People's scores that belong to the next or the last source: ids counted from 0 here and from 1 there.
 
     Moved by one, every rater must agree better, and the raters' mean stand out from what moves by more give by chance.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.boards.cells import BoardRater, Cell
+from metal.boards.cell import BoardCell, BoardRater
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.errors import Undefined, UnknownName
@@ -43,7 +43,7 @@ def _known(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
     return {name: about for name, about in named if isinstance(about, Mapping)}
 
 
-def overrating_rows(cell: Cell, people: tuple[str, ...]) -> list[dict[str, Any]]:
+def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, Any]]:
     """By how much each rater overrates machines, people's judgement being equal; no rows without human writing."""
     written = np.isin(cell.generator, [code for code, name in enumerate(cell.generators) if name in people])
     if not (written & cell.rated).any():
@@ -54,7 +54,7 @@ def overrating_rows(cell: Cell, people: tuple[str, ...]) -> list[dict[str, Any]]
     ]
 
 
-def self_preference_rows(cell: Cell, families: Mapping[str, str]) -> list[dict[str, Any]]:
+def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[dict[str, Any]]:
     """By how much each rater with a family overrates generators of its own; no rows where none meets its family."""
     of_generator = np.array([families.get(name, "") for name in cell.generators])
     rows = []
@@ -74,7 +74,9 @@ def _family(rater: BoardRater) -> str:
     return family_of_name(str(about.get("model") or rater.name), "openai")
 
 
-def _row(cell: Cell, rater: BoardRater, scores: Numbers, indicator: Codes, words: tuple[str, str]) -> dict[str, Any]:
+def _row(
+    cell: BoardCell, rater: BoardRater, scores: Numbers, indicator: Codes, words: tuple[str, str]
+) -> dict[str, Any]:
     """A rater's row; words: what outputs with and without the indicator are."""
     there = cell.rated & ~np.isnan(scores)
     row: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metal.boards.agreement import Agreement, agreement, estimate
-from metal.boards.cells import BoardRater, Cell
+from metal.boards.cell import BoardCell, BoardRater
 from metal.boards.ensemble import NAME
 from metal.data.records import Estimate
 from metal.errors import Undefined
@@ -37,7 +37,7 @@ class Ranked:
     figures: Mapping[str, Mapping[str, Estimate]]
 
 
-def ranking(cell: Cell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
+def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
     """Every rater's agreement with the reference people, with ranks and clusters."""
     people = cell.only_rated()
     found = agreement(people, bootstrap)
@@ -75,7 +75,7 @@ def _of_ranks(scores: Numbers, human: tuple[Numbers, Codes], outputs: int) -> di
 
 
 def _row(
-    cell: Cell, rater: BoardRater, scores: Numbers, found: dict[str, Estimate], seed: int, permutations: int
+    cell: BoardCell, rater: BoardRater, scores: Numbers, found: dict[str, Estimate], seed: int, permutations: int
 ) -> dict[str, Any]:
     """One rater's row; scores: (items,), all rated by people; found: its figures with intervals."""
     answered = ~np.isnan(scores)
@@ -109,13 +109,13 @@ def _row(
     return row
 
 
-def _cost(cell: Cell, rater: BoardRater) -> float | None:
+def _cost(cell: BoardCell, rater: BoardRater) -> float | None:
     """US dollars for a thousand outputs, where it is known what a rating costs."""
     dollars = (rater.about or {}).get("dollars_per_thousand")
     return dollars * cell.criteria if isinstance(dollars, int | float) else None
 
 
-def _of_pairs(cell: Cell, scores: Numbers, seed: int, permutations: int) -> dict[str, Any]:
+def _of_pairs(cell: BoardCell, scores: Numbers, seed: int, permutations: int) -> dict[str, Any]:
     """What comes from pairs of generators: soft pairwise accuracy, and pairwise accuracy with its ties."""
     answered = ~np.isnan(scores)
     outputs = int(answered.sum())
@@ -140,7 +140,7 @@ def _of_pairs(cell: Cell, scores: Numbers, seed: int, permutations: int) -> dict
     }
 
 
-def ceiling(cell: Cell) -> Estimate:
+def ceiling(cell: BoardCell) -> Estimate:
     """One reference person against the mean of the others, pooled over people: what a person reaches."""
     try:
         return Estimate(pearson(cell.alone, cell.others), n=int((~np.isnan(cell.others)).sum()))
@@ -148,7 +148,7 @@ def ceiling(cell: Cell) -> Estimate:
         return Estimate.undefined(str(error) if len(cell.alone) else "no ratings by single people")
 
 
-def within_generators(cell: Cell, found: Sequence[Agreement]) -> list[dict[str, Any]]:
+def within_generators(cell: BoardCell, found: Sequence[Agreement]) -> list[dict[str, Any]]:
     """Each rater's correlation with people on the outputs of one generator. cell: of items that people rated."""
     return [
         {
@@ -168,7 +168,7 @@ def within_generators(cell: Cell, found: Sequence[Agreement]) -> list[dict[str, 
     ]
 
 
-def comparisons(cell: Cell, ranked: Ranked) -> list[dict[str, Any]]:
+def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
     """Every pair of raters: the p-value that the first, who correlates better, does so by chance."""
     rows = []
     for i, first in enumerate(ranked.rows):

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.boards.cells import Cell, cells, main_criterion
+from metal.boards.cell import BoardCell
+from metal.boards.cells import board_cells, main_criterion
 from metal.boards.crowd_answer import reference_name
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
@@ -49,15 +50,24 @@ class ReferenceSettings:
             raise UsageError(f"{self.draws} draws: use 1 or more")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReferenceCurve:
-    """What `reference_curve` found; table has COLUMNS first. main: the criterion shown first."""
+    """Metrics' correlations with people by number of references. table: COLUMNS first.
+
+    main: the criterion shown first. reference: what the reference people are called. notes: data problems; warnings:
+    about people left out beforehand. pictures: how many were written.
+    """
 
     main: str
     reference: str
     table: pd.DataFrame
     notes: tuple[str, ...]
     signature: str
+    warnings: tuple[str, ...] = ()
+    pictures: int = 0
+
+    def __repr__(self) -> str:
+        return f"ReferenceCurve(against {self.reference}, {len(self.table)} rows in .table)"
 
 
 def reference_curve(
@@ -125,7 +135,7 @@ class _Texts:
     sources: Mapping[str, str]
 
     @classmethod
-    def of(cls, dataset: Dataset, found: Sequence[Cell]) -> _Texts:
+    def of(cls, dataset: Dataset, found: Sequence[BoardCell]) -> _Texts:
         outputs = tuple(dataset.outputs.values())
         places = sorted({int(place) for cell in found for place in cell.outputs[cell.rated]})
         used = dict.fromkeys(outputs[place].source for place in places)
@@ -148,13 +158,13 @@ Draws = Mapping[int, Sequence[Mapping[str, tuple[int, ...]]]]  # k -> draws -> s
 
 def _cells(
     dataset: Dataset, metrics: Sequence[Metric], settings: BoardSettings, choices: ReferenceSettings
-) -> list[Cell]:
+) -> list[BoardCell]:
     """The board's cells. A metric that is still to be computed is a rater too: a dataset may have none but people."""
     if not metrics:
         raise UsageError("no metric: name some with --metric, such as chrf,rouge-l")
     to_come = {metrics[0].name: Rater(metrics[0].name, "metric")}
     whole = replace(dataset, raters=to_come | dict(dataset.raters))
-    return list(cells(whole, replace(settings, raters=choices.beside or tuple(to_come))))
+    return list(board_cells(whole, replace(settings, raters=choices.beside or tuple(to_come))))
 
 
 def _most(texts: _Texts, choices: ReferenceSettings, dataset: Dataset) -> int:
@@ -225,7 +235,7 @@ def _batches(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
 
 
 def _point(
-    cell: Cell,
+    cell: BoardCell,
     metric: Metric,
     k: int,
     draws: Sequence[Mapping[str, tuple[int, ...]]],
@@ -260,7 +270,7 @@ def _of_subset(
     return _sign(metric) * metric.better(numbers) if numbers else float("nan")
 
 
-def _plain(metric: Metric, texts: _Texts, scores: Mapping[Key, Scored], cell: Cell) -> Numbers:
+def _plain(metric: Metric, texts: _Texts, scores: Mapping[Key, Scored], cell: BoardCell) -> Numbers:
     """(items,) the scores of a metric without references."""
     numbers = np.full(len(cell.outputs), np.nan)
     for row in np.flatnonzero(cell.rated):
@@ -274,7 +284,7 @@ def _sign(metric: Metric) -> float:
     return -1.0 if metric.direction == "lower" else 1.0
 
 
-def _line(cell: Cell, name: str, kind: str, numbers: Numbers) -> dict[str, Any]:
+def _line(cell: BoardCell, name: str, kind: str, numbers: Numbers) -> dict[str, Any]:
     drawn, reason = [], ""
     try:
         drawn.append(pearson(numbers, cell.human))
@@ -283,7 +293,7 @@ def _line(cell: Cell, name: str, kind: str, numbers: Numbers) -> dict[str, Any]:
     return _row(cell, name, kind, drawn, reason, ~np.isnan(numbers) & cell.rated) | {"references": None, "left_out": 0}
 
 
-def _row(cell: Cell, name: str, kind: str, drawn: Sequence[float], reason: str, counted: Codes) -> dict[str, Any]:
+def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[float], reason: str, counted: Codes) -> dict[str, Any]:
     return {
         "language": cell.language,
         "criterion": cell.criterion,
@@ -300,16 +310,16 @@ def _row(cell: Cell, name: str, kind: str, drawn: Sequence[float], reason: str, 
     }
 
 
-def cell_kind(cell: Cell, name: str) -> str:
+def cell_kind(cell: BoardCell, name: str) -> str:
     """What kind a rater of the cell is."""
     return next(rater.kind for rater in cell.raters if rater.name == name)
 
 
-def _has(cell: Cell, name: str) -> bool:
+def _has(cell: BoardCell, name: str) -> bool:
     return any(rater.name == name for rater in cell.raters)
 
 
-def _notes(found: Sequence[Cell], texts: _Texts, choices: ReferenceSettings, most: int) -> tuple[str, ...]:
+def _notes(found: Sequence[BoardCell], texts: _Texts, choices: ReferenceSettings, most: int) -> tuple[str, ...]:
     counts = [len(there) for there in texts.references.values()]
     notes = []
     if empty := counts.count(0):

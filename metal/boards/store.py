@@ -1,10 +1,10 @@
 """A board's folder on disk: the dataset folder with `board/` in it.
 
-board/history.jsonl          a line a version, only ever added to
-board/data/DIGEST/           the dataset as it was at a version: a digest of its ratings and of its files' bytes
-board/submissions/0002/      outputs.jsonl, raters.jsonl, ratings.parquet of what joined with version 2, and its program
+board/history.jsonl          one line per version; lines are only ever added
+board/data/DIGEST/           the dataset as it was at a version; DIGEST covers its ratings and its files' bytes
+board/submissions/0002/      what joined with version 2: outputs.jsonl, raters.jsonl, ratings.parquet, its program
 board/ensembles.jsonl        every ensemble that was ever fitted, by its signature
-board/settings.json          what the board was last told (metal.boards.settings); submissions are ranked by it
+board/settings.json          the board's last settings (metal.boards.settings); submissions are ranked by them
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from metal.stats.lasso import Rule
 
 BOARD = "board"
 DATA = ("dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl")
+PROGRAM = "metric.py"  # of a submitted metric
 
 
 @dataclass(frozen=True)
 class OpenBoard:
-    """A board at one of its versions. recorded: whether its history is on disk (not where the folder is read-only).
+    """A board at one of its versions. base: the dataset without submissions.
 
-    base: the dataset without what joined.
+    recorded: whether its history is on disk; it is not where the folder is read-only.
     """
 
     folder: Path
@@ -50,15 +51,16 @@ class OpenBoard:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The dataset with what joined. Raises DataError where they do not fit: one of them can be withdrawn then."""
-        return board_at(self.base, [read_submission(self.folder, one) for one in standing(self.entries, self.version)])
+        """The dataset with its submissions. Raises DataError where they do not fit; one can be withdrawn then."""
+        submissions = [read_submission(self.folder, entry) for entry in standing(self.entries, self.version)]
+        return board_at(self.base, submissions)
 
 
 def open_board(folder: Path, version: int | None = None) -> OpenBoard:
     """The board of a dataset folder, now or at a version.
 
-    A dataset that has changed since the last version, or has no history yet, becomes a version of its own; where the
-    folder cannot be written, it does so without being recorded. Raises UsageError for a version that never was.
+    A dataset that has changed since the last version, or has no history yet, becomes a new version; where the folder
+    cannot be written, the new version is not recorded. Raises UsageError for a version the board never had.
     """
     recover(folder)
     files = _files(folder)
@@ -77,7 +79,7 @@ def open_board(folder: Path, version: int | None = None) -> OpenBoard:
 
 
 def _files(folder: Path) -> dict[str, tuple[int, ...]]:
-    """By name, what tells whether a file of the dataset is still the one that was read: itself, its size, its time."""
+    """File name -> inode, size and time, which tell whether a file of the dataset is still the one that was read."""
     return {
         path.name: (status.st_ino, status.st_size, status.st_mtime_ns)
         for path in folder.glob("*")
@@ -86,15 +88,15 @@ def _files(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _digest(folder: Path, base: Dataset) -> str:
-    """What a version is known by: it changes with the ratings, whatever their order, and with all that is not one."""
-    whole = hashlib.sha256(base.digest.encode("ascii"))
+    """Identifies a version. It changes with the ratings (not with their order) and with every other file's bytes."""
+    combined = hashlib.sha256(base.digest.encode("ascii"))
     for name in DATA:
-        whole.update(hashlib.sha256((folder / name).read_bytes()).digest())
-    return whole.hexdigest()[:16]
+        combined.update(hashlib.sha256((folder / name).read_bytes()).digest())
+    return combined.hexdigest()[:16]
 
 
 def read_history(folder: Path) -> tuple[Entry, ...]:
-    """The entries of a board's history; none where there is no history. Raises DataError for a damaged file."""
+    """The entries of a board's history, empty where it has none. Raises DataError for a damaged file."""
     path = folder / BOARD / "history.jsonl"
     if not path.is_file():
         return ()
@@ -115,8 +117,19 @@ def read_submission(folder: Path, entry: Entry) -> Submission:
 
 
 def submission_folder(folder: Path, version: int) -> Path:
-    """Where what joined with a version lies."""
+    """The folder of the submission of a version."""
     return folder / BOARD / "submissions" / f"{version:04d}"
+
+
+def kept_program(folder: Path, version: int) -> Path | None:
+    """The program of the metric that joined with a version; None where it has none."""
+    path = submission_folder(folder, version) / PROGRAM
+    return path if path.is_file() else None
+
+
+def read_file(path: Path) -> bytes | None:
+    """The bytes of a file handed in; None where there is no such file."""
+    return path.read_bytes() if path.is_file() else None
 
 
 # ---------------------------------------------------------------- adding to the history
@@ -125,9 +138,9 @@ def submission_folder(folder: Path, version: int) -> Path:
 def add_entry(
     folder: Path, seen: OpenBoard, make: Callable[[Entry], Entry | Submission], files: Mapping[str, bytes] | None = None
 ) -> OpenBoard | None:
-    """Write an entry with what joins; None when the board is no longer what was `seen`, and nothing was written.
+    """Write an entry with its submission. None when the board has changed since it was `seen`; nothing is written then.
 
-    make: is given the entry's place (version, time, digest) and gives it filled in. files: kept beside the submission.
+    make: gets the entry's place (version, time, digest) and returns it filled in. files: kept beside the submission.
     """
     with one_writer(folder):
         now = open_board(folder)
@@ -143,25 +156,25 @@ def add_entry(
 
 
 def _clear(folder: Path, version: int) -> None:
-    """Delete what lies where a new version is to be: its line was never written, the process died before it was."""
+    """Delete the remains of a process that died before it wrote the line of this version."""
     place = submission_folder(folder, version)
     recover(place)
     if place.exists():
         shutil.rmtree(place)
 
 
-def _write_submission(place: Path, one: Submission, files: Mapping[str, bytes]) -> None:
+def _write_submission(place: Path, submission: Submission, files: Mapping[str, bytes]) -> None:
     with new_folder(place) as partial:
-        write_jsonl(partial / "outputs.jsonl", map(output_record, one.outputs))
-        write_jsonl(partial / "raters.jsonl", map(rater_record, one.raters))
-        write_facts(one.facts, partial / "ratings.parquet")
+        write_jsonl(partial / "outputs.jsonl", map(output_record, submission.outputs))
+        write_jsonl(partial / "raters.jsonl", map(rater_record, submission.raters))
+        write_facts(submission.facts, partial / "ratings.parquet")
         for name, content in files.items():
             (partial / name).write_bytes(content)
-        _to_disk(partial)
+        _sync(partial)
 
 
-def _to_disk(folder: Path) -> None:
-    """Have the files of a folder on disk before something relies on them."""
+def _sync(folder: Path) -> None:
+    """Force the files of a folder to disk before anything relies on them."""
     for path in folder.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())
@@ -174,9 +187,9 @@ def _entry(entries: Sequence[Entry], what: Any, digest: str) -> Entry:
 def _note_data(
     folder: Path, base: Dataset | None, files: Mapping[str, tuple[int, ...]]
 ) -> tuple[Dataset, tuple[Entry, ...]]:
-    """The dataset as it is now, and the history with a version for it, of which there is a copy.
+    """The dataset as it is now, and the history with a version for it, whose files are copied.
 
-    base: the dataset as it was read from these files, so that it is not read twice if they are still the same.
+    base: the dataset read from `files`, so that it is not read twice while they are still the same.
     """
     with one_writer(folder):
         recover(folder)
@@ -189,46 +202,40 @@ def _note_data(
         kept = folder / BOARD / "data" / digest
         if not kept.exists():
             with new_folder(kept) as partial:
-                _keep(folder, partial)
-                _to_disk(partial)
+                for name in (*DATA, find_ratings(folder).name):
+                    # No links: whatever writes into the dataset's own files must not change the past.
+                    shutil.copyfile(folder / name, partial / name)
+                _sync(partial)
         entry = _entry(entries, "data", digest)
         _clear(folder, entry.version)
         _append(folder / BOARD / "history.jsonl", [entry.to_dict()])
         return base, (*entries, entry)
 
 
-def _keep(folder: Path, copy: Path) -> None:
-    """Copy the dataset's files. No links: whatever writes into the dataset's own shall not write into the past."""
-    for name in DATA:
-        shutil.copyfile(folder / name, copy / name)
-    ratings = find_ratings(folder)
-    shutil.copyfile(ratings, copy / ratings.name)
-
-
 def _append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Add lines, on disk before they count. What a power cut left of a line is cut off first."""
+    """Add lines and force them to disk. The remains of a line that a power cut left are removed first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         file.seek(0)
-        there = file.read()
-        end = _end(there)
+        content = file.read()
+        end = _end(content)
         file.truncate(end)
         lines = [json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for record in records]
-        file.write((b"" if there[:end].endswith(b"\n") or not end else b"\n") + b"".join(lines))
+        file.write((b"" if content[:end].endswith(b"\n") or not end else b"\n") + b"".join(lines))
         file.flush()
         os.fsync(file.fileno())
 
 
 def _end(content: bytes) -> int:
-    """Where the whole lines end. A last line without a line break is one if it is an object: then only that is lost."""
+    """Where the complete lines end. A last line without a line break is complete if it is an object."""
     last = content.rfind(b"\n") + 1
     return len(content) if isinstance(_value(content[last:]), dict) else last
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file that is only added to, with their places, but for an unfinished last line.
+    """The objects of a file to which lines are only added, with their places, without an unfinished last line.
 
-    Raises DataError for a line that is none.
+    Raises DataError for a line that is not an object.
     """
     content = path.read_bytes()
     for row, line in enumerate(content[: _end(content)].split(b"\n"), 1):
@@ -240,7 +247,7 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _value(line: bytes) -> Any:
-    """The value in a line of JSON, None where there is none; halves of surrogate pairs become U+FFFD."""
+    """The value of a line of JSON, None for anything else; lone surrogates become U+FFFD."""
     try:
         value = json.loads(line.decode("utf-8"))
         if b"\\ud" in line.lower():
@@ -254,17 +261,17 @@ def _value(line: bytes) -> Any:
 
 
 def stored_ensembles(folder: Path) -> list[Mapping[str, Any]]:
-    """Every ensemble that was fitted on this board, in the order they were."""
+    """Every ensemble ever fitted on this board, in the order of fitting."""
     path = folder / BOARD / "ensembles.jsonl"
     return [read_ensemble(record, where) for where, record in _records(path)] if path.is_file() else []
 
 
 def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
-    """Keep the ensembles that are not there yet; False where the folder cannot be written."""
+    """Add the ensembles that are not stored yet; False where the folder cannot be written."""
     try:
         with one_writer(folder):
-            known = {record["ensemble"] for record in stored_ensembles(folder)}
-            new = [record for record in records if record["ensemble"] not in known]
+            stored = {record["ensemble"] for record in stored_ensembles(folder)}
+            new = [record for record in records if record["ensemble"] not in stored]
             if new:
                 _append(folder / BOARD / "ensembles.jsonl", new)
     except OSError:
@@ -276,7 +283,7 @@ def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def keep_settings(folder: Path, settings: BoardSettings) -> None:
-    """Keep what the board was told, for submissions to be ranked by; nothing where the folder cannot be written."""
+    """Keep the settings by which submissions will be ranked; nothing happens where the folder cannot be written."""
     try:
         with one_writer(folder), new_file(folder / BOARD / "settings.json") as partial:
             partial.write_text(json.dumps(settings.to_dict() | {"version": 1}, indent=1) + "\n", encoding="utf-8")
@@ -284,29 +291,29 @@ def keep_settings(folder: Path, settings: BoardSettings) -> None:
         return
 
 
-def is_told(folder: Path) -> bool:
-    """Whether there was a board before, whose settings are kept."""
+def has_settings(folder: Path) -> bool:
+    """Whether the settings of an earlier board are kept."""
     return (folder / BOARD / "settings.json").is_file()
 
 
 def kept_settings(folder: Path, version: int) -> BoardSettings:
-    """What the board was last told, for a version; the defaults where it was told nothing."""
+    """The settings of the last board, for a version; the defaults where none are kept."""
     path = folder / BOARD / "settings.json"
     if not path.is_file():
         return BoardSettings(version=version)
     kept = read_json(path, "settings of a board")
     try:
-        told: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in kept.items()}
-        found = BoardSettings(**{**told, "version": version})
+        values: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in kept.items()}
+        settings: BoardSettings | None = BoardSettings(**{**values, "version": version})
     except (TypeError, AttributeError, OverflowError):
-        found = None
-    if found is None or not _of_their_types(found):
-        raise DataError(path, "not the settings of a board", "Remove it, and run `metal billboard` again")
-    return found
+        settings = None
+    if settings is None or not _well_typed(settings):
+        raise DataError(path, "not the settings of a board", "Remove it, and run `metal.billboard(...)` again")
+    return settings
 
 
-def _of_their_types(settings: BoardSettings) -> bool:
-    """Whether every setting is of the type that its default has, and holds texts where it holds several."""
+def _well_typed(settings: BoardSettings) -> bool:
+    """Whether every setting has the type of its default, and collections hold texts."""
     for key, default in vars(BoardSettings()).items():
         value = getattr(settings, key)
         if key == "alpha":
@@ -316,6 +323,6 @@ def _of_their_types(settings: BoardSettings) -> bool:
         if type(value) is not type(default):
             return False
         inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, tuple) else ()
-        if not all(isinstance(one, str) for one in inside):
+        if not all(isinstance(item, str) for item in inside):
             return False
     return settings.rule in get_args(Rule) and settings.seed >= 0

@@ -1,10 +1,12 @@
-"""What may join a board: a generator's outputs, one for each source; a metric's name. Pure checks, no files."""
+"""What may join a board: a generator's outputs, one for each source, and a name. Pure checks, no files."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 from metal.boards.ensemble import NAME
@@ -15,37 +17,40 @@ from metal.errors import DataError, UsageError, nearest
 
 SHOWN = 3
 NAME_LENGTH = 80
-OF_THE_BOARD = ("people", NAME)  # rows of its tables that are no submissions
-SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summary")  # columns, the first that is there
+OF_THE_BOARD = ("people", NAME)  # rows of its tables that are not submissions
+# Names of the two columns; the first that occurs is taken.
+SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summary")
 
 
 def check_name(name: str, taken: Iterable[str], what: str) -> str:
-    """The name of something new on the board. Raises UsageError for one that is taken, empty, long or not printable."""
+    """The name of something new on the board, normalised.
+
+    Raises UsageError for a name that is taken, empty, long, or not printable.
+    """
     plain = normalize("NFC", name.strip())
     if not plain or len(plain) > NAME_LENGTH or not plain.isprintable():
-        raise UsageError(f"--name {name!r}: a name is 1 to {NAME_LENGTH} printable characters on one line")
+        raise UsageError(f"`name` {name!r}: a name is 1 to {NAME_LENGTH} printable characters on one line")
     if plain.lower() in OF_THE_BOARD or plain.lower().startswith("ensemble of "):
-        raise UsageError(f"--name {plain!r} is what the board itself calls a row; give another --name")
+        raise UsageError(f"`name` {plain!r} is what the board itself calls a row; give another `name`")
     if plain in set(taken):
-        raise UsageError(f"{what} {plain!r} is on the board; give another --name, or withdraw it if it is a submission")
+        raise UsageError(f"{what} {plain!r} is on the board; give another `name`, or withdraw it if it is a submission")
     return plain
 
 
-def read_rows(columns: Mapping[str, Sequence[object]], where: Path) -> list[tuple[str, str]]:
-    """(source, text) of each row of a table; empty cells are empty texts.
+def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tuple[str, str]]:
+    """(source, text) of each row of a table; empty cells are empty texts. columns: name -> cells.
 
-    Raises DataError where a column is missing, a source is none, or a text is something else.
+    Raises DataError where a column is missing, a source is empty, or a cell is no text.
     """
     names = {str(name).strip().lower(): name for name in columns}
-    found = [next((names[one] for one in choices if one in names), None) for choices in (SOURCE, TEXT)]
-    if None in found:
+    chosen = [next((names[choice] for choice in choices if choice in names), None) for choices in (SOURCE, TEXT)]
+    if None in chosen:
         listed = ", ".join(map(str, columns)) or "none"
         raise DataError(where, f"no sources and texts (columns found: {listed})", "Each row has source and text")
-    sources, texts = (columns[str(name)] for name in found)
+    sources, texts = (columns[name] for name in chosen)
     rows = []
-    first = 1 if where.suffix.lower() in (".jsonl", ".parquet") else 2  # below a header
-    for row, (source, text) in enumerate(zip(sources, texts, strict=True), first):
-        plain = "" if text is None or text != text else text
+    for row, (source, text) in enumerate(zip(sources, texts, strict=True), first_row(where)):
+        plain = "" if text is None or (isinstance(text, float) and isnan(text)) else text
         if isinstance(source, float) and source.is_integer():
             source = int(source)  # an id that an empty cell elsewhere had made a float
         if isinstance(source, bool) or not isinstance(source, str | int) or not isinstance(plain, str):
@@ -54,13 +59,18 @@ def read_rows(columns: Mapping[str, Sequence[object]], where: Path) -> list[tupl
     return rows
 
 
+def first_row(path: Path) -> int:
+    """What a person calls the first row of a table: 2 below a header, 1 in files without one."""
+    return 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
+
+
 def generator_outputs(
     rows: Sequence[tuple[str, str]], name: str, dataset: Dataset, where: Path, *, allow_missing: bool = False
 ) -> tuple[Output, ...]:
-    """The outputs of a new generator: one for each source that the board has, in the languages of the rows.
+    """The outputs of a new generator: one for each of the board's sources in the languages of the rows.
 
-    Raises DataError with all that is wrong at once: sources the board does not have, sources twice, sources without a
-    row (unless allowed), empty texts.
+    Raises DataError that names every fault at once: sources the board does not have, duplicate sources, sources without
+    a row (unless allowed), and empty texts.
     """
     board = {output.source: output.language for output in dataset.outputs.values()}
     board |= {name: source.language for name, source in dataset.sources.items() if name not in board}

@@ -1,18 +1,19 @@
-"""How a submission is made: read, scored outside of the board's lock, and written when nobody else was faster."""
+"""How a submission joins a board: prepared outside the board's lock, and written if nobody else was faster."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from metal.boards.history import ANONYMOUS, Entry, Submission, board_at, find_standing, standing
-from metal.boards.store import OpenBoard, add_entry, open_board, submission_folder
-from metal.boards.submission import check_name, generator_outputs, read_rows
+from metal.boards.store import PROGRAM, OpenBoard, add_entry, kept_program, open_board, read_file
+from metal.boards.submission import check_name, first_row, generator_outputs, read_rows
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.formats.table import read_frame
 from metal.data.ratings import FACTS, tidy_facts
@@ -33,149 +34,167 @@ from metal.raters.metrics.dataset_scores import (
 )
 from metal.raters.metrics.names import read_name
 from metal.raters.metrics.outside_scores import Table, given_scores, outside_scores
-from metal.show.terminal import console as show
 
 TRIES = 20  # how often a submission is prepared anew because others joined meanwhile
-PROGRAM = "metric.py"
-TOGETHER = 10**9  # texts a program is handed at a time: its limits are of the whole run
-NO_FACTS = pd.DataFrame(columns=list(FACTS))
+ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run
 
-After = tuple[OpenBoard, list[str]]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The board after a submission. lines: what came of it. protections: how its program was kept apart."""
+
+    board: OpenBoard
+    lines: tuple[str, ...]
+    protections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is to join a board. make: is given the entry's place and gives the entry, or what joins with it."""
+    """A submission for a board as it was seen. make: gets the entry's place and returns what is written there."""
 
     make: Callable[[Entry], Entry | Submission]
-    lines: list[str]
-    files: Mapping[str, bytes]
+    lines: Sequence[str]
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def joined(folder: Path, prepare: Callable[[OpenBoard], Prepared]) -> After:
-    """Prepare a submission for the board as it is, and write it; again where others joined in between."""
+def join_board(folder: Path, prepare: Callable[[OpenBoard], Prepared]) -> Joined:
+    """Prepare a submission for the board as it is and write it; prepare it again where others joined in between."""
     for _ in range(TRIES):
         seen = open_board(folder)
         if not seen.recorded:
             raise UsageError(f"{folder} cannot be written; a submission needs that")
         prepared = prepare(seen)
         try:
-            after = add_entry(folder, seen, prepared.make, prepared.files)
+            board = add_entry(folder, seen, prepared.make, prepared.files)
         except OSError as error:
             raise UsageError(f"{folder} cannot be written ({error.strerror}); a submission needs that") from None
-        if after:
-            return after, prepared.lines
+        if board:
+            return Joined(board, tuple(prepared.lines))
     raise UsageError(f"{folder}: others keep joining; nothing was written. Run this again")
+
+
+def _placed(submission: Submission) -> Callable[[Entry], Submission]:
+    """Gives the submission its place in the history."""
+
+    def make(place: Entry) -> Submission:
+        entry = replace(submission.entry, version=place.version, at=place.at, digest=place.digest)
+        return replace(submission, entry=entry)
+
+    return make
 
 
 # ---------------------------------------------------------------- a generator
 
 
 def submit_generator(
-    folder: Path, path: Path, name: str, by: str, human: bool, family: str, allow_missing: bool, scores: Path | None
-) -> After:
+    folder: Path,
+    path: Path,
+    *,
+    name: str,
+    by: str,
+    human: bool,
+    family: str,
+    allow_missing: bool,
+    scores: Path | None,
+    progress: Progress,
+) -> Joined:
     """A generator's outputs join, scored by every metric of the board that can be run here.
 
-    scores: a table of what other metrics of the board give them.
+    scores: a table with what other metrics of the board give them. progress: called with steps done and in all.
     """
-    frame = read_frame(path, as_text=True)
-    rows = read_rows({str(column): frame[column].tolist() for column in frame.columns}, path)
-    known: dict[tuple[str, str], Scores] = {}
+    rows = read_rows(read_frame(path, as_text=True).to_dict("list"), path)
+    computed: dict[tuple[str, str], Scores] = {}
     table = read_frame(scores, as_text=True) if scores else None
 
     def prepare(seen: OpenBoard) -> Prepared:
-        now = seen.dataset
-        plain = check_name(name, {output.generator for output in now.outputs.values()}, "generator")
-        outputs = generator_outputs(rows, plain, now, path, allow_missing=allow_missing)
-        if clash := [one.output for one in outputs if one.output in now.outputs]:
-            raise UsageError(f"output {clash[0]!r} is on the board already; give another --name")
-        said: dict[str, Any] = ({"kind": "human"} if human else {}) | ({"family": family} if family else {})
-        about: dict[str, Any] = {"outputs": len(outputs)} | ({"generator": said} if said else {})
-        alone = Submission(Entry(0, "", "generator", "", plain, by or ANONYMOUS, about), outputs, (), NO_FACTS)
-        board = board_at(now, [alone])
-        given = given_scores(table, board, outputs, scores) if table is not None and scores else []
-        about |= {"scores_given": [one.rater.rater for one in given]} if given else {}
-        computed, lines = _scored(seen, board, outputs, known, {one.rater.rater: one for one in given})
-        facts = [one.facts for one in computed]
-        kept = replace(
-            alone,
-            entry=replace(alone.entry, about=about),
-            raters=tuple(one.rater for one in computed),
-            facts=tidy_facts(concat_facts(facts)) if facts else tidy_facts(NO_FACTS),
+        dataset = seen.dataset
+        plain = check_name(name, {output.generator for output in dataset.outputs.values()}, "generator")
+        outputs = generator_outputs(rows, plain, dataset, path, allow_missing=allow_missing)
+        if clash := [output.output for output in outputs if output.output in dataset.outputs]:
+            raise UsageError(f"output {clash[0]!r} is on the board already; give another `name`")
+        declared: dict[str, Any] = ({"kind": "human"} if human else {}) | ({"family": family} if family else {})
+        about: dict[str, Any] = {"outputs": len(outputs)} | ({"generator": declared} if declared else {})
+        entry = Entry(0, "", "generator", "", plain, by or ANONYMOUS, about)
+        unscored = Submission(entry, outputs, (), pd.DataFrame(columns=list(FACTS)))
+        board = board_at(dataset, [unscored])
+        handed_in = given_scores(table, board, outputs, scores) if table is not None and scores else []
+        given = {metric.rater.rater: metric for metric in handed_in}
+        about |= {"scores_given": list(given)} if given else {}
+        all_scores, lines = _scores_of_board_metrics(seen, board, outputs, computed, given, progress)
+        facts = [metric.facts for metric in all_scores]
+        submission = replace(
+            unscored,
+            entry=replace(entry, about=about),
+            raters=tuple(metric.rater for metric in all_scores),
+            facts=tidy_facts(concat_facts(facts) if facts else unscored.facts),
         )
-        return Prepared(_maker(kept), [f"{len(outputs):,} outputs", *lines], {})
+        return Prepared(_placed(submission), [f"{len(outputs):,} outputs", *lines])
 
-    return joined(folder, prepare)
-
-
-def _maker(kept: Submission) -> Callable[[Entry], Submission]:
-    """The submission with its place in the history."""
-
-    def make(place: Entry) -> Submission:
-        mine = kept.entry
-        return replace(kept, entry=replace(mine, version=place.version, at=place.at, digest=place.digest))
-
-    return make
+    return join_board(folder, prepare)
 
 
-def _scored(
+def _scores_of_board_metrics(
     seen: OpenBoard,
     board: Dataset,
     outputs: Sequence[Output],
-    known: dict[tuple[str, str], Scores],
+    computed: dict[tuple[str, str], Scores],
     given: Mapping[str, Scores],
+    progress: Progress,
 ) -> tuple[list[Scores], list[str]]:
-    """The scores of all metrics that can be run, and in words what each came to.
+    """The scores of all metrics that can be run here, and a line about each.
 
-    known: scores by name and signature, which a second try takes from the first. given: those that were handed in.
+    computed: scores by name and signature, which a second try takes from the first. given: scores handed in.
     """
-    there = [one for one in board.raters.values() if one.kind == "metric"]
-    found: list[Scores] = []
+    metrics = [metric for metric in board.raters.values() if metric.kind == "metric"]
+    scores: list[Scores] = []
     lines: list[str] = []
-    silent: dict[str, list[str]] = {}
-    for place, one in enumerate(there, 1):
-        key = one.rater, str(one.about.get("signature", ""))
-        if one.rater in given:
-            found.append(given[one.rater])
-            lines.append(f"{one.rater}: as given, {_came_to(given[one.rater])}")
+    not_scored: dict[str, list[str]] = {}
+    for place, wanted in enumerate(metrics):
+        name = wanted.rater
+        key = name, str(wanted.about.get("signature", ""))
+        if name in given:
+            scores.append(given[name])
+            lines.append(f"{name}: as given, {_summary(given[name])}")
             continue
+
+        def advance(done: int, total: int, place: int = place) -> None:
+            progress(place * total + done, len(metrics) * total)
+
         try:
-            if key not in known:
-                metric = _runnable(seen, one)
-                with show.progress(f"scoring, metric {place} of {len(there)}") as advance:
-                    known[key] = score_outputs(
-                        metric, board, outputs, name=one.rater, at_once=TOGETHER, progress=advance
-                    )
+            if key not in computed:
+                metric = _runnable(seen, wanted)
+                computed[key] = score_outputs(metric, board, outputs, name=name, at_once=ALL_AT_ONCE, progress=advance)
         except MetalError as error:
-            silent.setdefault(str(error), []).append(one.rater)
+            not_scored.setdefault(str(error), []).append(name)
             continue
-        found.append(known[key])
-        lines.append(f"{one.rater}: {_came_to(known[key])}")
-    lines += [f"not scored by {', '.join(names)}: {reason}" for reason, names in silent.items()]
-    return found, lines
+        scores.append(computed[key])
+        lines.append(f"{name}: {_summary(computed[key])}")
+    lines += [f"not scored by {', '.join(names)}: {reason}" for reason, names in not_scored.items()]
+    return scores, lines
 
 
-def _came_to(scores: Scores) -> str:
+def _summary(scores: Scores) -> str:
+    """`14 scored, mean 0.3; 2 without score, REASON`."""
     facts = scores.facts
-    silent = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
-    said = "".join(f"; {count:,} without score, {reason}" for reason, count in silent.most_common(3))
-    given = facts["score"].dropna()
-    mean = f", mean {given.mean():.4g}" if len(given) else ""
-    return f"{len(given):,} scored{mean}{said}"
+    reasons = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
+    missing = "".join(f"; {count:,} without score, {reason}" for reason, count in reasons.most_common(3))
+    numbers = facts["score"].dropna()
+    mean = f", mean {numbers.mean():.4g}" if len(numbers) else ""
+    return f"{len(numbers):,} scored{mean}{missing}"
+
+
+# ---------------------------------------------------------------- running the board's metrics
 
 
 def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
     """The metric behind a rater. Raises UsageError where it cannot be run here, or would give other scores."""
-    program = _program(seen, wanted.rater)
-    if program:
-        path, about = program
-        if about.get("reads"):
-            raise UsageError(f"its program reads what is not on the board ({about['reads']})")
-        function = str(about.get("function", "score"))
-        metric = isolated_metric(path, function, limits=_limits(about))
-        if _signed(metric, wanted.rater, function) != wanted.about.get("signature"):
-            raise UsageError("its program on the board is not the one that joined")
-        return _directed(replace(metric, signature=_signed(metric, wanted.rater, function)), wanted)
+    for entry in standing(seen.entries, seen.version):
+        if (entry.what, entry.name) == ("metric", wanted.rater):
+            program = kept_program(seen.folder, entry.version)
+            if program:
+                return _submitted_metric(program, entry.about or {}, wanted)
     if not wanted.about.get("signature"):
         raise UsageError("it is not known how it was computed")
     if not is_built_in(read_name(wanted.rater).name):
@@ -186,50 +205,46 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
     return metric
 
 
-def _signed(metric: Metric, name: str, function: str) -> str:
-    """The signature of a program: its name on the board in place of its path, which is the submitter's."""
+def _submitted_metric(program: Path, about: Mapping[str, Any], wanted: Rater) -> Metric:
+    """The metric of a program that joined the board, in the direction it joined with. about: of its entry."""
+    if about.get("reads"):
+        raise UsageError(f"its program reads what is not on the board ({about['reads']})")
+    try:
+        limits = Limits(seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096)))
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError("the limits it joined with are no numbers") from None
+    function = str(about.get("function", "score"))
+    metric = isolated_metric(program, function, limits=limits)
+    signature = _program_signature(metric, wanted.rater, function)
+    if signature != wanted.about.get("signature"):
+        raise UsageError("its program on the board is not the one that joined")
+    direction: Direction = "lower" if wanted.about.get("direction") == "lower" else "higher"
+    return replace(metric, signature=signature, direction=direction)
+
+
+def _program_signature(metric: Metric, name: str, function: str) -> str:
+    """A program's signature with its name on the board in place of its path, which is the submitter's."""
     return f"{name}|{function}|{metric.signature.removeprefix(f'{metric.name}|')}"
 
 
-def _directed(metric: Metric, wanted: Rater) -> Metric:
-    """The metric in the direction it joined with."""
-    direction: Direction = "lower" if wanted.about.get("direction") == "lower" else "higher"
-    return metric if metric.direction == direction else replace(metric, direction=direction)
-
-
-def _program(seen: OpenBoard, name: str) -> tuple[Path, Mapping[str, Any]] | None:
-    """The program of a submitted metric and what is known of it."""
-    for entry in standing(seen.entries, seen.version):
-        path = submission_folder(seen.folder, entry.version) / PROGRAM
-        if (entry.what, entry.name) == ("metric", name) and path.is_file():
-            return path, entry.about or {}
-    return None
-
-
-def _limits(about: Mapping[str, Any]) -> Limits:
-    try:
-        return Limits(seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096)))
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError("the limits it joined with are no numbers") from None
-
-
 def member_scores(folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]) -> pd.DataFrame:
-    """Scores by some of the board's metrics of texts for its sources: a row an output, a column a metric.
+    """Scores of texts for a board's sources by some of its metrics: a row per output, a column per metric.
 
     frame: columns source and text. Raises UsageError for a metric that cannot be run here.
     """
     seen = open_board(folder)
-    rows = read_rows({str(column): frame[column].tolist() for column in frame.columns}, where)
-    outputs = generator_outputs(rows, where.stem, seen.dataset, where, allow_missing=True)
+    outputs = generator_outputs(
+        read_rows(frame.to_dict("list"), where), where.stem, seen.dataset, where, allow_missing=True
+    )
     board = replace(seen.dataset, outputs={output.output: output for output in outputs})
     table = {"output": [output.output for output in outputs]}
     for name in names:
+        if name not in board.raters:
+            raise UsageError(f"{name} is not on the board {folder}; give its scores in a table")
         try:
-            metric = _runnable(seen, board.raters[name]) if name in board.raters else None
+            metric = _runnable(seen, board.raters[name])
         except MetalError as error:
             raise UsageError(f"{name} cannot be run here ({error}); give its scores in a table") from None
-        if metric is None:
-            raise UsageError(f"{name} is not on the board {folder}; give its scores in a table")
         table[name] = score_outputs(metric, board, outputs, name=name).facts["score"].tolist()
     return pd.DataFrame(table)
 
@@ -249,84 +264,84 @@ def submit_metric(
     reads: tuple[Path, ...],
     seconds: float,
     memory: int,
-) -> After:
-    """A metric joins: its program is run on every output of the board, or its scores are read."""
-    if not path.is_file():
+    progress: Progress,
+) -> Joined:
+    """A metric joins: its program is run on every output of the board, or its scores are read from a table."""
+    content = read_file(path)
+    if content is None:
         raise UsageError(f"{path}: no such file; give a program (metric.py) or a table of scores")
     limits = Limits(seconds=seconds, memory_mb=memory)
     is_program = path.suffix == ".py"
     if is_program and signature:
-        raise UsageError("--signature goes with a table of scores; a program's is made from its file")
+        raise UsageError("`signature` goes with a table of scores; a program's is made from its file")
     if not is_program and (reads or function != "score"):
-        raise UsageError("--reads and --function go with a program")
+        raise UsageError("`reads` and `function` go with a program")
     metric = isolated_metric(path, function, readable=reads, limits=limits) if is_program else None
-    content = path.read_bytes()
-    tried: list[Scores] = []
-    if metric:
-        show.say("Run apart: " + "; ".join(protections(limits)))
+    earlier: Scores | None = None
 
     def prepare(seen: OpenBoard) -> Prepared:
-        now = with_metric_score(seen.dataset)
-        plain = check_name(name, now.raters, "rater")
+        nonlocal earlier
+        dataset = with_metric_score(seen.dataset)
+        plain = check_name(name, dataset.raters, "rater")
         about: dict[str, Any] = {"file": path.name}
         if metric:
-            signed = _signed(metric, plain, function)
-            mine = replace(metric, direction=direction or metric.direction, signature=signed)
-            scores, lines = _by_program(mine, now, plain, tried)
-            tried[:] = [scores]
+            signed = _program_signature(metric, plain, function)
+            directed = replace(metric, direction=direction or metric.direction, signature=signed)
+            scores, lines = _program_scores(directed, dataset, plain, earlier, progress)
+            earlier = scores
             about |= {"function": function, "seconds": seconds, "memory": memory}
-            about |= {"reads": ", ".join(one.name for one in reads)} if reads else {}
+            about |= {"reads": ", ".join(path.name for path in reads)} if reads else {}
         else:
-            scores, lines = _by_table(path, content, now, plain, direction or "higher", signature)
+            scores, lines = _table_scores(path, content, dataset, plain, direction or "higher", signature)
         if not scores.facts["score"].notna().any():
-            raise UsageError(f"{path.name} gives no output a score ({_came_to(scores)}); it does not join")
+            raise UsageError(f"{path.name} gives no output a score ({_summary(scores)}); it does not join")
         about |= {"signature": scores.rater.about["signature"], "direction": scores.rater.about["direction"]}
         entry = Entry(0, "", "metric", "", plain, by or ANONYMOUS, about)
-        kept = Submission(entry, (), (scores.rater,), scores.facts)
-        return Prepared(_maker(kept), [_came_to(scores), *lines], {PROGRAM: content} if metric else {})
+        submission = Submission(entry, (), (scores.rater,), scores.facts)
+        return Prepared(_placed(submission), [_summary(scores), *lines], {PROGRAM: content} if metric else {})
 
-    return joined(folder, prepare)
-
-
-def _by_program(metric: Metric, dataset: Dataset, name: str, tried: Sequence[Scores]) -> tuple[Scores, list[str]]:
-    """The program's scores; tried: those of an earlier try, of which only what is missing is computed."""
-    outputs = outputs_to_score(dataset, [metric])
-    wanted = metric_rater(metric, name)
-    earlier = next((one for one in tried if not changed(wanted, one, dataset)), None)
-    with show.progress("scoring") as advance:
-        wanting = not_in(earlier, outputs)
-        scores = score_outputs(metric, dataset, wanting, name=name, at_once=TOGETHER, progress=advance)
-    scores = together(earlier, scores, dataset) if earlier else scores
-    left = len(dataset.outputs) - len(outputs)
-    return scores, [f"{left:,} outputs have no text, or are not to be rated"] if left else []
+    joined = join_board(folder, prepare)
+    return replace(joined, protections=tuple(protections(limits))) if is_program else joined
 
 
-def _by_table(
-    path: Path, content: bytes, dataset: Dataset, name: str, direction: Any, signature: str
+def _program_scores(
+    metric: Metric, dataset: Dataset, name: str, earlier: Scores | None, progress: Progress
 ) -> tuple[Scores, list[str]]:
-    from hashlib import blake2b
+    """The program's scores. earlier: of an earlier try; only what is missing is computed."""
+    outputs = outputs_to_score(dataset, [metric])
+    if earlier and changed(metric_rater(metric, name), earlier, dataset):
+        earlier = None
+    missing = not_in(earlier, outputs)
+    scores = score_outputs(metric, dataset, missing, name=name, at_once=ALL_AT_ONCE, progress=progress)
+    scores = together(earlier, scores, dataset) if earlier else scores
+    left_out = len(dataset.outputs) - len(outputs)
+    return scores, [f"{left_out:,} outputs have no text, or are not to be rated"] if left_out else []
 
-    table = Table(path, read_frame(path, as_text=True), 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2)
+
+def _table_scores(
+    path: Path, content: bytes, dataset: Dataset, name: str, direction: Direction, signature: str
+) -> tuple[Scores, list[str]]:
+    table = Table(path, read_frame(path, as_text=True), first_row(path))
     digest = blake2b(content, digest_size=8).hexdigest()
-    said = f"{signature or name}|from:{path.name}|blake2b:{digest}"
-    one = rater(name, said, direction, negated=direction == "lower")
-    scores, lacking = outside_scores(table, dataset, one, list(dataset.outputs.values()))
-    return scores, [f"{len(lacking):,} outputs of the board have no score in {path.name}"] if lacking else []
+    signed = f"{signature or name}|from:{path.name}|blake2b:{digest}"
+    metric = rater(name, signed, direction, negated=direction == "lower")
+    scores, missing = outside_scores(table, dataset, metric, list(dataset.outputs.values()))
+    return scores, [f"{len(missing):,} outputs of the board have no score in {path.name}"] if missing else []
 
 
 # ---------------------------------------------------------------- withdrawn
 
 
-def withdraw(folder: Path, name: str, by: str) -> After:
+def withdraw(folder: Path, name: str, by: str) -> Joined:
     """A submission leaves the board; it stays in the history."""
 
     def prepare(seen: OpenBoard) -> Prepared:
         gone = find_standing(seen.entries, name)
-        about = {"was": gone.what, "version": gone.version}
 
         def make(place: Entry) -> Entry:
+            about = {"was": gone.what, "version": gone.version}
             return replace(place, what="withdrawn", name=gone.name, by=by or ANONYMOUS, about=about)
 
-        return Prepared(make, [f"it was {gone.what} {gone.name} of version {gone.version}, by {gone.by}"], {})
+        return Prepared(make, [f"it was {gone.what} {gone.name} of version {gone.version}, by {gone.by}"])
 
-    return joined(folder, prepare)
+    return join_board(folder, prepare)

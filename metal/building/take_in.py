@@ -49,8 +49,8 @@ def import_answers(
     from metal.data.csv_cells import csv_text
     from metal.data.dataset import assemble, concat_facts, update_dataset
     from metal.errors import UsageError
+    from metal.genie.gold_questions import apart
     from metal.genie.store import answers_files, read_answers, read_questions
-    from metal.genie.test_questions import apart
     from metal.show.terminal import console as show
     from metal.show.terminal.annotation_text import show_agreement, show_ambiguous, show_returned, show_tests
 

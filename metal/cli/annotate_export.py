@@ -174,8 +174,8 @@ def _hand_out(
     from metal.building.tasks import deal, make_tasks
     from metal.data.dataset import load_dataset
     from metal.data.folders import check_new, new_folder, one_writer
+    from metal.genie.gold_questions import SIDES, side_of
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
-    from metal.genie.test_questions import SIDES, side_of
     from metal.runs.manifest import manifest
     from metal.show.terminal import annotation_text
     from metal.show.terminal import console as show

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from metal.cli import options
 
 if TYPE_CHECKING:
     from metal.boards.crowd import Crowd
-    from metal.show.view import Chart
 
 SHOWN = 2  # examples of an area in the terminal; all are in --json and --out
 EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
@@ -45,21 +44,11 @@ EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
 def crowd(
     dataset: Path,
     ratings: tuple[Path, ...],
-    reference: str,
-    raters: tuple[str, ...],
-    criteria: tuple[str, ...],
-    languages: tuple[str, ...],
-    area: float,
     examples: int,
-    equal_panels: bool,
-    permutations: int,
-    resamples: int,
-    exclude_noisy: str,
-    seed: int,
     figures: Path | None,
     out: Path | None,
-    force: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Compare crowd workers and LLM judges with the reference people, by criterion and language.
 
@@ -73,101 +62,55 @@ def crowd(
       metal billboard crowd boards/cnndm --reference group=expert
       metal billboard crowd boards/cnndm --reference group=expert --equal-panels --figures figures
     """
-    from metal.boards.crowd import CrowdSettings
-    from metal.boards.crowd import crowd as run
-    from metal.boards.settings import BoardSettings
-    from metal.data.folders import check_new
-    from metal.data.text import plural
-    from metal.genie.excluding import said_without_noisy
-    from metal.show.files import write_svg
+    from metal.api.billboard_parts import billboard_crowd
+    from metal.cli.exclusion import print_warnings
     from metal.show.terminal import console as show
+    from metal.show.text import plural
 
-    if out:
-        check_new(out, force=force, marks=("crowd_raters.csv",))
-    choices = CrowdSettings(area, examples, equal_panels)
-    settings = BoardSettings(
-        reference,
-        criteria,
-        languages,
-        raters,
-        resamples=resamples,
-        permutations=permutations,
-        seed=seed,
-        exclude_noisy=exclude_noisy,
-    )
-    loaded = said_without_noisy(options.load_board(dataset, ratings), dataset, ratings, exclude_noisy)
     with show.progress("comparing") as advance:
-        found = run(loaded, settings, choices, progress=advance)
-    drawn = write_svg(charts(found, area), figures) if figures else 0
-    if out:
-        _write_tables(found, out, force)
+        result = billboard_crowd(
+            dataset, ratings, examples=examples, figures=figures, out=out, progress=advance, **given
+        )
+    print_warnings(result.warnings)
     if as_json:
-        _print_json(found)
+        _print_json(result)
         return
-    _print(found, examples)
+    _print(result, examples)
     if figures:
-        show.say(f"{plural(drawn, 'picture')} in {figures}", wrap=False)
+        show.say(f"{plural(result.pictures, 'picture')} in {figures}", wrap=False)
     if out:
         show.say(f"Tables in {out}", wrap=False)
 
 
-def charts(found: Crowd, area: float) -> Iterator[Chart]:
-    """A picture a cell, with a panel a rater."""
-    from metal.data.text import slug
-    from metal.show.charts.disagreement import Ends, disagreement, panels
-
-    dots = found.tables["crowd_dots"]
-    raters = found.tables["crowd_raters"]
-    for (language, criterion), rows in raters.groupby(["language", "criterion"], sort=False):
-        here = dots[(dots["language"] == language) & (dots["criterion"] == criterion)]
-        drawn = panels(rows[rows["kind"] != "ceiling"], here)
-        scale = found.scales[str(criterion)]
-        ends = None if scale.low is None or scale.high is None else Ends(scale.low, scale.high)
-        label = f"{criterion} ({language or 'all languages'})"
-        key = f"crowd_{slug(str(criterion))}_{slug(str(language)) if language else 'all'}"
-        chart = disagreement(key, label, drawn, people=found.reference, ends=ends, area=area)
-        if chart:
-            yield chart
-
-
-def _write_tables(found: Crowd, folder: Path, force: bool) -> None:
-    from metal.data.csv_cells import csv_text
-    from metal.data.folders import new_folder
-
-    with new_folder(folder, force=force, marks=("crowd_raters.csv",)) as partial:
-        for name, table in found.tables.items():
-            (partial / f"{name}.csv").write_text(csv_text(table), encoding="utf-8")
-
-
-def _print_json(found: Crowd) -> None:
+def _print_json(result: Crowd) -> None:
     import json
 
     from metal.runs.parts import records
 
-    tables = {name: records(table.drop(columns="signature")) for name, table in found.tables.items()}
-    whole = {"signature": found.signature, "people": list(found.people), "notes": list(found.notes)} | tables
-    click.echo(json.dumps(whole, indent=1, ensure_ascii=False))
+    about = {"signature": result.signature, "people": list(result.people), "notes": list(result.notes)}
+    tables = {name: records(table.drop(columns="signature")) for name, table in result.tables.items()}
+    click.echo(json.dumps(about | tables, indent=1, ensure_ascii=False))
 
 
 # ---------------------------------------------------------------- terminal
 
 
-def _print(found: Crowd, examples: int) -> None:
+def _print(result: Crowd, examples: int) -> None:
     from metal.show.terminal import console as show
 
-    told = found.tables["crowd_answers"][["language", "criterion", "sentence"]].itertuples(index=False)
-    sentences = {(language, criterion): sentence for language, criterion, sentence in told}
-    for (language, criterion), rows in found.tables["crowd_raters"].groupby(["language", "criterion"], sort=False):
+    answers = result.tables["crowd_answers"]
+    sentences = dict(zip(zip(answers["language"], answers["criterion"], strict=True), answers["sentence"], strict=True))
+    for (language, criterion), rows in result.tables["crowd_raters"].groupby(["language", "criterion"], sort=False):
         counts = rows.loc[rows["kind"] != "ceiling", "outputs"]
         least, most = (f"{count:,}" for count in (counts.min(), counts.max()))
-        title = f"{language or 'all languages'} {criterion}: against {found.reference}"
+        title = f"{language or 'all languages'} {criterion}: against {result.reference}"
         title += f", {most} outputs" if least == most else f", {least} to {most} outputs"
         columns = ["", "r", "95%", "tau", "sys r", "bias", "under", "over"]
         show.table(title, columns, [_row(row) for row in rows.to_dict("records")])
         show.say(str(sentences[(language, criterion)]))
-    _print_overview(found)
+    _print_overview(result)
     if examples:
-        _print_examples(found)
+        _print_examples(result)
     show.console().print()
     show.say(
         "r: Pearson over outputs with its bootstrap interval; tau: Kendall's tau-b; sys r: Pearson over generators; "
@@ -175,18 +118,14 @@ def _print(found: Crowd, examples: int) -> None:
         "the reverse",
         dim=True,
     )
-    show.warn(found.notes)
-    show.say(f"Signature: {found.signature}", dim=True, wrap=False)
+    show.warn(result.notes)
+    show.say(f"Signature: {result.signature}", dim=True, wrap=False)
 
 
 def _row(row: dict[Any, Any]) -> list[str]:
     from metal.auditing.layouts import number
 
-    ends = (
-        ""
-        if row["pearson_low"] != row["pearson_low"]
-        else f"[{_bare(row['pearson_low'])}, {_bare(row['pearson_high'])}]"
-    )
+    ends = "" if isnan(row["pearson_low"]) else f"[{_bare(row['pearson_low'])}, {_bare(row['pearson_high'])}]"
     name = f"{row['rater'][:19]}…" if len(row["rater"]) > 20 else row["rater"]
     shares = [row["underrated_share"], row["overrated_share"]]
     return [
@@ -196,7 +135,7 @@ def _row(row: dict[Any, Any]) -> list[str]:
         number(row["kendall"]),
         number(row["system_pearson"]),
         number(row["bias"]),
-        *("-" if share != share else f"{share:.0%}" for share in shares),
+        *("-" if isnan(share) else f"{share:.0%}" for share in shares),
     ]
 
 
@@ -207,12 +146,12 @@ def _bare(value: float) -> str:
     return number(value).replace("0.", ".", 1)
 
 
-def _print_overview(found: Crowd) -> None:
+def _print_overview(result: Crowd) -> None:
     """Criterion by language, where there are several languages."""
     from metal.auditing.layouts import UNDEFINED
     from metal.show.terminal import console as show
 
-    wide = found.tables["crowd_answers"].pivot_table(
+    wide = result.tables["crowd_answers"].pivot_table(
         index="criterion", columns="language", values="answer", aggfunc="first", sort=False
     )
     if len(wide.columns) < 2:
@@ -223,26 +162,26 @@ def _print_overview(found: Crowd) -> None:
     show.table("Judge or crowd?", ["", *(str(language) or "all" for language in wide.columns)], rows)
 
 
-def _print_examples(found: Crowd) -> None:
+def _print_examples(result: Crowd) -> None:
     """Of the main criterion: the best judge's and the best crowd's, in the first language (or all together)."""
     from metal.show.terminal import console as show
 
-    answers = found.tables["crowd_answers"]
-    answer = answers[answers["criterion"] == found.main].iloc[0]
-    drawn = found.tables["crowd_examples"]
-    drawn = drawn[(drawn["criterion"] == found.main) & (drawn["language"] == answer["language"])]
+    answers = result.tables["crowd_answers"]
+    answer = answers[answers["criterion"] == result.main].iloc[0]
+    drawn = result.tables["crowd_examples"]
+    drawn = drawn[(drawn["criterion"] == result.main) & (drawn["language"] == answer["language"])]
     for rater in (answer["crowd"], answer["judge"]):
         for area, words in (("underrated", "low, people high"), ("overrated", "high, people low")):
-            mine = drawn[(drawn["rater"] == rater) & (drawn["area"] == area)]
-            if len(mine):
+            rows = drawn[(drawn["rater"] == rater) & (drawn["area"] == area)]
+            if len(rows):
                 show.console().print()
-                show.say(f"{rater} {words} ({found.main})", bold=True)
-            for row in mine.head(SHOWN).to_dict("records"):
+                show.say(f"{rater} {words} ({result.main})", bold=True)
+            for row in rows.head(SHOWN).to_dict("records"):
                 show.say(f"{row['output']}: people {row['people']:.3g}, {rater} {row['score']:.3g}")
                 show.say(f"  source: {_excerpt(row['source_text'])}")
                 show.say(f"  output: {_excerpt(row['output_text'])}")
-                said = f"{row['people_comments']}\n{row['rater_comments']}".split("\n")
-                for comment in filter(str.strip, said):
+                comments = f"{row['people_comments']}\n{row['rater_comments']}".split("\n")
+                for comment in filter(str.strip, comments):
                     show.say(f"  {_excerpt(comment, COMMENT)}")
     if len(drawn):
         show.say("All examples of all raters: --json, or --out DIR.", dim=True)

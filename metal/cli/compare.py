@@ -21,18 +21,7 @@ from metal.cli import options
 @options.bootstrap
 @options.seed
 @options.as_json
-def compare(
-    dataset: Path,
-    ratings: tuple[Path, ...],
-    generators: tuple[str, ...],
-    raters: tuple[str, ...],
-    criteria: tuple[str, ...],
-    languages: tuple[str, ...],
-    exclude_noisy: str,
-    resamples: int,
-    seed: int,
-    as_json: bool,
-) -> None:
+def compare(dataset: Path, ratings: tuple[Path, ...], as_json: bool, **given: Any) -> None:
     """Mean score of each generator by rater and criterion, as METAL's Table 4.
 
     Only sources count for which every compared generator has an output that the rater scored: the means of
@@ -45,14 +34,14 @@ def compare(
     """
     import json
 
-    from metal.auditing.compare import CompareSettings
-    from metal.auditing.compare import compare as run
-    from metal.genie.excluding import said_without_noisy
+    from metal.api.compare import compare as run
+    from metal.cli.exclusion import print_warnings
     from metal.runs.parts import records
     from metal.show.terminal import console as show
 
-    loaded = said_without_noisy(options.load(dataset, ratings), dataset, ratings, exclude_noisy)
-    table = run(loaded, CompareSettings(generators, raters, criteria, languages, resamples, seed))
+    comparison = run(dataset, ratings, **given)
+    table = comparison.table
+    print_warnings(comparison.warnings)
     if as_json:
         click.echo(json.dumps(records(table), indent=1, ensure_ascii=False))
         return
@@ -70,8 +59,10 @@ def compare(
 
 
 def _mean(row: dict[Any, Any]) -> str:
+    from math import isnan
+
     from metal.auditing.layouts import UNDEFINED, number
 
-    if row["mean"] != row["mean"]:
+    if isnan(row["mean"]):
         return UNDEFINED
     return f"{number(row['mean'])} [{number(row['mean_low'])}, {number(row['mean_high'])}]"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from math import isnan
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -42,16 +44,7 @@ NOTES = (
 )
 @options.seed
 @options.as_json
-def simulate(
-    model: tuple[str, ...],
-    seeds: int,
-    rounds: int,
-    workers: int,
-    questions: float,
-    noisy_beta: float,
-    seed: int,
-    as_json: bool,
-) -> None:
+def simulate(as_json: bool, **given: Any) -> None:
     """Simulate workers who answer test questions, some of them noisy, and see whom each model flags.
 
     Precision is the share of noisy workers among those flagged, recall the share of the noisy that were flagged, both
@@ -63,38 +56,30 @@ def simulate(
       metal monitor simulate
       metal monitor simulate --questions 100 --model class-learned-2,rate-learned-2
     """
-    from metal.genie.noisy import MODELS
-    from metal.genie.simulate import simulate as run
+    from metal.api.monitor_simulate import monitor_simulate
+    from metal.runs.parts import records
     from metal.show.terminal import console as show
 
-    names = model or tuple(MODELS)
     with show.progress("simulating") as advance:
-        found = run(
-            names,
-            seeds=seeds,
-            rounds=rounds,
-            workers=workers,
-            mean_questions=questions,
-            noisy_beta=noisy_beta,
-            seed=seed,
-            progress=advance,
-        )
+        table = monitor_simulate(**given, progress=advance)
     if as_json:
-        _print_json(found)
+        click.echo(json.dumps({"notes": list(NOTES), "simulation": records(table)}, indent=1, ensure_ascii=False))
         return
-    _print(found, f"{seeds} x {rounds} rounds of {workers} workers, {questions:g} questions each on average")
+    _print(
+        table, "{seeds} x {rounds} rounds of {workers} workers, {questions:g} questions each on average".format(**given)
+    )
 
 
-def _print(found: pd.DataFrame, what: str) -> None:
-    from metal.genie.simulate import BUCKETS, PRINTED
+def _print(table: pd.DataFrame, what: str) -> None:
+    from metal.genie.simulate import BUCKETS
     from metal.show.terminal import console as show
 
     shares, doubts = [], []
-    for name, rows in found.groupby("model", sort=False):
+    for name, rows in table.groupby("model", sort=False):
         shares.append([str(name)])
         doubts.append([str(name)])
-        for _, row in rows.iterrows():
-            printed = "{}/{:>3}".format(*PRINTED[str(name)][row["bucket"]])
+        for row in rows.to_dict("records"):
+            printed = f"{_percent(row['paper_precision'])}/{_percent(row['paper_recall']):>3}"
             shares[-1] += [f"{_percent(row['precision'])}/{_percent(row['recall']):>3}", printed]
             errors = f"{_points(row['precision_se'])}/{_points(row['recall_se']):>4}"
             doubts[-1] += [errors, f"{row['flagged']:,}"]
@@ -102,29 +87,16 @@ def _print(found: pd.DataFrame, what: str) -> None:
     show.table("Precision / recall in %, by test questions answered", ["model", *between], shares)
     between = [column for bucket in BUCKETS for column in (bucket, "flagged")]
     show.table("Standard errors of both in points, and workers flagged", ["model", *between], doubts)
-    each = found.drop_duplicates("bucket")
-    noisy = ", ".join(f"{row['noisy']:,} of {row['workers']:,} at {row['bucket']}" for _, row in each.iterrows())
+    buckets = table.drop_duplicates("bucket").to_dict("records")
+    noisy = ", ".join(f"{row['noisy']:,} of {row['workers']:,} at {row['bucket']}" for row in buckets)
     show.say(f"{what}. Noisy workers: {noisy}. - is undefined: nobody flagged, or nobody noisy, or a single round.")
     for note in NOTES:
         show.say(note, dim=True)
 
 
 def _percent(share: float) -> str:
-    return "-" if share != share else f"{100 * share:.0f}"
+    return "-" if isnan(share) else f"{100 * share:.0f}"
 
 
 def _points(error: float) -> str:
-    return "-" if error != error else f"{100 * error:.1f}"
-
-
-def _print_json(found: pd.DataFrame) -> None:
-    import json
-
-    from metal.genie.simulate import PRINTED
-    from metal.runs.parts import records
-
-    rows = records(found)
-    for row in rows:
-        precision, recall = PRINTED[row["model"]][row["bucket"]]
-        row |= {"paper_precision": precision / 100, "paper_recall": recall / 100}
-    click.echo(json.dumps({"notes": list(NOTES), "simulation": rows}, indent=1, ensure_ascii=False))
+    return "-" if isnan(error) else f"{100 * error:.1f}"

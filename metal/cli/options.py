@@ -103,7 +103,7 @@ test_questions = click.option(
     is_flag=False,
     flag_value="5%+5%",
     default="",
-    callback=_optional("metal.genie.test_questions:Shares.read"),
+    callback=_optional("metal.genie.gold_questions:Shares.read"),
     metavar="[=P%+N%]",
     help="Hide questions whose answers are known: P% positive, N% negative. [without a value: 5%+5%]",
 )

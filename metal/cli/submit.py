@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from metal.boards.history import Entry
-    from metal.boards.store import OpenBoard
 
 board = click.argument("board", type=click.Path(path_type=Path))
 by = click.option("--by", default="", help="Who submits it. [default: anonymous]")
@@ -50,9 +44,7 @@ def generator(board: Path, outputs: Path, **given: Any) -> None:
     Example:
       metal submit generator datasets/cnndm outputs.jsonl --name my-model --by 'A. Researcher'
     """
-    from metal.boards.submitting import submit_generator
-
-    _report(submit_generator(board, outputs, **given), board)
+    _submit("generator", board, outputs, **given)
 
 
 @submit.command(short_help="A metric: a program, or scores.")
@@ -86,9 +78,7 @@ def metric(board: Path, metric: Path, **given: Any) -> None:
       metal submit metric datasets/cnndm metric.py --name mine --by 'A. Researcher'
       metal submit metric datasets/cnndm comet.csv --name comet --signature 'Unbabel/wmt22-comet-da'
     """
-    from metal.boards.submitting import submit_metric
-
-    _report(submit_metric(board, metric, **given), board)
+    _submit("metric", board, metric, **given)
 
 
 @submit.command(short_help="Take a submission off the board.")
@@ -97,55 +87,30 @@ def metric(board: Path, metric: Path, **given: Any) -> None:
 @by
 def withdraw(board: Path, name: str, by: str) -> None:
     """Take the submission NAME off BOARD. It stays in the history, and in every version it was part of."""
-    from metal.boards.submitting import withdraw as take_off
-
-    _report(take_off(board, name, by), board)
+    _submit("withdraw", board, name, by=by)
 
 
-def _report(after: tuple[OpenBoard, list[str]], board: Path) -> None:
-    """What came of a submission, and where it stands now."""
+def _submit(what: str, board: Path, *arguments: Any, **given: Any) -> None:
+    """Call submit_generator, submit_metric or submit_withdraw, and print what came of it and where it stands now."""
+    from metal.api import submit as api
     from metal.show.terminal import console as show
+    from metal.show.terminal.billboard_text import standing_lines
 
-    opened, lines = after
-    entry = opened.entries[-1]
-    show.say(f"{opened.base.card.name} is at version {entry.version}: {entry.what} {entry.name}", bold=True)
-    for line in lines:
+    with show.progress("submitting") as advance:
+        result: api.Submitted = getattr(api, f"submit_{what}")(board, *arguments, progress=advance, **given)
+    if result.protections:
+        show.say("Run apart: " + "; ".join(result.protections))
+    show.say(f"{result.board} is at version {result.version}: {result.what} {result.name}", bold=True)
+    for line in result.lines:
         show.say(f"  {line}")
-    ranked = list(_standing(opened, entry))
-    for line in ranked:
+    if not result.by_settings:
+        show.say("  ranked against all its people, as no `metal billboard` with --reference has said against whom")
+    standing = list(standing_lines(result.ranked, result.name, result.earlier_ensembles)) if result.ranked else []
+    for line in standing if result.ranked else [f"not ranked: {result.not_ranked}"]:
         show.say(f"  {line}")
-    if entry.what == "generator" and not any("generators by" in line for line in ranked):
+    if result.what == "generator" and not any("generators by" in line for line in standing):
         show.say(
             "  no rank: no rater that generators are ranked by scored it. Hand in scores with --scores (withdraw it "
             f"first), or let metrics join that score all generators: metal score {board} --metric chrf --into"
         )
     show.say(f"Next: metal billboard {board}", wrap=False)
-
-
-def _standing(opened: OpenBoard, entry: Entry) -> Iterator[str]:
-    """The new board in a few lines: the newcomer's place, the ensemble, who is overrated."""
-    from dataclasses import replace
-
-    from metal.boards.board import billboard
-    from metal.boards.cells import cells, main_criterion
-    from metal.boards.store import is_told, kept_settings, store_ensembles, stored_ensembles
-    from metal.errors import MetalError
-    from metal.genie.excluding import without_noisy
-    from metal.show.terminal import console as show
-    from metal.show.terminal.billboard_text import standing_lines
-
-    if not is_told(opened.folder):
-        yield "ranked against all its people, as no `metal billboard` with --reference has said against whom"
-    stored = stored_ensembles(opened.folder)
-    try:
-        settings = kept_settings(opened.folder, opened.version)
-        dataset, _ = without_noisy(opened.dataset, opened.folder, (), settings.exclude_noisy)
-        shown = main_criterion([cell.criterion for cell in cells(dataset, settings)])
-        settings = replace(settings, criteria=(shown,))
-        with show.progress("ranking") as advance:
-            found = billboard(dataset, settings, stored=stored, progress=advance)
-    except MetalError as error:  # the submission stands; only its rank is not known
-        yield f"not ranked: {error}"
-        return
-    store_ensembles(opened.folder, list(found.ensembles.values()))
-    yield from standing_lines(found, entry.name, {str(one["ensemble"]) for one in stored})

@@ -1,4 +1,7 @@
-"""What test questions say to other commands: `--exclude-noisy`, and warnings about judges and leaks."""
+"""What test questions mean for other analyses: noisy people left out, and warnings about judges and leaks.
+
+Test questions are read with metal.genie.store.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
     from metal.genie.exclusion import Exclusion
     from metal.genie.monitoring import Monitoring
-    from metal.genie.store import Tests
+    from metal.genie.store import GoldQuestions
 
 
 class _Result(Protocol):
-    """What a command found: tables by name, and warnings. A frozen dataclass."""
+    """An analysis with tables by name, and warnings. A frozen dataclass."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -26,33 +29,21 @@ class _Result(Protocol):
     def warnings(self) -> tuple[str, ...]: ...
 
 
-Found = TypeVar("Found", bound=_Result)
+Result = TypeVar("Result", bound=_Result)
 
 
-def telling(found: Found, excluded: Exclusion | None, first: Iterable[str] = ()) -> Found:
-    """What was found, with a warning and a table of who was left out, and with further warnings before its own."""
+def with_exclusions(result: Result, excluded: Exclusion | None, warnings: Iterable[str] = ()) -> Result:
+    """The result with a warning and a table about the people left out, and further warnings before its own."""
     lines = excluded.lines if excluded else []
-    tables = {**found.tables, "exclusions": excluded.table} if excluded else found.tables
-    return replace(found, warnings=(*lines, *first, *found.warnings), tables=tables)
-
-
-def said_without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> Dataset:
-    """The same for commands that keep no warnings: who was left out is said at once, beside what is printed."""
-    import click
-
-    from metal.show.terminal import console as show
-
-    left, excluded = without_noisy(dataset, folder, runs, model)
-    for line in excluded.lines if excluded else ():
-        click.echo(show.clean(f"warning: {line}"), err=True)
-    return left
+    tables = {**result.tables, "exclusions": excluded.table} if excluded else result.tables
+    return replace(result, warnings=(*lines, *warnings, *result.warnings), tables=tables)
 
 
 def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> tuple[Dataset, Exclusion | None]:
-    """The dataset without its noisy people, and who they are; the dataset itself where nothing was asked for.
+    """The dataset without its noisy people, and who they are; the dataset itself where `model` is empty.
 
-    model: of metal.genie.noisy, "" for none. folder, runs: where the test questions are. Raises UsageError where
-    no person answered one.
+    model: of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError where no person answered
+    a test question.
     """
     if not model:
         return dataset, None
@@ -62,23 +53,23 @@ def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: s
     from metal.genie.store import read_tests
 
     name, beta = model_and_beta(model)
-    tests = read_tests(dataset, folder, runs)
-    examined = set(tests.answers["rater"].astype(str))
+    gold = read_tests(dataset, folder, runs)
+    examined = set(gold.answers["rater"].astype(str))
     if not any(rater.kind == "human" and name in examined for name, rater in dataset.raters.items()):
         raise UsageError(
-            f"--exclude-noisy: nobody answered a test question of {folder} (judges are not left out); hide some with "
-            f"`metal annotate export {folder} --test-questions`"
+            f"`exclude_noisy`: nobody answered a test question of {folder} (judges are not left out); hide some with "
+            f"`metal.annotate_export({str(folder)!r}, test_questions=True)`"
         )
-    return without(dataset, _monitored(dataset, folder, tests, name, beta).noisy, model)
+    return without(dataset, _monitor(dataset, folder, gold, name, beta).noisy, model)
 
 
-def _monitored(dataset: Dataset, folder: Path, tests: Tests, model: str, noisy_beta: float) -> Monitoring:
+def _monitor(dataset: Dataset, folder: Path, gold: GoldQuestions, model: str, noisy_beta: float) -> Monitoring:
     from metal.building.store import read_compared
     from metal.genie.monitoring import monitor
 
     return monitor(
-        tests.answers,
-        tests.questions,
+        gold.answers,
+        gold.questions,
         dataset.criteria,
         dataset.raters,
         model=model,
@@ -88,18 +79,19 @@ def _monitored(dataset: Dataset, folder: Path, tests: Tests, model: str, noisy_b
 
 
 def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> list[str]:
-    """Outputs that are test questions in truth, and judges that fail theirs; none without test questions."""
+    """Warnings about outputs that are really test questions, and about judges that fail theirs."""
+    from metal.genie.gold_questions import leak_warning
     from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA
     from metal.genie.store import read_tests
-    from metal.genie.test_questions import leak_line
 
-    tests = read_tests(dataset, folder, runs)
-    lines = [line] if (line := leak_line(dataset, tests.questions)) else []
-    if len(tests.answers):
-        noisy = _monitored(dataset, folder, tests, DEFAULT_MODEL, NOISY_BETA).noisy
-        lines += [
-            f"{name} fails its test questions ({'; '.join(why)}); `metal monitor {folder}` shows all"
+    gold = read_tests(dataset, folder, runs)
+    leaks = leak_warning(dataset, gold.questions)
+    warnings = [leaks] if leaks else []
+    if len(gold.answers):
+        noisy = _monitor(dataset, folder, gold, DEFAULT_MODEL, NOISY_BETA).noisy
+        warnings += [
+            f"{name} fails its test questions ({'; '.join(why)}); `metal.monitor({str(folder)!r})` shows all"
             for name, why in noisy.items()
             if dataset.raters[name].kind != "human"
         ]
-    return lines
+    return warnings

@@ -15,8 +15,8 @@ import pandas as pd
 
 from metal.data.records import Criterion, Output, Rater
 from metal.errors import UsageError
+from metal.genie.gold_questions import SIDES, rightness, side_of, tells
 from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, Flags, examine
-from metal.genie.test_questions import SIDES, rightness, side_of, tells
 from metal.stats.patterns import Numbers
 
 PEOPLE, EVERYBODY = "people", "all raters"
@@ -55,7 +55,7 @@ QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "
 
 
 @dataclass(frozen=True)
-class Doubted:
+class DoubtedQuestions:
     """A task and side on which most people fail: the questions are at fault there, or what the criterion is said to
     look at, and nobody is called noisy for it. failed, people: how many, of those who were asked.
     """
@@ -80,7 +80,7 @@ class Monitoring:
     mixtures: pd.DataFrame
     questions: pd.DataFrame
     noisy: Mapping[str, tuple[str, ...]]
-    doubted: tuple[Doubted, ...] = ()
+    doubted: tuple[DoubtedQuestions, ...] = ()
 
 
 def trials(
@@ -138,7 +138,7 @@ def monitor(
     _check_known(table, "rater", raters, "rater")
     workers: list[dict[str, Any]] = []
     mixtures: list[dict[str, Any]] = []
-    doubted: list[Doubted] = []
+    doubted: list[DoubtedQuestions] = []
     order = {name: place for place, name in enumerate(criteria)}
     cells = sorted({*zip(table["language"], table["criterion"], strict=True)}, key=lambda c: (c[0], order[c[1]]))
     for language, criterion in cells:
@@ -160,7 +160,7 @@ def monitor(
             failed = int(found.noisy[asked].sum())
             at_fault = asked.sum() >= FEWEST and failed > asked.sum() / 2
             if at_fault:
-                doubted.append(Doubted(language, criterion, side, failed, int(asked.sum())))
+                doubted.append(DoubtedQuestions(language, criterion, side, failed, int(asked.sum())))
             _fill(rows, names, side, counts, found, np.zeros_like(found.noisy) if at_fault else found.noisy)
         workers += rows.values()
     frame = pd.DataFrame(workers, columns=list(WORKERS))

@@ -1,4 +1,4 @@
-"""test_questions/ in a dataset folder or a judges' run: what was asked, and what was answered.
+"""test_questions/ in a dataset folder or a judges' run: the questions asked, and the answers.
 
 outputs.jsonl    the questions, as outputs: what a rater saw
 ratings.parquet  the answers, as ratings
@@ -22,14 +22,14 @@ from metal.data.json_files import write_jsonl
 from metal.data.ratings import facts_from, join
 from metal.data.records import Output, Rating
 from metal.errors import DataError, UsageError
-from metal.genie.test_questions import Shares, check_ids, draw
+from metal.genie.gold_questions import Shares, check_ids, draw
 
 FOLDER = "test_questions"
 QUESTIONS, ANSWERS = "outputs.jsonl", "ratings.parquet"
 
 
 @dataclass(frozen=True)
-class Tests:
+class GoldQuestions:
     """questions: by id. answers: as the dataset's ratings (output, criterion, rater, score, reason, comment)."""
 
     questions: Mapping[str, Output]
@@ -37,7 +37,7 @@ class Tests:
 
     @property
     def digest(self) -> str:
-        """Four hex digits that change with what was answered to which question; empty where nothing was."""
+        """Four hexadecimal digits that change with any answer; empty without answers."""
         if not len(self.answers):
             return ""
         rows = self.answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
@@ -46,51 +46,51 @@ class Tests:
 
 
 def read_questions(folder: Path) -> dict[str, Output]:
-    """The test questions of a dataset or a run; none where it has no such folder."""
+    """The test questions of a dataset or a run by id; empty where the folder has none."""
     path = folder / FOLDER / QUESTIONS
     if not path.is_file():
         return {}
-    found = (read_output(record, where) for where, record in numbered_records(path))
-    return {question.output: question for question in found}
+    questions = (read_output(record, where) for where, record in numbered_records(path))
+    return {question.output: question for question in questions}
 
 
 def read_answers(folder: Path) -> pd.DataFrame:
-    """What was answered; an empty table where nothing was."""
+    """The answers of a dataset or a run; an empty table where it has none."""
     path = folder / FOLDER / ANSWERS
     return ratings_files.read_facts(path) if path.is_file() else facts_from([])
 
 
-def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> Tests:
+def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> GoldQuestions:
     """The questions and answers of the dataset in `folder`, with those of judges' runs.
 
     dataset: with the runs' raters. Raises DataError where two folders ask different things under one id, and for an
-    answer that could be no rating: to a question that nobody asked, off the scale, given twice.
+    answer that could not be a rating: about a question nobody asked, off the scale, or given twice.
     """
     questions: dict[str, Output] = {}
     answers = []
     for place in (folder, *runs):
-        mine = read_questions(place)
-        for name, question in mine.items():
+        asked_here = read_questions(place)
+        for name, question in asked_here.items():
             if questions.setdefault(name, question).text != question.text:
                 raise DataError(
                     place / FOLDER / QUESTIONS,
                     f"{name} shows another text than in {folder / FOLDER}",
-                    "The references have changed since; judge again with --test-questions",
+                    "The references have changed since; judge again with `metal.judge(test_questions=True)`",
                 )
-        found = read_answers(place)
-        if len(found):
+        answers_here = read_answers(place)
+        if len(answers_here):
             where = place / FOLDER / ANSWERS
-            join(found, criteria=dataset.criteria, outputs=mine, raters=dataset.raters, where=where)
-        answers.append(found)
-    return Tests(questions, concat_facts(answers))
+            join(answers_here, criteria=dataset.criteria, outputs=asked_here, raters=dataset.raters, where=where)
+        answers.append(answers_here)
+    return GoldQuestions(questions, concat_facts(answers))
 
 
 def write_questions(folder: Path, questions: Iterable[Output]) -> None:
-    """Keep what is asked, beside what was before."""
-    whole = read_questions(folder) | {question.output: question for question in questions}
+    """Keep the questions, beside those asked before."""
+    all_questions = read_questions(folder) | {question.output: question for question in questions}
     (folder / FOLDER).mkdir(exist_ok=True)
     with new_file(folder / FOLDER / QUESTIONS) as partial:
-        write_jsonl(partial, map(output_record, whole.values()))
+        write_jsonl(partial, map(output_record, all_questions.values()))
 
 
 def answers_files(answers: pd.DataFrame) -> dict[str, bytes]:
@@ -99,7 +99,7 @@ def answers_files(answers: pd.DataFrame) -> dict[str, bytes]:
 
 
 def write_tests(folder: Path, questions: Sequence[Output], answers: Iterable[Rating]) -> None:
-    """The questions of a run and their answers; nothing where nothing was asked."""
+    """Write the questions of a run and their answers; nothing where there are no questions."""
     if questions:
         write_questions(folder, questions)
         ratings_files.write_ratings(answers, folder / FOLDER / ANSWERS)
@@ -110,24 +110,26 @@ def draw_questions(
     outputs: Sequence[Output],
     wanted: str,
     seed: int,
-    known: Mapping[str, Output],
+    earlier: Mapping[str, Output],
     say: Callable[[str], None],
     used: Collection[str] = (),
 ) -> tuple[Output, ...]:
-    """Test questions to hide among the outputs, and a word where there are fewer than wanted. used: see `draw`.
+    """Test questions to hide among the outputs; `say` is told where there are fewer than wanted.
 
-    Raises UsageError where the dataset's sources have no references, nothing could be told from an answer, or an
-    output has the id of a question.
+    earlier, used: as `draw`.
+
+    Raises UsageError where the dataset's sources have no references, where no criterion can tell a right answer from a
+    wrong one, and where an output has the id of a question.
     """
     shares = Shares.read(wanted)
     if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
-        raise UsageError(f"--test-questions: no criterion of {dataset.card.name} has a best and a worst score")
-    drawn = draw(dataset.sources, outputs, shares, seed=seed, known=known, used=used)
+        raise UsageError(f"`test_questions`: no criterion of {dataset.card.name} has a best and a worst score")
+    drawn = draw(dataset.sources, outputs, shares, seed=seed, earlier=earlier, used=used)
     if not drawn.questions and used:
-        raise UsageError("--test-questions: every gold was asked about in an earlier round; go on without it")
+        raise UsageError("`test_questions`: every gold was asked about in an earlier round; go on without it")
     if not drawn.questions:
         raise UsageError(
-            f"--test-questions: the sources of {dataset.card.name} have no references to make them from "
+            f"`test_questions`: the sources of {dataset.card.name} have no references to make them from "
             "(`references` in sources.jsonl)"
         )
     check_ids(dataset, drawn.questions)

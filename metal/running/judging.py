@@ -18,8 +18,8 @@ from metal.data.ratings import FACTS
 from metal.data.ratings_files import write_ratings
 from metal.data.records import Output, Rating
 from metal.errors import UnknownName, UsageError
+from metal.genie.gold_questions import with_questions
 from metal.genie.store import draw_questions, read_questions, write_tests
-from metal.genie.test_questions import with_questions
 from metal.raters.judges.baselines import BASELINES, run_baselines
 from metal.raters.judges.call import Client
 from metal.raters.judges.collect import Collected

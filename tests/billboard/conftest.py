@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 from metal.boards.board import Board, billboard
-from metal.boards.cells import Cell, cells
+from metal.boards.cell import BoardCell
+from metal.boards.cells import board_cells
 from metal.boards.settings import BoardSettings
 from metal.data import formats
 from metal.data.dataset import Card, Dataset, assemble
@@ -85,10 +86,12 @@ def world(sources: int = 40, generators: int = 4, seed: int = 0) -> dict[str, di
     }
 
 
-def one_cell(dataset: Dataset, settings: BoardSettings = QUICK, **where: str) -> Cell:
+def one_cell(dataset: Dataset, settings: BoardSettings = QUICK, **where: str) -> BoardCell:
     """The only cell, or the one of a criterion and language."""
     found = [
-        cell for cell in cells(dataset, settings) if all(getattr(cell, key) == value for key, value in where.items())
+        cell
+        for cell in board_cells(dataset, settings)
+        if all(getattr(cell, key) == value for key, value in where.items())
     ]
     assert len(found) == 1
     return found[0]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metal.boards.board import billboard
-from metal.boards.cells import OVERALL, cells, main_criterion
+from metal.boards.cells import OVERALL, board_cells, main_criterion
 from metal.boards.settings import BoardSettings
 from metal.data.records import METRIC_SCORE, Criterion, Level, Rater, Scale
 from metal.errors import UnknownName, UsageError
@@ -51,7 +51,7 @@ def test_overall_is_the_mean_share_of_the_ranges() -> None:
         },
         criteria=[FIVE, FAULTS],
     )
-    assert [cell.criterion for cell in cells(dataset, QUICK)] == ["five", "faults", OVERALL]
+    assert [cell.criterion for cell in board_cells(dataset, QUICK)] == ["five", "faults", OVERALL]
     cell = one_cell(dataset, criterion=OVERALL)
     assert same(cell.human, [1, (0.25 + 0) / 2, (0.5 + 0.5) / 2, NAN])
     assert same(cell.of("judge"), [(0 + 0.5) / 2, NAN, (0.5 + 1) / 2, (0.75 + 0) / 2])
@@ -70,10 +70,13 @@ def test_overall_of_one_scale_is_the_mean_of_the_scores() -> None:
 def test_overall_needs_ranges_where_scales_differ() -> None:
     dataset = made({"five": {"A1": [5, 1], "j": [1, 2]}, "free": {"A1": [9, 2], "j": [1, 2]}}, criteria=[FIVE, FREE])
     with pytest.raises(UsageError, match="overall: free has no range, and the criteria have different scales"):
-        cells(dataset, replace(QUICK, criteria=(OVERALL,)))
-    assert [cell.criterion for cell in cells(dataset, QUICK)] == ["five", "free"]  # not asked for: left out, and said
+        board_cells(dataset, replace(QUICK, criteria=(OVERALL,)))
+    assert [cell.criterion for cell in board_cells(dataset, QUICK)] == [
+        "five",
+        "free",
+    ]  # not asked for: left out, and said
     assert any(warning.startswith("no overall:") for warning in billboard(dataset, QUICK).warnings)
-    found = cells(dataset, replace(QUICK, criteria=("free", "five")))
+    found = board_cells(dataset, replace(QUICK, criteria=("free", "five")))
     assert [cell.criterion for cell in found] == ["five", "free"]
 
 
@@ -83,7 +86,7 @@ def test_a_criterion_that_is_called_overall_is_taken_as_it_is() -> None:
         {"five": {"A1": [5, 1], "j": [1, 2]}, OVERALL: {"A1": [2, 3], "j": [1, 2]}}, criteria=[FIVE, overall]
     )
     assert same(one_cell(dataset, criterion=OVERALL).human, [2, 3])
-    assert main_criterion([cell.criterion for cell in cells(dataset, QUICK)]) == OVERALL
+    assert main_criterion([cell.criterion for cell in board_cells(dataset, QUICK)]) == OVERALL
 
 
 def test_an_overall_that_only_a_judge_gave_does_not_hide_the_peoples() -> None:
@@ -127,12 +130,12 @@ def test_people_outside_the_reference_are_one_rater_a_group() -> None:
     scores = {"A1": [50, 60], "A2": [10, 20], "A3": [30, None], "A4": [1, 2], "A5": [3, 4], "judge": [0, 1]}
     dataset = made({"quality": scores}, raters=raters)
     cell = one_cell(dataset, replace(QUICK, reference="expert"))
-    shown = {rater.name: (rater.kind, rater.people, rater.what) for rater in cell.raters}
+    shown = {rater.name: (rater.kind, rater.people) for rater in cell.raters}
     assert shown == {
-        "judge": ("llm", (), "llm"),
-        "crowd": ("human", ("A2", "A3"), "2 people"),
-        "other people": ("human", ("A4",), "person"),
-        "judge (people)": ("human", ("A5",), "person"),
+        "judge": ("llm", ()),
+        "crowd": ("human", ("A2", "A3")),
+        "other people": ("human", ("A4",)),
+        "judge (people)": ("human", ("A5",)),
     }
     assert same(cell.of("crowd"), [20, 20])
     by_name = one_cell(dataset, replace(QUICK, reference="rater=A2"))
@@ -150,15 +153,15 @@ def test_repeats_of_a_judge_are_not_on_the_board() -> None:
 def test_all_languages_together_then_each() -> None:
     scores = {"A1": [1, 2, 3, 4], "judge": [1, 2, None, None], "other": [None, None, 1, 2]}
     dataset = made({"quality": scores}, language=["hi", "hi", "sw", "sw"])
-    found = {cell.language: cell for cell in cells(dataset, QUICK)}
+    found = {cell.language: cell for cell in board_cells(dataset, QUICK)}
     assert list(found) == ["", "hi", "sw"]
     assert [rater.name for rater in found[""].raters] == ["judge", "other"]
     assert [rater.name for rater in found["hi"].raters] == ["judge"]
     assert same(found["sw"].human, [3, 4])
     assert found["sw"].outputs.tolist() == [2, 3]
-    only = cells(dataset, replace(QUICK, languages=("sw", "sw")))
+    only = board_cells(dataset, replace(QUICK, languages=("sw", "sw")))
     assert [cell.language for cell in only] == ["sw"]
-    assert [cell.language for cell in cells(dataset, replace(QUICK, languages=("sw", "hi")))] == ["", "sw", "hi"]
+    assert [cell.language for cell in board_cells(dataset, replace(QUICK, languages=("sw", "hi")))] == ["", "sw", "hi"]
 
 
 def test_equal_means_are_equal_numbers() -> None:
@@ -190,9 +193,9 @@ def test_on_common_outputs() -> None:
     nothing = {"A1": [1, 2, 3, 4], "first": [1, 2, 3, None], "second": [None, None, None, 4]}
     dataset = made({"quality": nothing})
     with pytest.raises(
-        UsageError, match=r"--common: no output of quality was scored by all raters; the fewest by 'second'.*--raters"
+        UsageError, match=r"`common`: no output of quality was scored by all raters; the fewest by 'second'.*`raters`"
     ):
-        cells(dataset, replace(QUICK, common=True))
+        board_cells(dataset, replace(QUICK, common=True))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +212,7 @@ def test_on_common_outputs() -> None:
 def test_unknown_names(settings: dict[str, object], said: str) -> None:
     dataset = made({"quality": {"A1": [1, 2], "judge": [1, 2]}})
     with pytest.raises(UnknownName) as raised:
-        cells(dataset, BoardSettings(**settings))  # type: ignore[arg-type]
+        board_cells(dataset, BoardSettings(**settings))  # type: ignore[arg-type]
     assert said in str(raised.value)
 
 
@@ -217,12 +220,12 @@ def test_nothing_to_compare() -> None:
     nobody = {"A1": Rater("A1", "human", "expert")}
     silent = made({"quality": {"judge": [1, 2]}}, raters=nobody)
     with pytest.raises(UsageError, match=r"dataset made: the people to compare with \(expert\) rated nothing"):
-        cells(silent, replace(QUICK, reference="expert"))
+        board_cells(silent, replace(QUICK, reference="expert"))
     with pytest.raises(UsageError, match="dataset made: there is no rater but the people to compare with"):
-        cells(made({"quality": {"A1": [1, 2]}}), QUICK)
+        board_cells(made({"quality": {"A1": [1, 2]}}), QUICK)
     half = made({"quality": {"A1": [1, 2, None, None], "j": [1, 2, 3, 4]}}, language=["hi", "hi", "sw", "sw"])
     with pytest.raises(UsageError, match="dataset made: the people to compare with rated nothing in sw"):
-        cells(half, replace(QUICK, languages=("sw",)))
+        board_cells(half, replace(QUICK, languages=("sw",)))
     apart = {"five": {"A1": [1, None], "j": [1, 2]}, "faults": {"A1": [None, 1], "j": [1, 2]}}
     with pytest.raises(UsageError, match="the people to compare with rated nothing on overall"):
-        cells(made(apart, criteria=[FIVE, FAULTS]), replace(QUICK, criteria=(OVERALL,)))
+        board_cells(made(apart, criteria=[FIVE, FAULTS]), replace(QUICK, criteria=(OVERALL,)))

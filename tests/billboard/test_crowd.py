@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
-from metal.boards.cells import Scale
+from metal.boards.cell import ScaleEnds
 from metal.boards.crowd import ENOUGH, TABLES, Crowd, CrowdSettings, crowd, equal_panels
 from metal.boards.crowd_answer import CEILING
 from metal.boards.crowd_outputs import GRID, OVERRATED, UNDERRATED, area_of, gridded
@@ -47,14 +47,14 @@ def raters(found: Crowd, **only: str) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("scale", "share", "bottom", "top"),
     [
-        (Scale(0, 2), 1 / 3, [0, 1 / 3, 2 / 3], [4 / 3, 5 / 3, 2]),  # edges belong to the areas
-        (Scale(0, 1), 1 / 3, [0, 1 / 3], [2 / 3, 1]),
-        (Scale(1, 5), 1 / 3, [1, 2, 7 / 3], [11 / 3, 4, 5]),
-        (Scale(1, 5), 0.01, [1], [5]),
-        (Scale(-25, 0), 0.2, [-25, -20], [-5, 0]),
+        (ScaleEnds(0, 2), 1 / 3, [0, 1 / 3, 2 / 3], [4 / 3, 5 / 3, 2]),  # edges belong to the areas
+        (ScaleEnds(0, 1), 1 / 3, [0, 1 / 3], [2 / 3, 1]),
+        (ScaleEnds(1, 5), 1 / 3, [1, 2, 7 / 3], [11 / 3, 4, 5]),
+        (ScaleEnds(1, 5), 0.01, [1], [5]),
+        (ScaleEnds(-25, 0), 0.2, [-25, -20], [-5, 0]),
     ],
 )
-def test_the_areas_of_a_scale(scale: Scale, share: float, bottom: list[float], top: list[float]) -> None:
+def test_the_areas_of_a_scale(scale: ScaleEnds, share: float, bottom: list[float], top: list[float]) -> None:
     assert scale.low is not None
     assert scale.high is not None
     values = np.unique([*bottom, *top, (scale.low + scale.high) / 2, np.nan])
@@ -69,7 +69,7 @@ def test_the_areas_of_a_scale(scale: Scale, share: float, bottom: list[float], t
 
 
 def test_no_areas_without_ends() -> None:
-    assert area_of(np.array([1.0]), np.array([9.0]), Scale(None, None), 0.3) == {}
+    assert area_of(np.array([1.0]), np.array([9.0]), ScaleEnds(None, None), 0.3) == {}
 
 
 def test_figures_are_those_of_scipy() -> None:

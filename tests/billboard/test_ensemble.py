@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from metal.boards.board import billboard
-from metal.boards.cells import Scale
+from metal.boards.cell import ScaleEnds
 from metal.boards.ensemble import board_ensemble, people_target
 from metal.data.records import Rater
 from metal.errors import Undefined
@@ -31,7 +31,7 @@ TWO = replace(QUICK, nonzero=2)
     ],
 )
 def test_peoples_scores_go_from_0_to_100(ends: tuple[float | None, float | None], target: tuple[float, float]) -> None:
-    found = people_target(Scale(*ends))
+    found = people_target(ScaleEnds(*ends))
     assert found == target
     assert not np.signbit(found[0])  # shown as 0, not as -0
     if ends[1] is not None:

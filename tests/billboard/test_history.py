@@ -43,7 +43,7 @@ def metric(version: int, rater: Rater, scores: dict[str, float]) -> Submission:
     return Submission(entry(version, "metric", rater.rater), (), (rater,), facts_from(ratings))
 
 
-class Known(dict[str, Any]):
+class BoardFigures(dict[str, Any]):
     """A mapping that can be a part of a key."""
 
     def __hash__(self) -> int:  # type: ignore[override]
@@ -51,7 +51,7 @@ class Known(dict[str, Any]):
 
 
 def a_metric(name: str, signature: str = "1", direction: str = "higher") -> Rater:
-    return Rater(name, "metric", "metric", Known(signature=signature, direction=direction))
+    return Rater(name, "metric", "metric", BoardFigures(signature=signature, direction=direction))
 
 
 def said(board: Dataset, rater: str) -> dict[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from metal.boards.cells import cells
+from metal.boards.cells import board_cells
 from metal.boards.lint import lint
 from metal.data.dataset import Dataset
 from metal.data.records import Rater
@@ -14,7 +14,7 @@ from tests.billboard.conftest import QUICK, made
 
 
 def problems(dataset: Dataset) -> list[str]:
-    return list(lint(dataset, cells(dataset, QUICK)))
+    return list(lint(dataset, board_cells(dataset, QUICK)))
 
 
 def board(shift: int, sources: int = 60, raters: Sequence[str] = ("m", "n")) -> Dataset:

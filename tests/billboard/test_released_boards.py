@@ -11,7 +11,7 @@ import pytest
 
 from metal.auditing.lint import lint as audit_lint
 from metal.boards.board import Board
-from metal.boards.cells import cells
+from metal.boards.cells import board_cells
 from metal.boards.ensemble import board_ensemble
 from metal.boards.lint import lint
 from metal.boards.overrating import overrating_rows
@@ -238,10 +238,10 @@ def test_our_rule_takes_the_low_end(both: dict[str, tuple[Dataset, Any, str]], n
 
 def test_a_join_off_by_one_is_reported(zhen_apart: tuple[Dataset, Dataset], zhen: Dataset) -> None:
     shifted, _ = merge(*zhen_apart, counted_from=0)
-    (said,) = (problem for problem in lint(shifted, cells(shifted, ZHEN)) if "off by one" in problem)
+    (said,) = (problem for problem in lint(shifted, board_cells(shifted, ZHEN)) if "off by one" in problem)
     assert said.startswith("zh-en mqm: people's scores seem to be off by one source; moved ")
     assert "wmt20-comet-da" in said
-    assert not any("off by one" in problem for problem in lint(zhen, cells(zhen, ZHEN)))
+    assert not any("off by one" in problem for problem in lint(zhen, board_cells(zhen, ZHEN)))
 
 
 def test_what_the_right_boards_report(zhen_board: Board, cnndm_board: Board) -> None:

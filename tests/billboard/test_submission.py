@@ -18,7 +18,7 @@ def test_names() -> None:
     assert check_name("  a b ", ["c"], "rater") == "a b"
     assert check_name("e\u0301", [], "rater") == "\u00e9"
     for name in ("", " ", "a\tb", "x" * 81, "\u200b", "PEOPLE", "ensemble (unseen)"):
-        with pytest.raises(UsageError, match="--name"):
+        with pytest.raises(UsageError, match="`name`"):
             check_name(name, [], "rater")
     with pytest.raises(UsageError, match="rater 'c' is on the board"):
         check_name(" c", ["c"], "rater")

@@ -16,6 +16,7 @@ import pytest
 from metal.boards.settings import BoardSettings
 from metal.boards.store import keep_settings
 from metal.cli import metal as command
+from metal.cli.flags import in_flags
 from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.ratings import facts_from, tidy_facts
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
@@ -105,6 +106,15 @@ def keep(folder: Path, **told: Any) -> None:
     keep_settings(folder, BoardSettings(**QUICK, **told))
 
 
+def _in_flags(message: str, arguments: Sequence[object]) -> str:
+    """The message as the command line prints it."""
+    verb: click.Command = command
+    for word in arguments:
+        if isinstance(verb, click.Group):
+            verb = verb.commands.get(str(word), verb)
+    return in_flags(message, getattr(verb, "default", verb), command)
+
+
 @dataclass
 class Commands:
     """`metal` within this process, in a folder with the board `small`."""
@@ -134,7 +144,7 @@ class Commands:
             self(*arguments)
         message = error.value.format_message() if isinstance(error.value, click.ClickException) else str(error.value)
         assert "\n" not in message
-        return message
+        return _in_flags(message, arguments)
 
     def ranked(self) -> None:
         """From now on submissions are ranked."""

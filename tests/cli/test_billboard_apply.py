@@ -121,7 +121,7 @@ def test_ensembles_of_two_boards_with_one_name(fitted: Commands) -> None:
     assert applied(fitted, name, "small", "--board", "datasets/a") == pytest.approx(wanted, abs=1e-9)
     shutil.rmtree("datasets")
     shutil.rmtree("run")
-    assert "no ensembles there" in fitted.refused("billboard", "apply", name, "small")
+    assert "runs/: no ensembles" in fitted.refused("billboard", "apply", name, "small")
 
 
 # ---------------------------------------------------------------- what it is applied to

@@ -322,7 +322,7 @@ def test_two_of_the_same_name_at_once(small: Commands, processes: Metal) -> None
 METRICS = (3,)
 KILLS = {
     "before the folder": ("_write_submission", "before"),
-    "within the folder": ("_to_disk", "before"),
+    "within the folder": ("_sync", "before"),
     "between folder and line": ("_append", "before"),
     "after the line": ("_append", "after"),
 }

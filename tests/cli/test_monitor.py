@@ -18,9 +18,9 @@ import pytest
 from metal.data.dataset import Dataset, load_dataset, save_dataset
 from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Output
-from metal.genie.monitor_run import read_monitor_run
+from metal.genie.gold_questions import NEGATIVE, side_of
 from metal.genie.store import read_answers, read_questions
-from metal.genie.test_questions import NEGATIVE, side_of
+from metal.runs.monitor_run import read_monitor_run
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import KEY, snapshot
 from tests.cli.small_board import Commands
@@ -370,7 +370,7 @@ def test_a_judge_asked_something_else_under_the_same_id_is_told(sim: Commands) -
     path.write_text(path.read_text(encoding="utf-8").replace('"text": "', '"text": "other ', 1), encoding="utf-8")
     said = sim.refused("monitor", "sim", "asked")
     assert "shows another text than in sim/test_questions" in said
-    assert "judge again with --test-questions" in said
+    assert "judge again with `metal judge --test-questions`" in said
 
 
 def test_resuming_cannot_change_the_questions(sim: Commands) -> None:

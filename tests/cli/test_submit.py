@@ -188,12 +188,12 @@ def test_human_and_family_move_overrating_and_self_preference(small: Commands) -
     assert {row["human_generators"] for row in told["overrating"]} == {"near person"}
 
 
-@pytest.mark.parametrize("name", [*GENERATORS, "", "  ", "a\nb", "x" * 81, "\x1b[2J", "a\u202eb", "People", "\ud800"])
-def test_names_that_no_generator_can_have(small: Commands, name: str) -> None:
+def test_names_that_no_generator_can_have(small: Commands) -> None:
     path = small.write_outputs("new.csv", texts_of("new"))
-    said = small.refused("submit", "generator", "small", path, "--name", name)
-    assert "--name" in said
-    assert said.isprintable()
+    for name in (*GENERATORS, "", "  ", "a\nb", "x" * 81, "\x1b[2J", "a\u202eb", "People", "\ud800"):
+        message = small.refused("submit", "generator", "small", path, "--name", name)
+        assert "--name" in message
+        assert message.isprintable()
     assert not (small.board / "board" / "submissions").exists()
 
 

@@ -21,8 +21,8 @@ from metal.building.store import read_compared, read_given, read_rounds, read_ta
 from metal.data.dataset import Dataset, assemble, load_dataset, save_dataset
 from metal.data.ratings_files import read_facts
 from metal.data.records import Output
+from metal.genie.gold_questions import NEGATIVE, POSITIVE, side_of
 from metal.genie.store import read_answers, read_questions
-from metal.genie.test_questions import NEGATIVE, POSITIVE, side_of
 from tests.cli.filling import filled
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import snapshot, until

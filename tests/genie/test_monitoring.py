@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Scale
 from metal.errors import UnknownName, UsageError
+from metal.genie.gold_questions import NEGATIVE, POSITIVE, draw
+from metal.genie.gold_questions import Shares as QuestionShares
 from metal.genie.monitoring import MIXTURES, QUESTIONS, RATERS, WORKERS, Monitoring, monitor, trials
 from metal.genie.noisy import MODELS, examine
-from metal.genie.test_questions import NEGATIVE, POSITIVE, draw
-from metal.genie.test_questions import Shares as QuestionShares
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.genie.people import METAL, Opinion, always_best, careful, with_golds
 

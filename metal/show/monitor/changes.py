@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metal.data.text import UNDEFINED, count, figure, name
-from metal.genie.test_questions import SIDES
+from metal.genie.gold_questions import SIDES
 from metal.show.exclusions import exclusions_table
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section

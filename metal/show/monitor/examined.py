@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from metal.data.text import figure, interval, known, name, plural, within
+from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
-from metal.genie.test_questions import SIDES
 from metal.show.charts.intervals import MOST_ROWS, Mark, Row, interval_dots
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section

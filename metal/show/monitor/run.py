@@ -8,7 +8,7 @@ from typing import Any
 
 from metal.data.text import known, name
 from metal.genie import monitoring
-from metal.genie.test_questions import SIDES
+from metal.genie.gold_questions import SIDES
 from metal.runs.run import CELL, Run
 from metal.show.exclusions import COLUMNS
 

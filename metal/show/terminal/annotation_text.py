@@ -27,7 +27,7 @@ def counted(count: int, what: str) -> str:
 
 def show_handed_out(sheets: Sequence[Sheet], questions: Sequence[Output]) -> None:
     """How many tasks go to whom, and what the test questions among them are judged by."""
-    from metal.genie.test_questions import NEGATIVE, POSITIVE, tells
+    from metal.genie.gold_questions import NEGATIVE, POSITIVE, tells
 
     rows = []
     for language in dict.fromkeys(sheet.language for sheet in sheets):
@@ -77,8 +77,8 @@ def show_tests(
     dataset: Dataset, questions: Mapping[str, Output], answers: pd.DataFrame, compared: Container[str]
 ) -> None:
     """How everybody did on the test questions so far, and who is noisy by them."""
+    from metal.genie.gold_questions import SIDES
     from metal.genie.monitoring import monitor
-    from metal.genie.test_questions import SIDES
 
     found = monitor(answers, questions, dataset.criteria, dataset.raters, comparative=compared)
     counts = found.workers.groupby("rater")[[f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")]]

@@ -31,7 +31,7 @@ def show_monitor(tables: Mapping[str, pd.DataFrame], found: Monitoring, warnings
 
 
 def _show_tests(found: Monitoring) -> None:
-    from metal.genie.test_questions import SIDES
+    from metal.genie.gold_questions import SIDES
     from metal.show.monitor.examined import probability
 
     rows = []

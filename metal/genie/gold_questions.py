@@ -1,17 +1,16 @@
 """Test questions: outputs of which we know what should be said of them, hidden among those to be rated.
 
 A positive question shows a source with its own gold (its reference), a negative one with the gold of another source
-(GENIE, section 5). They are outputs like any other to whoever rates them, but stay out of the dataset's own.
+(GENIE, section 5). Raters see them as outputs like any other, but they stay out of the dataset's own outputs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +29,7 @@ _GENERATOR = {POSITIVE: "gold", NEGATIVE: "gold of another source"}
 
 @dataclass(frozen=True)
 class Shares:
-    """How many test questions there are for each output to be rated, as shares."""
+    """Test questions per output to be rated, as shares."""
 
     positive: float = 0.05
     negative: float = 0.05
@@ -38,24 +37,24 @@ class Shares:
     @classmethod
     def read(cls, text: str) -> Shares:
         """`5%+5%`: positives, then negatives. Raises UsageError for anything else."""
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*\+\s*(\d+(?:\.\d+)?)\s*%\s*", text)
-        shares = [float(part) / 100 for part in found.groups()] if found else []
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*\+\s*(\d+(?:\.\d+)?)\s*%\s*", text)
+        shares = [float(part) / 100 for part in match.groups()] if match else []
         if not shares or max(shares) > 1 or max(shares) == 0:
             raise UsageError(
                 f"shares {text!r}: write positives + negatives as percentages of the outputs, e.g. "
-                f"--test-questions={DEFAULT}"
+                f'`test_questions="{DEFAULT}"`'
             )
         return cls(*shares)
 
     def of(self, outputs: int) -> dict[str, int]:
-        """How many questions of each side go with so many outputs: at least one, where there are to be any."""
+        """The number of questions of each side for this many outputs: at least 1 where the share is above 0."""
         shares = {POSITIVE: self.positive, NEGATIVE: self.negative}
         return {side: max(1, round(share * outputs)) if share and outputs else 0 for side, share in shares.items()}
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Test questions for some outputs. short: (language, side) -> how many fewer than asked for, for want of golds."""
+class DrawnQuestions:
+    """Test questions for some outputs. short: (language, side) -> how many fewer than wanted, for lack of golds."""
 
     questions: tuple[Output, ...]
     short: Mapping[tuple[str, str], int]
@@ -67,46 +66,46 @@ def draw(
     shares: Shares,
     *,
     seed: int = 0,
-    known: Mapping[str, Output] | None = None,
+    earlier: Mapping[str, Output] | None = None,
     used: Container[str] = (),
-) -> Drawn:
+) -> DrawnQuestions:
     """Test questions to hide among the outputs, for each of their languages.
 
-    Sources with a gold stand in an order that only seed and ids decide. Negatives take the first of them, each with
-    the gold of the next one that differs, the last with that of the first, so that golds are permuted cyclically and no
-    source meets its own; positives take the last ones, so that no source has both while there are enough of them. More
-    questions keep those that fewer would have been.
-    known: questions of earlier exports, by id; they stay as they were asked. used: ids of questions that were answered
-    in earlier rounds: asked again they would say nothing new.
+    The sources with a gold are put in an order that depends on seed and ids alone. Negative questions take the first of
+    them, each with the gold of the next one that differs, the last with that of the first: golds are permuted
+    cyclically, and no source meets its own. Positive questions take the last ones, so that no source has both while
+    there are enough sources. A larger number of questions contains the smaller one.
+    earlier: questions of earlier exports, by id; they stay as they were asked. used: ids of questions answered in
+    earlier rounds; asked again they would say nothing new.
     """
     outputs = list(outputs)
     questions: list[Output] = []
     short: dict[tuple[str, str], int] = {}
     for language in dict.fromkeys(output.language for output in outputs):
-        mine = [output for output in outputs if output.language == language]
-        ring = _ring({output.source for output in mine}, sources, language, seed)
-        wanted = shares.of(len(mine))
+        in_language = [output for output in outputs if output.language == language]
+        ring = _ring({output.source for output in in_language}, sources, language, seed)
+        wanted = shares.of(len(in_language))
         candidates = {
             NEGATIVE: (_question(NEGATIVE, language, source, other) for source, other in _shifted(ring)),
             POSITIVE: (_question(POSITIVE, language, source, source) for source in reversed(ring)),
         }
-        for side, all_of_it in candidates.items():
-            found = list(islice((one for one in all_of_it if one.output not in used), wanted[side]))
-            questions += found
-            if len(found) < wanted[side]:
-                short[language, side] = wanted[side] - len(found)
-    known = known or {}
-    return Drawn(tuple(known.get(question.output, question) for question in questions), short)
+        for side, possible in candidates.items():
+            drawn = list(islice((question for question in possible if question.output not in used), wanted[side]))
+            questions += drawn
+            if len(drawn) < wanted[side]:
+                short[language, side] = wanted[side] - len(drawn)
+    earlier = earlier or {}
+    return DrawnQuestions(tuple(earlier.get(question.output, question) for question in questions), short)
 
 
 def _ring(names: Iterable[str], sources: Mapping[str, Source], language: str, seed: int) -> list[Source]:
     """The sources that have a gold, in the order of a hash of seed, language and id."""
-    usable = [sources[name] for name in names if gold(sources[name])]
-    return sorted(usable, key=lambda one: (_hash(seed, language, one.source), one.source))
 
+    def place(source: Source) -> tuple[bytes, str]:
+        text = f"{seed}\0{language}\0{source.source}"
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), source.source
 
-def _hash(*parts: object) -> bytes:
-    return blake2b("\0".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return sorted((sources[name] for name in names if gold(sources[name])), key=place)
 
 
 def gold(source: Source) -> str:
@@ -115,19 +114,19 @@ def gold(source: Source) -> str:
 
 
 def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
-    """Each source with the next one in the ring that has another gold; none for a source that all golds belong to."""
-    golds = [_same(gold(source)) for source in ring]
+    """Each source with the next one in the ring that has another gold; none for a source that has all the golds."""
+    golds = [_normalised(gold(source)) for source in ring]
     different = set(golds)
     for place, source in enumerate(ring):
-        own = {_same(text) for text in source.references}
+        own = {_normalised(text) for text in source.references}
         if different <= own:
             continue
         others = ((place + step) % len(ring) for step in range(1, len(ring)))
         yield source, ring[next(other for other in others if golds[other] not in own)]
 
 
-def _same(text: str) -> str:
-    """What makes two golds the same: their words, whatever the white space and case."""
+def _normalised(text: str) -> str:
+    """The text without differences in white space and case: two golds are the same when these are."""
     return " ".join(text.split()).casefold()
 
 
@@ -138,22 +137,30 @@ def _question(side: str, language: str, source: Source, of: Source) -> Output:
 
 
 def side_of(output: str) -> str:
-    """`positive` or `negative` for the id of a test question, empty for any other output."""
+    """`positive` or `negative` for the id of a test question, empty for any other output.
+
+    >>> side_of("test:negative:en:s1"), side_of("s1/gpt")
+    ('negative', '')
+    """
     side = output.removeprefix(_PREFIX).partition(":")[0] if output.startswith(_PREFIX) else ""
     return side if side in SIDES else ""
 
 
 def tells(criterion: Criterion, side: str) -> bool:
-    """Whether a right answer on the criterion can be told from a wrong one: its scale has a best and a worst end, and
-    for a negative question the source matters (a gold of another source is as well written as any)."""
+    """Whether a right answer on the criterion can be told from a wrong one.
+
+    Its scale needs a best and a worst end, and for a negative question the source must matter: a gold of another source
+    is as well written as any.
+    """
     return criterion.scale.ends is not None and (side == POSITIVE or criterion.of_source)
 
 
 def rightness(criterion: Criterion, side: str, scores: Numbers, *, comparative: bool = False) -> Numbers:
-    """For each score 1 where it falls on the right side of the middle of the scale, else 0; NaN without a score.
+    """(answers,) 1 for each score on the right side of the middle of the scale, else 0; NaN without a score.
 
-    The middle itself is wrong on both sides; but where outputs are rated against the gold (comparative), the middle is
-    what a positive question deserves: there the gold meets itself. Source: GENIE, section 5 (binarised at 0.5).
+    The middle itself is wrong on both sides. Where outputs are rated against the gold (comparative), the middle is what
+    a positive question deserves, because there the gold is compared with itself. Source: GENIE, section 5 (binarised at
+    0.5).
     """
     share = criterion.share(scores)
     right = share < 0.5 if side == NEGATIVE else (share >= 0.5 if comparative else share > 0.5)
@@ -168,18 +175,9 @@ def check_ids(dataset: Dataset, questions: Iterable[Output]) -> None:
 
 
 def with_questions(dataset: Dataset, questions: Sequence[Output]) -> Dataset:
-    """The dataset with its test questions among the outputs, to judge. Errors: as `check_ids`."""
+    """The dataset with its test questions among the outputs, for a judge. Raises UsageError as `check_ids`."""
     check_ids(dataset, questions)
-    more = {question.output: question for question in questions}
-    return Dataset(
-        dataset.card,
-        dataset.criteria,
-        dataset.sources,
-        {**dataset.outputs, **more},
-        dataset.raters,
-        dataset.ratings,
-        dataset.extra,
-    )
+    return replace(dataset, outputs={**dataset.outputs, **{question.output: question for question in questions}})
 
 
 def apart(facts: pd.DataFrame, questions: Container[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -187,33 +185,37 @@ def apart(facts: pd.DataFrame, questions: Container[str]) -> tuple[pd.DataFrame,
     outputs = facts["output"].astype("category")
     is_test = np.array([str(name) in questions for name in outputs.cat.categories], dtype=bool)
     mask = is_test[outputs.cat.codes.to_numpy()] if len(is_test) else np.zeros(len(facts), dtype=bool)
-    return _part(facts, ~mask), _part(facts, mask)
+    return without_unused_names(facts[~mask]), without_unused_names(facts[mask])
 
 
-def _part(facts: pd.DataFrame, rows: np.ndarray[Any, Any]) -> pd.DataFrame:
-    """These rows, and only the names that occur in them."""
-    part = facts[rows].reset_index(drop=True)
-    for column in part.columns:
-        if isinstance(part[column].dtype, pd.CategoricalDtype):
-            part[column] = part[column].cat.remove_unused_categories()
-    return part
+def without_unused_names(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows, numbered from 0; names that do not occur in them are no longer categories of their columns."""
+    rows = rows.reset_index(drop=True)
+    for column in rows.columns:
+        if isinstance(rows[column].dtype, pd.CategoricalDtype):
+            rows[column] = rows[column].cat.remove_unused_categories()
+    return rows
 
 
 def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
-    """Ids of the dataset's outputs that show what a test question shows: they are no outputs of a generator.
+    """The dataset's outputs that show what a test question shows, so that judges would rate it as a generator's work.
 
-    An output with the id of a question, or with the same text for the same source as a negative question.
+    Such an output has the id of a question, or the text of a negative question about the same source.
     """
-    shown = {(one.source, _same(one.text)) for one in questions.values() if side_of(one.output) == NEGATIVE}
+    shown = {
+        (question.source, _normalised(question.text))
+        for question in questions.values()
+        if side_of(question.output) == NEGATIVE
+    }
     return sorted(
         name
         for name, output in dataset.outputs.items()
-        if side_of(name) or (output.source, _same(output.text)) in shown
+        if side_of(name) or (output.source, _normalised(output.text)) in shown
     )
 
 
-def leak_line(dataset: Dataset, questions: Mapping[str, Output]) -> str:
-    """What to say and do about `leaked` ones; empty where there are none."""
+def leak_warning(dataset: Dataset, questions: Mapping[str, Output]) -> str:
+    """What to do about `leaked` outputs; empty where there are none."""
     leaks = leaked(dataset, questions)
     if not leaks:
         return ""
