@@ -24,8 +24,8 @@ from metal.genie.exclusion import without
 from metal.genie.monitoring import Doubted, Monitoring
 from metal.genie.store import Tests
 from metal.genie.test_questions import NEGATIVE, SIDES, leak_line
-from metal.show.monitor.page import page
 from metal.show.monitor.run import NEEDED, MonitorRun
+from metal.show.pages import page
 
 COMMAND = "monitor"
 ROUNDS = ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked")))

@@ -15,7 +15,8 @@ from metal.data.dataset import load_dataset
 from metal.data.records import Source
 from metal.genie.monitor_run import read_monitor_run
 from metal.genie.test_questions import side_of
-from metal.show.monitor.page import charts, facts, page, sections, tables
+from metal.show.monitor.page import facts, sections
+from metal.show.pages import charts, page, tables
 from tests.genie import people
 from tests.genie.people import always_best, metal
 

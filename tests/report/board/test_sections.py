@@ -25,7 +25,7 @@ from metal.show.board.page import charts, tables
 from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
 from metal.show.charts.intervals import Row, interval_dots, ticks_for
 from metal.show.charts.ranks import Ranks, rank_lines
-from metal.show.sections import settings_in_words
+from metal.show.pages import settings_in_words
 
 
 @pytest.fixture(scope="module")

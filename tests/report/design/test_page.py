@@ -17,8 +17,8 @@ from metal.runs.design_run import DesignRun
 from metal.runs.manifest import manifest
 from metal.show.charts.design_curve import Curve, design_curve
 from metal.show.charts.labelling import Dot, Panel, population_panels
-from metal.show.design.page import charts, page, tables
 from metal.show.latex import to_latex
+from metal.show.pages import charts, page, tables
 from metal.show.svg import standalone
 from tests.genie.design.studies import BINARY, LIKERT, study
 from tests.report.board.test_page import HOSTILE, unpacked
