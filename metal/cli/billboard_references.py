@@ -115,13 +115,13 @@ def references(
 def charts(found: ReferenceCurve) -> Iterator[Chart]:
     """A picture a cell, with a curve a metric."""
     from metal.data.text import slug
-    from metal.show.charts.references import Curve, Step, references_chart
+    from metal.show.charts.references import ReferencesCurve, ReferencesStep, references_chart
 
     for (language, criterion), rows in found.table.groupby(["language", "criterion"], sort=False):
         curves = []
         for name, level, steps in _metrics(rows):
-            points = [Step(*(row[key] for key in ("references", "pearson", "spread"))) for row in steps]
-            curves.append(Curve(name, points) if points else Curve(name, (), level))
+            points = [ReferencesStep(*(row[key] for key in ("references", "pearson", "spread"))) for row in steps]
+            curves.append(ReferencesCurve(name, points) if points else ReferencesCurve(name, (), level))
         label = f"{criterion} ({language or 'all languages'})"
         key = f"references_{slug(str(criterion))}_{slug(str(language)) if language else 'all'}"
         chart = references_chart(key, label, curves, found.reference)
