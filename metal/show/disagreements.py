@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ RATING_LENGTH = 18  # of the shortest, as JSON
 PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
 
 
-def pack(run: AuditRun, csv: dict[str, str], room: int) -> Packed:
+def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Packed:
     """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
 
     Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
@@ -34,7 +34,7 @@ def pack(run: AuditRun, csv: dict[str, str], room: int) -> Packed:
         records = table.take(pa.array(np.sort(order))).to_pylist()
         packed = blob(_payload(run, records) | {"csv": csv})
         if len(packed) <= room or not len(order):
-            return Packed(packed, len(order), table.num_rows, frozenset(csv))
+            return Packed(packed, frozenset(csv), len(order))
         order = order[: int(len(order) * min(0.98, 0.99 * room / len(packed)))]
 
 

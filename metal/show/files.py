@@ -1,56 +1,85 @@
-"""Files that a report becomes: the page, its charts, its tables for papers."""
+"""Files that a report becomes: its charts, and its tables for papers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from types import ModuleType
 
 from metal.data.folders import new_file
-from metal.errors import MissingExtra
+from metal.errors import MissingExtra, UsageError
 from metal.show.latex import beyond_latin, to_latex
 from metal.show.svg import standalone
 from metal.show.view import Chart, TableView
 
+FORMATS = (".svg", ".pdf", ".png")
 
-def write_charts(charts: Sequence[Chart], folder: Path, advance: Callable[[int, int], None]) -> int:
-    """Every chart as SVG, PDF and PNG in the folder; their number. Raises MissingExtra before anything is written."""
+
+def chart_svg(chart: Chart) -> str:
+    """The chart as the text of an SVG file of its own, also for notebooks (`_repr_svg_`).
+
+    Raises UsageError where the chart is numbers alone.
+    """
+    if not chart.svg:
+        raise UsageError(f"the chart {chart.name!r} has no drawing: {' '.join(chart.notes)}")
+    return standalone(chart.svg, chart.alt)
+
+
+def save_chart(chart: Chart, path: str | Path) -> None:
+    """The chart as SVG, PDF or PNG, by the ending of the path; a file that is there is replaced.
+
+    Raises MissingExtra where the library for PDF and PNG is not installed, UsageError for any other ending.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise UsageError(f"{path}: a chart is written as {', '.join(FORMATS)}; choose one of these endings")
+    picture = chart_svg(chart)
+    if ending == ".svg":
+        content = picture.encode("utf-8")
+    elif ending == ".pdf":
+        content = _converter().svg_to_pdf(picture)
+    else:
+        content = _converter().svg_to_png(picture, scale=3)
+    with new_file(path) as partial:
+        partial.write_bytes(content)
+
+
+def _converter() -> ModuleType:
     try:
         import vl_convert
     except ImportError:
         raise MissingExtra("writing charts as PDF and PNG", "figures") from None
+    return vl_convert
+
+
+def write_charts(charts: Sequence[Chart], folder: Path, advance: Callable[[int, int], None]) -> int:
+    """Every chart as SVG, PDF and PNG in the folder; their number. Raises MissingExtra before anything is written."""
+    _converter()
     drawn = [chart for chart in charts if chart.svg]
     folder.mkdir(parents=True, exist_ok=True)
     for done, chart in enumerate(drawn):
         advance(done, len(drawn))
-        picture = standalone(chart.svg, chart.alt)
-        contents = {
-            "svg": picture.encode("utf-8"),
-            "pdf": vl_convert.svg_to_pdf(picture),
-            "png": vl_convert.svg_to_png(picture, scale=3),
-        }
-        for ending, content in contents.items():
-            with new_file(folder / f"{chart.name}.{ending}") as partial:
-                partial.write_bytes(content)
+        for ending in FORMATS:
+            save_chart(chart, folder / f"{chart.name}{ending}")
     advance(len(drawn), len(drawn))
     return len(drawn)
 
 
 def write_svg(charts: Iterable[Chart], folder: Path) -> int:
     """Every chart as SVG alone, which needs no extra; their number."""
+    drawn = list(charts)
     folder.mkdir(parents=True, exist_ok=True)
-    written = 0
-    for chart in charts:
-        with new_file(folder / f"{chart.name}.svg") as partial:
-            partial.write_text(standalone(chart.svg, chart.alt), encoding="utf-8")
-        written += 1
-    return written
+    for chart in drawn:
+        save_chart(chart, folder / f"{chart.name}.svg")
+    return len(drawn)
 
 
 def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, bool]:
     """Every table as a .tex file in the folder; how many, and whether pdfLaTeX knows all letters."""
-    written = {table.name: to_latex(table) for table in tables}
+    texts = {table.name: to_latex(table) for table in tables}
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in written.items():
+    for name, text in texts.items():
         with new_file(folder / f"{name}.tex") as partial:
             partial.write_text(text, encoding="utf-8")
-    return len(written), not any(map(beyond_latin, written.values()))
+    return len(texts), not any(map(beyond_latin, texts.values()))

@@ -11,8 +11,8 @@ from metal.data.records import Criterion
 from metal.data.text import count, figure, interval, known, name, percent, signed
 from metal.runs.audit_run import AuditRun
 from metal.show import notes, svg
-from metal.show.charts.agreement import Agreement, Point, dots, radar
-from metal.show.charts.chance import Dot, f1_against_kappa
+from metal.show.charts.agreement import CriterionF1, PointEstimate, dots, radar
+from metal.show.charts.chance import F1AndKappa, f1_against_kappa
 from metal.show.view import Cell, Chart, TableView
 
 MOST_ROWS = 150  # a longer table is for the CSV
@@ -172,17 +172,19 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
     floor = {code: row["majority_f1"] for code, row in _floors(run, criterion).items() if row}
     charts: list[Chart] = []
     for judges, part in _chunks(tuple(dict.fromkeys(row["judge"] for row in records))):
-        points: dict[str, dict[str, Point]] = {judge: {} for judge in judges}
+        points: dict[str, dict[str, PointEstimate]] = {judge: {} for judge in judges}
         for row in records:
             if row["judge"] in points:
-                point = Point(row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
+                point = PointEstimate(row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
                 points[row["judge"]][row["language"]] = point
-        shown = Agreement(key, label, languages, points, ceiling, floor, words, part)
+        shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
         found = [
-            Dot(row["judge"], row["language"], row["weighted_f1"], row["kappa"], row["kappa_low"], row["kappa_high"])
+            F1AndKappa(
+                row["judge"], row["language"], row["weighted_f1"], row["kappa"], row["kappa_low"], row["kappa_high"]
+            )
             for row in records
             if row["judge"] in points
         ]
-        drawn = (radar(shown), dots(shown), f1_against_kappa(key, label, found, judges, part))
+        drawn = (radar(shown), dots(shown), f1_against_kappa(shown.file("f1_kappa"), shown.title, label, found, judges))
         charts += [chart for chart in drawn if chart]
     return charts

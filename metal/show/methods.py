@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from metal.auditing.settings import MIN_RATED
 from metal.auditing.verdict import (
     MIN_COVERAGE,
@@ -18,21 +16,13 @@ from metal.auditing.verdict import (
 from metal.data.languages import language_name
 from metal.data.text import count, within
 from metal.runs.audit_run import AuditRun
+from metal.show.sections import Definition
 from metal.show.view import Cell, TableView
 
 _FITTED = (
     "fitted once to a language and criterion, from people alone; two answers equally probable are a tie and left out. "
     "Resamples keep the label, so intervals do not hold the model's own doubt"
 )
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A term, what it means here, and where it comes from."""
-
-    term: str
-    words: str
-    source: str = ""
 
 
 def definitions(run: AuditRun) -> list[Definition]:

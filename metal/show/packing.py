@@ -1,13 +1,17 @@
-"""What a page carries for its script: deflated JSON in base64."""
+"""What a page has room for, and what it carries for its script: deflated JSON in base64."""
 
 from __future__ import annotations
 
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
+
+from metal.runs.run import Run
+from metal.show.view import TableView
 
 LEVEL = 7  # of deflate: 9 takes twice the time for 1.5% less
 
@@ -16,13 +20,12 @@ LEVEL = 7  # of deflate: 9 takes twice the time for 1.5% less
 class Packed:
     """What a page carries for its script.
 
-    blob: deflated JSON in base64; shown of found disagreements are in it, and the CSV files of the tables in `csv`.
+    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; shown: how many disagreements are.
     """
 
     blob: str
-    shown: int
-    found: int
     csv: frozenset[str]
+    shown: int = 0
 
 
 def blob(payload: Mapping[str, Any]) -> str:
@@ -38,3 +41,15 @@ def fitting(csv: Mapping[str, str], room: float) -> dict[str, str]:
     while kept and len(blob({"csv": kept})) > room:
         del kept[max(kept, key=lambda key: len(kept[key]))]
     return kept
+
+
+def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Packed:
+    """As many CSV files as fit into `room` characters, and nothing else."""
+    kept = fitting(csv, room)
+    return Packed(blob({"csv": kept}), frozenset(kept))
+
+
+def number_within(tables: Sequence[TableView], cells: int) -> int:
+    """How many of the first tables have no more than `cells` cells together."""
+    totals = accumulate(len(table.rows) * len(table.columns) for table in tables)
+    return sum(total <= cells for total in totals)

@@ -1,16 +1,18 @@
-"""The page of a run, its charts and its tables, whatever kind of run it is."""
+"""The page of a run, its charts and its tables, for every kind of run."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from metal.runs.run import Run
-    from metal.show.view import Chart, TableView
+from metal.data.csv_cells import csv_text
+from metal.runs.run import Run
+from metal.show.document import PAGE_BYTES, document
+from metal.show.packing import Packed
+from metal.show.sections import Page
+from metal.show.view import Chart, TableView
 
-# The command of a run: the module that draws its page.
+# The command of a run: the module with the PAGE of its kind.
 PAGES = {
     "audit": "metal.show.page",
     "billboard": "metal.show.board.page",
@@ -22,21 +24,42 @@ PAGES = {
 
 def page(run: Run) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
-    html: str = _module(run).page(run)
-    return html
+    kind = _kind(run)
+    common = {
+        "run": run,
+        "brand": kind.brand,
+        "facts": kind.facts(run),
+        "definitions": kind.definitions(run),
+        "settings": settings_in_words(run),
+    }
+    write = document(kind.template, {**common, **kind.content(run)}, styles=kind.styles, scripts=kind.scripts)
+    room = PAGE_BYTES - len(write(Packed("", frozenset(run.tables))).encode())
+    return write(kind.pack(run, {key: csv_text(table) for key, table in run.tables.items()}, room))
 
 
 def charts(run: Run) -> list[Chart]:
     """Every chart of the page, in its order."""
-    drawn: list[Chart] = _module(run).charts(run)
-    return drawn
+    return _kind(run).charts(run)
 
 
 def tables(run: Run) -> list[TableView]:
-    """Every table of the page, in its order."""
-    views: list[TableView] = _module(run).tables(run)
-    return views
+    """Every table of the page, in its order, and those that the page leaves out."""
+    return _kind(run).tables(run)
 
 
-def _module(run: Run) -> ModuleType:
-    return import_module(PAGES[run.command])
+def _kind(run: Run) -> Page[Any]:
+    kind: Page[Any] = import_module(PAGES[run.command]).PAGE
+    return kind
+
+
+def settings_in_words(run: Run) -> str:
+    """The settings as `name value`, without those that are empty or false; 0 is shown."""
+    settings = run.manifest["settings"].items()
+    shown = ((key, value) for key, value in settings if value is not False and value not in ("", [], {}))
+    return ", ".join(f"{key} {_plain(value)}" for key, value in shown)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{key}={part}" for key, part in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,23 +1,36 @@
-"""A page made of sections: some words, charts and tables each, between an overview and the methods."""
+"""What a page consists of, and how the kinds of page differ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from metal.data.csv_cells import csv_text
 from metal.runs.run import Run
-from metal.show.document import PAGE_BYTES, document
-from metal.show.methods import Definition
-from metal.show.packing import Packed, blob, fitting
-from metal.show.summary import Line
+from metal.show.packing import Packed, pack_csv
 from metal.show.view import Chart, TableView
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of the overview: what it is about, and what it says."""
+
+    about: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A term, what it means on this page, and where it comes from."""
+
+    term: str
+    words: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
-    """anchor: its id on the page. words: paragraphs. further: tables that stand closed, each under its title."""
+    """anchor: its id on the page. words: paragraphs. further: tables that are closed at first, each under its title."""
 
     anchor: str
     title: str
@@ -27,40 +40,26 @@ class Section:
     further: tuple[TableView, ...] = ()
 
 
-def charts_of(sections: Sequence[Section]) -> list[Chart]:
-    """Every chart, in the page's order (also for files of their own)."""
-    return [chart for section in sections for chart in section.charts]
+KindOfRun = TypeVar("KindOfRun", bound=Run)
 
 
-def tables_of(sections: Sequence[Section]) -> list[TableView]:
-    """Every table, in the page's order (also for LaTeX)."""
-    return [table for section in sections for table in (*section.tables, *section.further)]
+@dataclass(frozen=True)
+class Page(Generic[KindOfRun]):
+    """How the page of one kind of run is made; `metal.show.pages` draws it.
 
+    brand: what kind of page it is. charts, tables: all of them in the page's order, also for files of their own.
+    content: what the template shows besides run, brand, facts, definitions and settings.
+    pack: from the run, the CSV files of its tables and the characters left on the page, what the page carries for its
+    script.
+    """
 
-def write_sections(
-    run: Run, brand: str, facts: Sequence[Line], sections: Sequence[Section], definitions: Sequence[Definition]
-) -> str:
-    """The whole page. Two runs with equal tables give equal pages. brand: what kind of page it is."""
-    content: dict[str, Any] = {"run": run, "brand": brand, "facts": facts, "sections": sections}
-    content |= {"definitions": definitions, "settings": settings_in_words(run)}
-    write = document("sections.html", content, styles=("report.css", "board.css"), scripts=("common.js", "board.js"))
-    room = PAGE_BYTES - len(write(Packed("", 0, 0, frozenset(run.tables))).encode())
-    csv = fitting({key: csv_text(table) for key, table in run.tables.items()}, room)
-    return write(Packed(blob({"csv": csv}), 0, 0, frozenset(csv)))
-
-
-def settings_in_words(run: Run) -> str:
-    """The settings as they were given, without what was left alone."""
-    given = ((key, value) for key, value in run.manifest["settings"].items() if _says_something(value))
-    return ", ".join(f"{key} {_plain(value)}" for key, value in given)
-
-
-def _says_something(value: Any) -> bool:
-    """0 does."""
-    return value is not False and value not in ("", [], {})
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return " ".join(f"{one}={other}" for one, other in value.items())
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    brand: str
+    facts: Callable[[KindOfRun], list[Line]]
+    definitions: Callable[[KindOfRun], list[Definition]]
+    charts: Callable[[KindOfRun], list[Chart]]
+    tables: Callable[[KindOfRun], list[TableView]]
+    content: Callable[[KindOfRun], Mapping[str, Any]]
+    template: str
+    styles: tuple[str, ...] = ("report.css", "board.css")
+    scripts: tuple[str, ...] = ("common.js", "board.js")
+    pack: Callable[[KindOfRun, Mapping[str, str], int], Packed] = pack_csv

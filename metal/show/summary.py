@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from metal.auditing.verdict import NOT_BETTER, TOO_FEW, USABLE, VERDICTS, WITH_CARE
@@ -12,18 +11,11 @@ from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, listed, percent, plural, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.show.differences import is_prompt_pair
+from metal.show.sections import Line
 
 HIGH_F1 = 0.7
 MOST_NAMED = 4
 LOW_COVERAGE = 0.95
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of the summary: what it is about, and what it says."""
-
-    about: str
-    says: str
 
 
 def summary(run: AuditRun) -> list[Line]:

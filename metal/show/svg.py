@@ -1,8 +1,8 @@
-"""Drawing with SVG: elements, scales, legends, and one style sheet for page and paper.
+"""Drawing with SVG: elements, markers, legends, and one style sheet for page and paper.
 
-Drawings carry classes, never colours of their own (but for the fills of classes, which suit a light and a
-dark page alike). A page defines the colours as variables, in a file of its own they are written out.
-Every drawing is WIDTH units wide, so that its text can be read on a phone.
+Drawings have classes, not colours; a page defines the colours as variables, a file of its own contains them. Only the
+fills of classes and verdicts are colours, since they suit a light and a dark page alike. Every drawing is WIDTH units
+wide, so that its text can be read on a phone.
 """
 
 from __future__ import annotations
@@ -86,9 +86,8 @@ def _value(value: object) -> str:
 def text(
     x: float, y: float, content: str, *, class_: str | None = None, anchor: str | None = None, hover: str = ""
 ) -> str:
-    """A line of text with its baseline at y; anchor: start, middle or end; hover: more words on a mouse's visit."""
-    more = (title(hover),) if hover else ()
-    return element("text", *more, escape(content), x=float(x), y=float(y), class_=class_, text_anchor=anchor)
+    """A line of text with its baseline at y; anchor: start, middle or end; hover: more words under the mouse."""
+    return element("text", *_hover(hover), escape(content), x=float(x), y=float(y), class_=class_, text_anchor=anchor)
 
 
 def short(words: str, length: int) -> str:
@@ -101,13 +100,29 @@ def title(content: str) -> str:
     return element("title", escape(content))
 
 
-def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
+def _hover(words: str) -> tuple[str, ...]:
+    return (title(words),) if words else ()
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str, hover: str = "") -> str:
     """A straight line."""
-    return element("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), class_=class_)
+    ends = {"x1": float(x1), "y1": float(y1), "x2": float(x2), "y2": float(y2)}
+    return element("line", *_hover(hover), **ends, class_=class_)
+
+
+def rect(x: float, y: float, width: float, height: float, *inside: str, **look: object) -> str:
+    """A rectangle; look: class_, fill, stroke, ..."""
+    sizes = {"x": float(x), "y": float(y), "width": float(width), "height": float(height)}
+    return element("rect", *inside, **sizes, **look)
+
+
+def band(top: float, height: float) -> str:
+    """A pale band through the whole drawing, which keeps rows apart."""
+    return rect(0, top, WIDTH, height, class_="band")
 
 
 def drawing(height: float, *parts: str) -> str:
-    """A whole SVG element of WIDTH x height; what it shows is said by the figure around it."""
+    """A whole SVG element of WIDTH x height; the figure around it says what it shows."""
     return element(
         "svg",
         *parts,
@@ -122,13 +137,13 @@ def drawing(height: float, *parts: str) -> str:
 
 
 def standalone(svg: str, alt: str) -> str:
-    """The drawing as a file of its own: on white paper with a margin, colours written out, the words inside."""
+    """The drawing as a file of its own: on white paper with a margin, with its colours, and with alt as description."""
     style = re.sub(r"var\(--(\w+)\)", lambda match: PALETTE["light"][match[1]], STYLE)
     opening, rest = svg.split(">", 1)
     height = int(opening.split('height="')[1].split('"')[0])
     sizes = {"width": WIDTH + 2 * MARGIN, "height": height + 2 * MARGIN}
     box = f"{-MARGIN} {-MARGIN} {sizes['width']} {sizes['height']}"
-    paper = element("rect", x=-MARGIN, y=-MARGIN, fill="#ffffff", **sizes)
+    paper = rect(-MARGIN, -MARGIN, **sizes, fill="#ffffff")
     words = element("desc", escape(alt))
     opening = element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=box, class_="ch", role="img", **sizes)
     return f"{opening.removesuffix('/>')}>{words}<style>{style}</style>{paper}{rest}\n"
@@ -146,16 +161,26 @@ _SHAPES = (
 )
 
 
-def marker(x: float, y: float, series: int, *inside: str, hollow: bool = False) -> str:
-    """A dot of a series: its own shape and colour; hollow for what is not shown to differ from nothing."""
+def marker(x: float, y: float, series: int, hover: str = "", *, hollow: bool = False) -> str:
+    """A dot of a series, with a shape and a colour of its own; hollow: not shown to differ from nothing."""
     place = series % SERIES
     shape = _SHAPES[place].format(_value(float(x)), _value(float(y)))
-    return element("path", *inside, d=shape, class_=f"dot {'h' if hollow else 'm'}{place}")
+    return element("path", *_hover(hover), d=shape, class_=f"dot {'h' if hollow else 'm'}{place}")
 
 
 def hollow_circle() -> str:
     """What hollow means, for a legend: a circle of no series."""
     return element("path", d=_SHAPES[0].format(12, 0), class_="dot h7")
+
+
+def swatch(**look: object) -> str:
+    """A filled rectangle for a legend."""
+    return rect(4, -6, 16, 12, **look)
+
+
+def line_symbol(class_: str, series: int | None = None) -> str:
+    """A piece of a line for a legend, with the marker of a series on it."""
+    return line(1, 0, 23, 0, class_) + ("" if series is None else marker(12, 0, series))
 
 
 def way(series: int) -> str:
@@ -172,20 +197,18 @@ def class_fill(position: int, levels: int, *, lower_is_better: bool = False) -> 
     return "#" + "".join(f"{round(part):02x}" for part in mixed)
 
 
-def legend(entries: Sequence[tuple[str, str]], top: float) -> tuple[str, float]:
-    """Lines of (symbol centred on (12, 0), words) from `top` down; the markup and where it ends."""
+def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
+    """A line for each (symbol centred on (12, 0), words), at the top of a drawing; the markup and where it ends."""
     parts = []
     for row, (symbol, words) in enumerate(entries):
-        y = top + 15 * row + 8
-        parts.append(
-            element("g", symbol, text(30, 4, short(words, LEGEND_LENGTH + 6)), transform=f"translate(0 {y:.0f})")
-        )
-    return "".join(parts), top + 15 * len(entries) + 6
+        shown = text(30, 4, short(words, LEGEND_LENGTH + 6))
+        parts.append(element("g", symbol, shown, transform=f"translate(0 {15 * row + 8})"))
+    return "".join(parts), 15 * len(entries) + 6
 
 
 def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[str, str]]:
-    """Legend entries of judges in their series; lines: as they run through a radar."""
+    """Legend entries of judges, each in its series; lines: with the lines of a radar."""
     return [
-        ((line(1, 0, 23, 0, way(series)) if lines else "") + marker(12, 0, series), name(judge, LEGEND_LENGTH))
+        (line_symbol(way(series), series) if lines else marker(12, 0, series), name(judge, LEGEND_LENGTH))
         for series, judge in enumerate(judges)
     ]

@@ -20,7 +20,7 @@ from metal.data.ratings_files import read_facts, write_facts
 from metal.data.records import Output
 from metal.genie.gold_questions import NEGATIVE, side_of
 from metal.genie.store import read_answers, read_questions
-from metal.runs.monitor_run import read_monitor_run
+from metal.show.monitor.run import MonitorRun
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import KEY, snapshot
 from tests.cli.small_board import Commands
@@ -382,7 +382,7 @@ def test_resuming_cannot_change_the_questions(sim: Commands) -> None:
 
 def test_the_run_folder_is_read_back(sim: Commands) -> None:
     sim("monitor", "sim", *QUICK, "--out", "run")
-    run = read_monitor_run(sim.folder / "run")
+    run = MonitorRun.read(sim.folder / "run")
     assert sorted(run.noisy) == NOISY
     assert set(run.standing_out) >= {"en-2"}
     assert set(METAL) == set(run.criteria)

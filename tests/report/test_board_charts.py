@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metal.show.charts.disagreement import SIDE, Dot, Ends, Panel, disagreement
-from metal.show.charts.references import HEIGHT, Curve, Step, references_chart
+from metal.show.charts.disagreement import SIDE, Ends, RaterPanel, ScorePair, disagreement
+from metal.show.charts.references import HEIGHT, ReferencesCurve, ReferencesStep, references_chart
 from metal.show.svg import standalone
 from metal.show.view import Chart
 
@@ -22,8 +22,8 @@ def drawn(chart: Chart | None) -> ElementTree.Element:
     return ElementTree.fromstring(chart.svg)
 
 
-def panel(dots: list[Dot], rater: str = "crowd <b>", under: float = 4, over: float = 0) -> Panel:
-    return Panel(rater, dots, 0.07, 0.01, 0.12, under, over)
+def panel(dots: list[ScorePair], rater: str = "crowd <b>", under: float = 4, over: float = 0) -> RaterPanel:
+    return RaterPanel(rater, dots, 0.07, 0.01, 0.12, under, over)
 
 
 def circles(tree: ElementTree.Element) -> list[dict[str, float | str]]:
@@ -33,7 +33,7 @@ def circles(tree: ElementTree.Element) -> list[dict[str, float | str]]:
 
 
 def test_dots_stand_where_both_scores_are_and_corners_are_marked() -> None:
-    dots = [Dot(1, 1, 9), Dot(1, 3, 4), Dot(3, 2, 1)]
+    dots = [ScorePair(1, 1, 9), ScorePair(1, 3, 4), ScorePair(3, 2, 1)]
     chart = disagreement("k", "quality", [panel(dots)], people="the people", ends=Ends(1, 3), area=1 / 3)
     tree = drawn(chart)
     many, some, one = circles(tree)  # the largest first, so that none is hidden
@@ -54,7 +54,7 @@ def test_dots_stand_where_both_scores_are_and_corners_are_marked() -> None:
 
 
 def test_a_metric_has_an_axis_of_its_own_and_no_corners() -> None:
-    metric = panel([Dot(-3.5, 1, 2), Dot(7, 3, 2)], "m", NAN, NAN)
+    metric = panel([ScorePair(-3.5, 1, 2), ScorePair(7, 3, 2)], "m", NAN, NAN)
     tree = drawn(disagreement("k", "quality", [metric], people="people", ends=Ends(1, 3), area=1 / 3))
     assert not [rect for rect in tree.iter(f"{SVG}rect") if rect.get("class") == "band"]
     assert not [text for text in tree.iter(f"{SVG}text") if "corner" in (text.text or "")]
@@ -63,7 +63,7 @@ def test_a_metric_has_an_axis_of_its_own_and_no_corners() -> None:
 
 
 def test_raters_that_say_one_thing_and_raters_that_say_nothing() -> None:
-    same = panel([Dot(2, 2, 5)], "same")
+    same = panel([ScorePair(2, 2, 5)], "same")
     chart = disagreement("k", "q", [same, panel([], "silent")], people="people", ends=None, area=0.2)
     assert len(circles(drawn(chart))) == 1
     assert chart is not None
@@ -72,7 +72,12 @@ def test_raters_that_say_one_thing_and_raters_that_say_nothing() -> None:
 
 
 def test_curves_are_to_scale_with_their_spread() -> None:
-    curves = [Curve("chrf", [Step(1, 0.1, 0.05), Step(2, NAN, NAN), Step(3, 0.2, NAN)]), Curve("qe", (), 0.3)]
+    curves = [
+        ReferencesCurve(
+            "chrf", [ReferencesStep(1, 0.1, 0.05), ReferencesStep(2, NAN, NAN), ReferencesStep(3, 0.2, NAN)]
+        ),
+        ReferencesCurve("qe", (), 0.3),
+    ]
     chart = references_chart("k", "quality", curves, "the people")
     tree = drawn(chart)
     labels = {text.text: float(text.get("y") or 0) for text in tree.iter(f"{SVG}text")}
@@ -91,6 +96,6 @@ def test_curves_are_to_scale_with_their_spread() -> None:
 
 
 def test_nothing_to_draw_and_one_reference() -> None:
-    assert references_chart("k", "q", [Curve("chrf", [Step(1, NAN, NAN)])], "people") is None
-    tree = drawn(references_chart("k", "q", [Curve("chrf", [Step(1, 0.0, NAN)])], "people"))
+    assert references_chart("k", "q", [ReferencesCurve("chrf", [ReferencesStep(1, NAN, NAN)])], "people") is None
+    tree = drawn(references_chart("k", "q", [ReferencesCurve("chrf", [ReferencesStep(1, 0.0, NAN)])], "people"))
     assert len([path for path in tree.iter(f"{SVG}path") if path.get("class") == "dot m0"]) == 2  # legend, value

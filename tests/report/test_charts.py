@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 
+from metal.auditing.verdict import NOT_BETTER, TOO_FEW, USABLE, WITH_CARE
 from metal.data.records import Criterion, Level, Scale
+from metal.errors import MissingExtra, UsageError
+from metal.runs.audit_run import AuditRun
 from metal.show import svg
-from metal.show.charts.agreement import Agreement, Point, dots, radar
-from metal.show.charts.chance import Dot, f1_against_kappa
+from metal.show.charts.agreement import CriterionF1, PointEstimate, dots, radar
+from metal.show.charts.chance import F1AndKappa, f1_against_kappa
 from metal.show.charts.classes import Bar, class_bars
 from metal.show.charts.forest import Difference, forest
 from metal.show.charts.lengths import length_histograms
+from metal.show.charts.verdicts import verdicts_matrix
+from metal.show.files import chart_svg, save_chart
 from metal.show.view import Chart
-from tests.conftest import HALLUCINATIONS, TASK_QUALITY
+from tests.conftest import TASK_QUALITY
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAN = math.nan
@@ -26,59 +36,67 @@ def drawn(chart: Chart | None) -> ElementTree.Element:
     return ElementTree.fromstring(chart.svg)
 
 
-def shown(**changes: object) -> Agreement:
+def lines(tree: ElementTree.Element, class_: str) -> list[tuple[float, float]]:
+    """The ends (x) of the lines of a class, without those of the legend."""
+    ends = [line.attrib for line in tree.iter(f"{SVG}line") if line.get("class") == class_]
+    return [(float(line["x1"]), float(line["x2"])) for line in ends if float(line["x2"]) > 24]
+
+
+def marks(tree: ElementTree.Element) -> list[str | None]:
+    return [path.get("class") for path in tree.iter(f"{SVG}path")]
+
+
+def place(tree: ElementTree.Element, words: str) -> float:
+    """Where (x) the first text with these words stands."""
+    return next(float(text.attrib["x"]) for text in tree.iter(f"{SVG}text") if text.text == words)
+
+
+def shown(**changes: object) -> CriterionF1:
     points = {
-        "a <b>": {"en": Point(0.5, 0.25, 0.75), "hi": Point(1.0), "sw": Point(NAN)},
-        "j2": {"en": Point(0.0, 0.0, 0.1), "hi": Point(0.2, 0.1, 0.3), "sw": Point(0.4, 0.3, 0.5)},
+        "a <b>": {"en": PointEstimate(0.5, 0.25, 0.75), "hi": PointEstimate(1.0), "sw": PointEstimate(NAN)},
+        "j2": {"en": PointEstimate(0.0, 0.0, 0.1), "hi": PointEstimate(0.2, 0.1), "sw": PointEstimate(0.4, 0.3, 0.5)},
     }
     given = {
         "key": "tq",
         "label": "Task quality",
         "languages": ["en", "hi", "sw"],
         "judges": points,
-        "ceiling": {"en": 0.9, "hi": 0.8, "sw": NAN},
+        "ceiling": {"en": 0.75, "hi": 0.5, "sw": NAN},
         "floor": {"en": 0.3, "hi": 0.3, "sw": 0.3},
         "ceiling_name": "against the others",
     }
-    return Agreement(**{**given, **changes})  # type: ignore[arg-type]
+    return CriterionF1(**{**given, **changes})  # type: ignore[arg-type]
 
 
 def test_dots_stand_to_scale() -> None:
     chart = dots(shown())
     tree = drawn(chart)
-    # The axis runs from 96 to 388: 0.25 to 0.75 is 169 to 315.
-    intervals = [line for line in tree.iter(f"{SVG}line") if line.get("class") == "ci s0"]
-    assert [(line.get("x1"), line.get("x2")) for line in intervals] == [("169", "315")]  # hi has none, sw no value
-    assert len([path for path in tree.iter(f"{SVG}path") if path.get("class") == "dot m0"]) == 1 + 2  # legend, en, hi
-    ceilings = [line for line in tree.iter(f"{SVG}line") if line.get("class") == "ceiling"]
-    assert [line.get("x1") for line in ceilings] == ["12", "358.8", "329.6"]  # legend, en 0.9, hi 0.8; sw undefined
+    quarter, half, most = (place(tree, words) for words in ("0.25", "0.5", "0.75"))
+    assert lines(tree, "ci s0") == [(quarter, most)]  # hi has no interval, sw no value
+    assert marks(tree).count("dot m0") == 1 + 2  # legend, en, hi
+    assert lines(tree, "ceiling") == [(most, most), (half, half)]  # sw is undefined
     assert "a <b> from 0.50 (English) to 1.00 (Hindi)" in chart.alt
     assert [cell.text for cell in chart.numbers.rows[1]] == ["a <b>", "0.50", "1.00", "–"]
 
 
 def test_a_radar_is_open_where_a_value_is_missing() -> None:
     tree = drawn(radar(shown()))
-    lines = [path.get("d") for path in tree.iter(f"{SVG}path") if (path.get("class") or "").startswith("way")]
-    assert [line.count("M") for line in lines if line] == [2, 1]  # a <b> breaks off at sw, j2 is closed
-    assert [line.count("L") for line in lines if line] == [1, 3]
-    dashed = [path for path in tree.iter(f"{SVG}path") if path.get("class") == "ceiling"]
-    assert len(dashed) == 1
+    ways = [path.get("d") for path in tree.iter(f"{SVG}path") if (path.get("class") or "").startswith("way")]
+    assert [way.count("M") for way in ways if way] == [2, 1]  # a <b> breaks off at sw, j2 is closed
+    assert [way.count("L") for way in ways if way] == [1, 3]
+    assert marks(tree).count("ceiling") == 1
     assert {text.text for text in tree.iter(f"{SVG}text")} >= {"0.25", "0.5", "0.75", "a <b>"}
-
-
-def test_a_radar_needs_three_languages() -> None:
-    assert radar(shown(languages=["en", "hi"])) is None
+    assert radar(shown(languages=["en", "hi"])) is None  # two languages are no radar
 
 
 def test_hollow_dots_are_at_chance() -> None:
-    found = [
-        Dot("j", "en", 0.9, 0.02, -0.05, 0.1),
-        Dot("j", "hi", 0.5, 0.4, 0.3, 0.5),
-        Dot("j", "sw", 0.9, NAN, NAN, NAN),
+    figures = [
+        F1AndKappa("j", "en", 0.9, 0.02, -0.05, 0.1),
+        F1AndKappa("j", "hi", 0.5, 0.4, 0.3, 0.5),
+        F1AndKappa("j", "sw", 0.9, NAN, NAN, NAN),
     ]
-    chart = f1_against_kappa("tq", "Task quality", found, ["j"])
-    classes = [path.get("class") for path in drawn(chart).iter(f"{SVG}path")]
-    assert classes == ["dot m0", "dot h7", "dot h0", "dot m0"]  # two in the legend
+    chart = f1_against_kappa("f1_kappa_tq", "Task quality (1 of 2)", "Task quality", figures, ["j"])
+    assert marks(drawn(chart)) == ["dot m0", "dot h7", "dot h0", "dot m0"]  # two in the legend
     assert "For 1 of them agreement beyond chance is not shown, the highest F1 among these being 0.90" in chart.alt
     assert len(chart.numbers.rows) == 3  # the undefined one is in the numbers
 
@@ -86,9 +104,9 @@ def test_hollow_dots_are_at_chance() -> None:
 def test_bars_are_shares_with_counts() -> None:
     bars = [Bar("all agree", "people", {"0 Bad": 1, "2 Good": 3}), Bar("all agree", "j", {"(no answer)": 4})]
     chart = class_bars("k", "TQ", TASK_QUALITY, bars)
-    tree = drawn(chart)
-    widths = [float(rect.get("width") or 0) for rect in tree.iter(f"{SVG}rect") if rect.get("height") == "16"]
-    assert widths == [57.0, 171.0, 228.0]  # a quarter, three quarters, and all of the bar
+    parts = [rect for rect in drawn(chart).iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    quarter, rest, full = (float(rect.attrib["width"]) for rect in parts)
+    assert (rest, full) == (3 * quarter, 4 * quarter)
     assert "people mostly 2 Good (75%)" in chart.alt
     assert [cell.text for cell in chart.numbers.rows[0]] == ["all agree", "people", "1", "0", "3", "0", "4"]
 
@@ -99,64 +117,123 @@ def test_too_many_classes_for_shades() -> None:
     assert chart.svg == ""
     assert chart.notes == ("10 classes cannot be told apart by shade: the numbers alone.",)
     assert [cell.text for cell in chart.numbers.rows[0]] == ["people", "3", *"00000000", "1", "4"]
+    with pytest.raises(UsageError, match="'k' has no drawing: 10 classes"):
+        chart_svg(chart)
 
 
-@pytest.mark.parametrize("lower", [False, True])
-def test_shades_run_from_bad_to_good(lower: bool) -> None:
-    ends = [svg.class_fill(place, 2, lower_is_better=lower) for place in (0, 1)]
-    assert ends == (["#70a8e4", "#f0a05c"] if lower else ["#f0a05c", "#70a8e4"])
-    assert HALLUCINATIONS.direction == "lower"
+def test_shades_run_from_bad_to_good() -> None:
+    assert [svg.class_fill(place, 2) for place in (0, 1)] == ["#f0a05c", "#70a8e4"]
+    assert [svg.class_fill(place, 2, lower_is_better=True) for place in (0, 1)] == ["#70a8e4", "#f0a05c"]
 
 
 def test_a_forest_tells_significant_from_not() -> None:
-    found = [Difference("a − b", "en", 0.2, 0.1, 0.3, 0.01), Difference("a − b", "hi", -0.1, -0.3, 0.1, 0.6)]
-    chart = forest("k", "TQ", found, "second is better", "first is better")
-    classes = [path.get("class") for path in drawn(chart).iter(f"{SVG}path")]
-    assert classes == ["dot m0", "dot h0", "dot m0", "dot h0"]
+    rows = [Difference("a − b", "en", 0.2, 0.1, 0.3, 0.01), Difference("a − b", "hi", -0.1, -0.3, 0.1, 0.6)]
+    chart = forest("k", "TQ", rows, "second is better", "first is better")
+    assert marks(drawn(chart)) == ["dot m0", "dot h0", "dot m0", "dot h0"]
     assert "1 significantly above 0 (first is better), 0 significantly below" in chart.alt
 
 
-def lengths(counts: list[int], chosen: int, duplicates: int = 0) -> dict[str, object]:
+def histogram(counts: list[int], chosen: int, duplicates: int = 0) -> dict[str, object]:
     edges = [10.0 + 100 * place for place in range(len(counts) + 1)]
-    passages = sum(counts) + duplicates
-    return {
-        "counts": counts,
-        "edges": edges,
-        "chosen_bin": chosen,
-        "passages": passages,
-        "duplicates": duplicates,
-        "near_empty": 0,
-    }
+    facts = {"passages": sum(counts) + duplicates, "duplicates": duplicates, "near_empty": 0}
+    return {"counts": counts, "edges": edges, "chosen_bin": chosen, **facts}
 
 
 def test_lengths_have_a_panel_a_language_and_one_full_bar() -> None:
-    found = {"ar": lengths([1, 4, 2], 1, 3), "zh-Hant": lengths([1200, 0], 0), "sw": lengths([5], 0)}
-    chart = length_histograms(found, {"ar": 4, "zh-Hant": 100})
+    histograms = {"ar": histogram([1, 4, 2], 1, 3), "zh-Hant": histogram([1200, 0], 0), "sw": histogram([5], 0)}
+    chart = length_histograms(histograms, {"ar": 4, "zh-Hant": 100})
     tree = drawn(chart)
     bars = [rect for rect in tree.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
-    assert [bar.get("height") for bar in bars] == ["18.5", "74", "37", "74", "0", "74"]  # to scale in each panel
+    tallest = float(bars[1].attrib["height"])
+    assert [float(bar.attrib["height"]) / tallest for bar in bars] == [0.25, 1, 0.5, 1, 0, 1]  # to scale in each panel
     assert [bar.get("class") for bar in bars] == ["h0", "m0", "h0", "m0", "h0", "m0"]
     assert [bar.findtext(f"{SVG}title") for bar in bars][:2] == [
         "10 to 110 tokens: 1 passage",
         "110 to 210 tokens: 4 passages",
     ]
-    said = [text.text for text in tree.iter(f"{SVG}text")]
-    assert "Arabic: 7 passages" in said
-    assert "4 drawn from 110 to 210 tokens" in said
-    assert "0 drawn from 10 to 110 tokens" in said  # Swahili
+    texts = [text.text for text in tree.iter(f"{SVG}text")]
+    assert "Arabic: 7 passages" in texts
+    assert "4 drawn from 110 to 210 tokens" in texts
+    assert "0 drawn from 10 to 110 tokens" in texts  # Swahili
     assert "Arabic, 57% in the fullest bin from 110 to 210" in chart.alt
-    assert chart.numbers is not None
     assert [cell.text for cell in chart.numbers.rows[0]] == ["Arabic", "10", "3", "0", "110–210", "4", "4"]
     height = float((tree.get("viewBox") or "").split()[3])
-    lowest = max(float(one.get("y") or 0) for one in tree.iter(f"{SVG}text"))
-    assert lowest < height  # nothing below the paper
+    assert max(float(text.attrib["y"]) for text in tree.iter(f"{SVG}text")) < height  # nothing below the paper
+
+
+def with_verdicts(run: AuditRun, verdicts: list[tuple[str, str, str]]) -> AuditRun:
+    """The run with these verdicts (judge, language, verdict) on Task quality, and no others."""
+    table = pd.DataFrame(verdicts, columns=["judge", "language", "verdict"])
+    table = table.assign(criterion="task_quality", reason="kappa -0.1", signature="")
+    people = (
+        run.rows("people", criterion="task_quality").iloc[[0] * len(table)].assign(language=list(table["language"]))
+    )
+    return replace(run, tables={**run.tables, "verdicts": table, "people": people})
+
+
+def cells(tree: ElementTree.Element) -> list[ElementTree.Element]:
+    """The cells of a matrix, which have words under the mouse."""
+    return [group for group in tree.iter(f"{SVG}g") if group.find(f"{SVG}title") is not None]
+
+
+def test_verdicts_are_told_apart_by_shape_word_and_colour(demo_run: Path) -> None:
+    four = zip(("en", "hi", "sw", "zh"), (USABLE, WITH_CARE, NOT_BETTER, TOO_FEW), strict=True)
+    run = with_verdicts(AuditRun.read(demo_run), [("a <b>", *pair) for pair in four] + [("j2", "en", USABLE)])
+    chart = verdicts_matrix(run)
+    tree = drawn(chart)
+    boxes = cells(tree)
+    shapes = [
+        tuple((part.tag, part.get("fill"), part.get("r")) for part in box if "rect" not in part.tag) for box in boxes
+    ]
+    assert all(shapes.count(shape) == 1 for shape in shapes[1:4])
+    assert shapes[4] == shapes[0]
+    assert [box.findtext(f"{SVG}text") for box in boxes] == ["usable", "care", "no", "few", "usable"]
+    assert "a <b>, Task quality, Hindi: usable with care. Kappa −0.1." in [box.findtext(f"{SVG}title") for box in boxes]
+    assert [cell.text for cell in chart.numbers.rows[1]] == ["Task quality", "j2", "usable", "–", "–", "–"]
+    assert "2 usable, 1 usable with care" in chart.alt
+    assert "with or without care: a <b> in 2 of 4, j2 in 1 of 1." in chart.alt
+
+
+def test_many_verdicts_continue_below(demo_run: Path) -> None:
+    languages = [f"{first}{second}" for first in "abcdefghij" for second in "knorst"]
+    verdicts = [(f"model-{n}/a-long-prompt-name", code, USABLE) for n in range(30) for code in languages]
+    chart = verdicts_matrix(with_verdicts(AuditRun.read(demo_run), verdicts))
+    tree = drawn(chart)
+    boxes = cells(tree)
+    places = {(box[1].get("x"), box[1].get("y")) for box in boxes}
+    assert len(boxes) == len(places) == 60 * 30  # none on top of another
+    edges = [float(box[1].attrib["x"]) + float(box[1].attrib["width"]) for box in boxes]
+    assert max(edges) <= svg.WIDTH
+    heads = Counter(title.tail for title in tree.iter(f"{SVG}title"))
+    assert all(heads[code] == 1 for code in languages)
+    assert chart.alt.endswith("and 24 more judges.")
+
+
+def test_verdicts_without_judges_are_a_note(demo_run: Path) -> None:
+    chart = verdicts_matrix(with_verdicts(AuditRun.read(demo_run), []))
+    assert (chart.svg, chart.notes) == ("", ("No judges took part.",))
 
 
 def test_a_file_of_its_own_needs_no_page() -> None:
     chart = dots(shown())
-    alone = svg.standalone(chart.svg, chart.alt)
+    alone = chart_svg(chart)
     tree = ElementTree.fromstring(alone)
     assert "var(" not in alone
+    assert "aria-hidden" not in alone
     assert tree.find(f"{SVG}desc").text == chart.alt  # type: ignore[union-attr]
     assert tree.get("width") == str(svg.WIDTH + 2 * svg.MARGIN)
-    assert "aria-hidden" not in alone
+
+
+def test_a_chart_is_saved_by_the_ending_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chart = dots(shown())
+    starts = {"svg": b"<svg", "pdf": b"%PDF", "PNG": b"\x89PNG"}
+    for ending, start in starts.items():
+        save_chart(chart, tmp_path / f"chart.{ending}")
+        assert (tmp_path / f"chart.{ending}").read_bytes().startswith(start)
+    with pytest.raises(UsageError, match=r"chart.jpg: a chart is written as .svg, .pdf, .png"):
+        save_chart(chart, str(tmp_path / "chart.jpg"))
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingExtra, match="figures"):
+        save_chart(chart, tmp_path / "other.pdf")
+    save_chart(chart, tmp_path / "other.svg")
+    assert not (tmp_path / "other.pdf").exists()

@@ -17,7 +17,7 @@ from metal.genie.leaderboard.settings import LeaderboardSettings
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.manifest import manifest
 from metal.show.leaderboard.facts import facts
-from metal.show.leaderboard.page import charts, page, tables
+from metal.show.pages import charts, page, tables
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
 
 HOSTILE = (

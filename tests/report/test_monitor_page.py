@@ -14,8 +14,9 @@ import pytest
 from metal.data.dataset import load_dataset
 from metal.data.records import Source
 from metal.genie.gold_questions import side_of
-from metal.runs.monitor_run import read_monitor_run
-from metal.show.monitor.page import charts, facts, page, sections, tables
+from metal.show.monitor.page import facts, sections
+from metal.show.monitor.run import MonitorRun
+from metal.show.pages import charts, page, tables
 from tests.genie import people
 from tests.genie.people import always_best, metal
 
@@ -60,7 +61,7 @@ def answers(folder: Path) -> None:
 
 
 def test_the_page_says_who_is_noisy_and_why(run: Path) -> None:
-    read = read_monitor_run(run)
+    read = MonitorRun.read(run)
     assert read.noisy == [NOISY]
     lines = {line.about: line.says for line in facts(read)}
     assert lines["Looked at"] == "4 people who rated, 4 of whom were asked test questions."
@@ -82,7 +83,7 @@ def test_nothing_hostile_is_markup(run: Path) -> None:
     assert "<img src=x" not in html
     assert "&lt;script&gt;window.pwned" in html
     assert not re.search(r"(src|href)=[\"']?https?:", html)
-    assert html == page(read_monitor_run(run))
+    assert html == page(MonitorRun.read(run))
     csv = (run / "tables/raters.csv").read_text(encoding="utf-8")
     assert "=1+1" in csv
     assert not re.search(r"(^|,)\"?=", csv, re.MULTILINE)
@@ -101,7 +102,7 @@ def test_nothing_runs_and_nothing_is_loaded(run: Path, visit: Callable[..., Any]
 def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run.parent / "sim", tmp_path / "sim", ignore=shutil.ignore_patterns("test_questions"))
     metal("monitor", tmp_path / "sim", "--bootstrap", "100", "--out", tmp_path / "run")
-    read = read_monitor_run(tmp_path / "run")
+    read = MonitorRun.read(tmp_path / "run")
     lines = {line.about: line.says for line in facts(read)}
     assert lines["Looked at"] == "4 people who rated, none of whom was asked a test question."
     assert "Noisy" not in lines

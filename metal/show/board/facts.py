@@ -11,7 +11,7 @@ from metal.data.text import figure, interval, known, listed, p_value, plural, wi
 from metal.runs.board_run import KINDS, BoardRun, spoken
 from metal.show.board.ranking import one_person
 from metal.show.board.reasons import parts
-from metal.show.summary import Line
+from metal.show.sections import Line
 
 FEW_SOURCES = 30
 

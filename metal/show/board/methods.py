@@ -6,8 +6,8 @@ from metal.boards.ensemble import LEAST_COVERAGE
 from metal.data.text import count, within
 from metal.runs.board_run import BoardRun
 from metal.show.board.reasons import FIGURES, parts
-from metal.show.methods import Definition
 from metal.show.notes import places
+from metal.show.sections import Definition
 from metal.show.view import Cell, TableView
 
 MOST_ROWS = 60

@@ -1,11 +1,10 @@
-"""The page of a board as one HTML file."""
+"""The page of a board."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from metal.data.csv_cells import csv_text
 from metal.runs.board_run import BoardRun
 from metal.show.board.crowd import crowd_sections
 from metal.show.board.ensemble import ablation_chart, ensembles_table, fitted, member_table
@@ -16,9 +15,8 @@ from metal.show.board.maps import criterion_map, generator_map, language_maps
 from metal.show.board.methods import definitions, undefined_table
 from metal.show.board.overrating import overrating_charts, overrating_tables
 from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
-from metal.show.document import PAGE_BYTES, document
-from metal.show.packing import Packed, blob, fitting
-from metal.show.sections import settings_in_words
+from metal.show.packing import number_within
+from metal.show.sections import Page
 from metal.show.view import Chart, TableView
 
 MOST_FURTHER_CELLS = 4_000  # of tables behind a choice, in each of two sections: about 300 KB
@@ -52,22 +50,12 @@ def tables(run: BoardRun) -> list[TableView]:
     return [table for table in shown if table and table.rows]
 
 
-def page(run: BoardRun) -> str:
-    """The whole page. Two runs with equal tables and histories give equal pages."""
-    write = document("board.html", _content(run), styles=("report.css", "board.css"), scripts=("common.js", "board.js"))
-    room = PAGE_BYTES - len(write(Packed("", 0, 0, frozenset(run.tables))).encode())
-    csv = fitting({key: csv_text(table) for key, table in run.tables.items()}, room)
-    return write(Packed(blob({"csv": csv}), 0, 0, frozenset(csv)))
-
-
-def _content(run: BoardRun) -> dict[str, Any]:
+def content(run: BoardRun) -> dict[str, Any]:
+    """What the template shows."""
     rankings, rankings_left = _within(further_rankings(run), MOST_FURTHER_CELLS)
     generators, generators_left = _within(further_generators(run), MOST_FURTHER_CELLS)
     maps, maps_left = _within([(table.title, table) for table in language_maps(run)], MOST_MAP_CELLS)
     return {
-        "run": run,
-        "brand": "board of raters and generators",
-        "facts": facts(run),
         "ranking": ranking_table(run, run.main, run.language),
         "ranking_charts": ranking_charts(run),
         "rankings": rankings,
@@ -89,17 +77,21 @@ def _content(run: BoardRun) -> dict[str, Any]:
         "crowd": crowd_sections(run),
         "history": history_table(run),
         "undefined": undefined_table(run),
-        "definitions": definitions(run),
-        "settings": settings_in_words(run),
     }
 
 
-def _within(views: Sequence[tuple[str, TableView]], cells: int) -> tuple[list[tuple[str, TableView]], int]:
-    """The first of the tables that together have no more than so many cells, and how many are left."""
-    shown: list[tuple[str, TableView]] = []
-    for title, table in views:
-        cells -= len(table.rows) * len(table.columns)
-        if cells < 0:
-            break
-        shown.append((title, table))
-    return shown, len(views) - len(shown)
+def _within(views: Sequence[tuple[str, TableView]], cells: int) -> tuple[Sequence[tuple[str, TableView]], int]:
+    """The first of the titled tables that together have no more than so many cells, and how many are left."""
+    number = number_within([table for _, table in views], cells)
+    return views[:number], len(views) - number
+
+
+PAGE = Page(
+    brand="board of raters and generators",
+    facts=facts,
+    definitions=definitions,
+    charts=charts,
+    tables=tables,
+    content=content,
+    template="board.html",
+)

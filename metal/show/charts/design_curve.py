@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from metal.data.text import count, figure, known, plural
 from metal.show import svg
-from metal.show.charts.intervals import tick_text, ticks_for
+from metal.show.charts.axes import Axis
 
-HEIGHT, LEFT, RIGHT = 190.0, 34.0, 10.0
-
-Scale = Callable[[float], float]
+HEIGHT, LEFT, RIGHT = 190.0, 34.0, svg.WIDTH - 10.0
 
 
 @dataclass(frozen=True)
-class Curve:
-    """points: (items, value), items rising; people: an item; now: items there are; needed: items, NaN where unknown."""
+class ItemsCurve:
+    """points: (items, value), items rising; people: an item; now: items there are; needed: items, NaN if unknown."""
 
     people: int
     points: Sequence[tuple[float, float]]
@@ -25,7 +24,7 @@ class Curve:
     needed: float
 
 
-def design_curve(curves: Sequence[Curve], target: float, value: str) -> str:
+def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str:
     """Items run on a logarithmic axis; full until where the data go, dashed beyond. value: what the lines show.
 
     "" where no curve has a point.
@@ -33,67 +32,51 @@ def design_curve(curves: Sequence[Curve], target: float, value: str) -> str:
     curves = [curve for curve in curves if curve.points][: svg.SERIES]
     if not curves:
         return ""
-    items = [number for curve in curves for number, _ in curve.points]
-    low, high = math.log10(min(items)), math.log10(max(max(items), min(items) * 1.01))
-    ticks = ticks_for([*(one for curve in curves for _, one in curve.points), target, 0.0])
-
-    entries = [
-        (
-            svg.line(1, 0, 23, 0, f"way s{series}") + svg.marker(12, 0, series),
-            plural(curve.people, "person", "people") + " an item" + _needs(curve),
-        )
-        for series, curve in enumerate(curves)
-    ]
-    entries.append((svg.line(1, 0, 23, 0, "ceiling"), f"asked for: {figure(target)}"))
+    entries = []
+    for series, curve in enumerate(curves):
+        needs = f": {count(curve.needed)} items" if known(curve.needed) else ""
+        words = f"{plural(curve.people, 'person', 'people')} an item{needs}"
+        entries.append((svg.line_symbol(f"way s{series}", series), words))
+    entries.append((svg.line_symbol("ceiling"), f"asked for: {figure(target)}"))
     entries.append((svg.hollow_circle(), "beyond the data: as if there were more items like these"))
-    head, top = svg.legend(entries, 0)
+    head, top = svg.legend(entries)
     top += 20
     bottom = top + HEIGHT
 
-    def x(number: float) -> float:
-        return LEFT + (svg.WIDTH - LEFT - RIGHT) * (math.log10(number) - low) / (high - low)
-
-    def y(one: float) -> float:
-        return bottom - HEIGHT * (one - ticks[0]) / (ticks[-1] - ticks[0])
-
-    parts = [head, svg.text(2, top - 8, value, class_="soft")]
-    for tick in ticks:
-        parts.append(svg.line(LEFT, y(tick), svg.WIDTH - RIGHT, y(tick), "grid"))
-        parts.append(svg.text(LEFT - 4, y(tick) + 4, tick_text(tick, ticks), class_="soft", anchor="end"))
-    for number in _items(low, high):
-        parts.append(svg.line(x(number), top, x(number), bottom, "grid"))
-        parts.append(svg.text(x(number), bottom + 13, _short(number), class_="soft", anchor="middle"))
-    parts.append(svg.text(svg.WIDTH - RIGHT, bottom + 28, "items", class_="soft", anchor="end"))
-    parts.append(svg.line(LEFT, y(target), svg.WIDTH - RIGHT, y(target), "ceiling"))
+    points = [point for curve in curves for point in curve.points]
+    least, most = min(items for items, _ in points), max(items for items, _ in points)
+    low, high = math.log10(least), math.log10(max(most, least * 1.01))
+    x = Axis(low, high, LEFT, RIGHT, _round_logarithms(low, high), _short)
+    y = Axis.around([*(height for _, height in points), target, 0.0], bottom, top, upright=True)
+    parts = [
+        head,
+        svg.text(2, top - 8, value, class_="soft"),
+        *(y.grid(LEFT, RIGHT), y.numbers(LEFT), x.grid(top, bottom), x.numbers(bottom)),
+        svg.text(RIGHT, bottom + 28, "items", class_="soft", anchor="end"),
+        y.line(target, LEFT, RIGHT, "ceiling"),
+    ]
     for series, curve in enumerate(curves):
-        parts += _curve(curve, series, x, y)
+        places = [(x(math.log10(items)), y(height)) for items, height in curve.points]
+        beyond = [items > curve.now * 1.001 for items, _ in curve.points]
+        for (start, end), dashed in zip(pairwise(places), beyond[1:], strict=True):
+            parts.append(svg.line(*start, *end, f"way s{series}{' d2' if dashed else ''}"))
+        for (items, height), place, hollow in zip(curve.points, places, beyond, strict=True):
+            words = f"{plural(curve.people, 'person', 'people')}, {count(items)} items: {figure(height)}"
+            parts.append(svg.marker(*place, series, words, hollow=hollow))
     return svg.drawing(bottom + 34, *parts)
 
 
-def _needs(curve: Curve) -> str:
-    return f": {count(curve.needed)} items" if known(curve.needed) else ""
-
-
-def _curve(curve: Curve, series: int, x: Scale, y: Scale) -> list[str]:
-    parts = []
-    for (before, first), (after, second) in zip(curve.points, curve.points[1:], strict=False):
-        dashes = " d2" if after > curve.now * 1.001 else ""
-        parts.append(svg.line(x(before), y(first), x(after), y(second), f"way s{series}{dashes}"))
-    for number, one in curve.points:
-        words = svg.title(f"{plural(curve.people, 'person', 'people')}, {count(number)} items: {figure(one)}")
-        parts.append(svg.marker(x(number), y(one), series, words, hollow=number > curve.now * 1.001))
-    return parts
-
-
-def _items(low: float, high: float) -> list[float]:
-    """Round numbers along the axis: powers of ten, and 2 and 5 times these where there is room."""
-    factors = (1.0, 2.0, 5.0) if high - low < 2.2 else (1.0,)
+def _round_logarithms(low: float, high: float) -> list[float]:
+    """Logarithms of round numbers: powers of ten, and 2 and 5 times these where there is room."""
+    factors = (1, 2, 5) if high - low < 2.2 else (1,)
     powers = range(math.floor(low), math.ceil(high) + 1)
-    found = [factor * 10.0**power for power in powers for factor in factors]
-    return [number for number in found if low - 1e-9 <= math.log10(number) <= high + 1e-9]
+    ticks = [power + math.log10(factor) for power in powers for factor in factors]
+    return [tick for tick in ticks if low - 1e-9 <= tick <= high + 1e-9]
 
 
-def _short(number: float) -> str:
+def _short(logarithm: float) -> str:
+    """`500`, `2k`, `1M`."""
+    number = 10.0**logarithm
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:g}{letter}"

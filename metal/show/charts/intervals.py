@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from metal.data.text import figure, interval, known, name, within
+from metal.data.text import UNDEFINED, figure, known, name, within
 from metal.show import svg
+from metal.show.charts.axes import Axis, arrows
 
 LABEL = 21  # characters of a name that fit left of the drawing
 MOST_ROWS = 60  # more cannot be read in one drawing
@@ -16,7 +17,7 @@ LEFT, STEP = 132.0, 16
 
 @dataclass(frozen=True)
 class Row:
-    """A figure. look: which entry of the legend it is of; group: rows of one are put on one band."""
+    """A figure. look: its entry of the legend; group: rows of one group are put on one band."""
 
     label: str
     value: float
@@ -50,60 +51,36 @@ def interval_dots(
     Rows without a figure have a dash. Nothing is drawn ("") where no row has a figure.
     """
     rows = rows[:MOST_ROWS]
-    drawn = [row for row in rows if known(row.value)]
     marks = [mark for mark in marks if known(mark.value)]
-    if not drawn:
+    values = [value for row in rows if known(row.value) for value in (row.value, row.low, row.high) if known(value)]
+    if not values:
         return ""
-    values = [value for row in drawn for value in (row.value, row.low, row.high) if known(value)]
-    ticks = ticks_for([*values, *(mark.value for mark in marks), *([0.0] if sides else [])])
-
     right = svg.WIDTH - (52.0 if group else 16.0)
-
-    def x(value: float) -> float:
-        return LEFT + (right - LEFT) * (value - ticks[0]) / (ticks[-1] - ticks[0])
+    axis = Axis.around([*values, *(mark.value for mark in marks), *([0.0] if sides else [])], LEFT, right)
 
     used = [look for look in looks if any(row.look == look for row in rows)]
     entries = [(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used if looks[look][1]]
     entries += [(svg.line(12, -6, 12, 6, mark.class_), mark.words) for mark in marks if mark.words]
-    head, top = svg.legend(entries, 0)
+    head, top = svg.legend(entries)
     top += 28 if sides else 14
     bottom = top + STEP * len(rows)
     parts = [head, *_bands(rows, top, group)]
     if sides:
-        parts += [
-            svg.text(LEFT, top - 17, f"← {sides[0]}", class_="soft"),
-            svg.text(svg.WIDTH, top - 17, f"{sides[1]} →", class_="soft", anchor="end"),
-        ]
-    parts += [svg.line(x(tick), top, x(tick), bottom, "grid") for tick in ticks]
-    parts += [
-        svg.text(x(tick), at, tick_text(tick, ticks), class_="soft", anchor="middle")
-        for tick in ticks
-        for at in (top - 4, bottom + 12)
-    ]
+        parts.append(arrows(*sides, LEFT, svg.WIDTH, top - 17))
+    parts += [axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
     if sides:
-        parts.append(svg.line(x(0), top, x(0), bottom, "floor"))
+        parts.append(axis.line(0, top, bottom, "floor"))
     for mark in marks:
-        line = {"x1": x(mark.value), "x2": x(mark.value), "y1": float(top), "y2": float(bottom)}
-        parts.append(svg.element("line", svg.title(f"{mark.words}: {form(mark.value)}"), class_=mark.class_, **line))
+        parts.append(axis.line(mark.value, top, bottom, mark.class_, f"{mark.words}: {form(mark.value)}"))
     for place, row in enumerate(rows):
-        parts.append(_row(row, top + STEP * (place + 0.5), x, looks, form))
+        y = top + STEP * (place + 0.5)
+        parts.append(svg.text(2, y + 4, svg.short(name(row.label), LABEL), hover=name(row.label)))
+        if known(row.value):
+            series = looks.get(row.look, (0, ""))[0]
+            parts.append(axis.estimate(y, within(row.label), (row.value, row.low, row.high), series, form=form))
+        else:
+            parts.append(svg.text(LEFT + 4, y + 4, UNDEFINED, class_="soft"))
     return svg.drawing(bottom + 18, *parts)
-
-
-def _row(
-    row: Row,
-    y: float,
-    x: Callable[[float], float],
-    looks: Mapping[str, tuple[int, str]],
-    form: Callable[[float], str],
-) -> str:
-    label = svg.text(2, y + 4, svg.short(name(row.label), LABEL), hover=name(row.label))
-    if not known(row.value):
-        return label + svg.text(LEFT + 4, y + 4, "–", class_="soft")
-    series = looks.get(row.look, (0, ""))[0]
-    words = f"{within(row.label)}: {form(row.value)} {interval(row.low, row.high, form)}".strip()
-    bar = svg.line(x(row.low), y, x(row.high), y, f"ci s{series}") if known(row.low) and known(row.high) else ""
-    return label + svg.element("g", svg.title(words), bar, svg.marker(x(row.value), y, series))
 
 
 def _bands(rows: Sequence[Row], top: float, words: str) -> list[str]:
@@ -113,29 +90,8 @@ def _bands(rows: Sequence[Row], top: float, words: str) -> list[str]:
     for place, row in enumerate(rows):
         y = top + STEP * place
         if row.group is not None and row.group % 2 == 0:
-            parts.append(svg.element("rect", x=0, y=float(y), width=svg.WIDTH, height=STEP, class_="band"))
+            parts.append(svg.band(y, STEP))
         if row.group is not None and row.group != before:
             parts.append(svg.text(svg.WIDTH, y + 12, str(row.group), class_="soft", anchor="end"))
         before = row.group
     return parts
-
-
-def ticks_for(values: Sequence[float]) -> list[float]:
-    """Four to seven round numbers that hold all values."""
-    low, high = min(values), max(values)
-    width = high - low
-    if width <= 1e-9 * max(abs(high), abs(low)):  # as good as one value
-        width = abs(high) or 1.0
-    rough = width / 5
-    size = 10.0 ** math.floor(math.log10(rough))
-    step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough * 0.999)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [step * place for place in range(first, max(last, first + 1) + 1)]
-
-
-def tick_text(tick: float, ticks: Sequence[float]) -> str:
-    """With as many digits as tell ticks apart."""
-    digits = max(0, -math.floor(math.log10((ticks[1] - ticks[0]) * 1.0001)))
-    finer = any(round(one, digits) != round(one, digits + 1) for one in ticks)
-    text = f"{tick:.{digits + finer}f}"
-    return ("0" if float(text) == 0 else text).replace("-", "\N{MINUS SIGN}")

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from metal.data.text import name, within
 from metal.show import svg
+from metal.show.charts.axes import Axis
 
-MOVED = 3  # ranks away from the first ranking, from which on a line is coloured
+MOVED = 3  # a line is coloured from this many ranks away from the first ranking
 LABEL = 21
 MOST_ROWS = 60
+LEFT, RIGHT, STEP = 150.0, svg.WIDTH - 40.0, 16
 UP, DOWN, SAME = 0, 1, 7  # series
 
 
@@ -30,77 +32,66 @@ class Ranks:
     def moved(self, generator: str) -> int:
         """How far up (below 0) or down it is at most, away from where the first ranking has it."""
         first, *rest = [ranks[generator] for ranks in self.by.values()]
-        return max((place - first for place in rest), key=abs, default=0)
+        return max((rank - first for rank in rest), key=abs, default=0)
 
     def words(self) -> str:
         """For those who cannot see the lines."""
         first, *rest = self.by
-        far = sorted(self.generators, key=lambda one: -abs(self.moved(one)))[:4]
-        told = [
-            f"{within(one)} from {self.by[first][one]} to "
-            + " and ".join(f"{self.by[by][one]} ({within(by)})" for by in rest)
-            for one in far
-            if self.moved(one)
+        furthest = sorted(self.generators, key=lambda generator: -abs(self.moved(generator)))[:4]
+        apart = [
+            f"{within(generator)} from {self.by[first][generator]} to "
+            + " and ".join(f"{self.by[by][generator]} ({within(by)})" for by in rest)
+            for generator in furthest
+            if self.moved(generator)
         ]
         return (
             f"Lines from the rank that {within(first)} give to each of {len(self.generators)} generators to the rank "
             f"by {', '.join(within(by) for by in rest)}. "
-            + (f"Furthest apart: {'; '.join(told)}." if told else "All rankings are the same.")
+            + (f"Furthest apart: {'; '.join(apart)}." if apart else "All rankings are the same.")
         )
 
 
 def rank_lines(shown: Ranks) -> str:
     """The drawing: a column a ranking, first places on top."""
-    generators = shown.generators[:MOST_ROWS]
     first = next(iter(shown.by))
     entries = [
-        (
-            svg.line(1, 0, 23, 0, f"way s{UP}") + svg.marker(12, 0, UP),
-            f"{MOVED} or more ranks above where {name(first)} have it",
-        ),
-        (svg.line(1, 0, 23, 0, f"way s{DOWN}") + svg.marker(12, 0, DOWN), f"{MOVED} or more ranks below it"),
-        (svg.line(1, 0, 23, 0, "grid") + _small(12, 0), "about the same"),
+        (svg.line_symbol(f"way s{UP}", UP), f"{MOVED} or more ranks above where {name(first)} have it"),
+        (svg.line_symbol(f"way s{DOWN}", DOWN), f"{MOVED} or more ranks below it"),
+        (svg.line_symbol("grid") + _small(12, 0), "about the same"),
     ]
     if shown.people:
         entries.append((_small(12, 0, hollow=True), "hollow: human writing"))
-    head, top = svg.legend(entries, 0)
+    head, top = svg.legend(entries)
     top += 34
-    left, right, step = 150.0, svg.WIDTH - 40.0, 16
-    columns = len(shown.by)
-
-    def x(column: int) -> float:
-        return left + (right - left) * column / max(columns - 1, 1)
-
-    def y(rank: int) -> float:
-        return top + step * (rank - 0.5)
-
+    last = len(shown.by) - 1
+    x = Axis(0, max(last, 1), LEFT, RIGHT)
     parts = [head]
     for column, by in enumerate(shown.by):
-        anchor = "middle" if 0 < column < columns - 1 else "start" if column == 0 else "end"
-        at = x(column) + (-8 if column == 0 else 40 if column == columns - 1 else 0)
-        height = top - 8 - 14 * (column % 2)  # by turns, so that long names do not meet
-        parts.append(svg.text(at, height, svg.short(name(by), 22), class_="soft", anchor=anchor, hover=name(by)))
-    calm = [one for one in generators if abs(shown.moved(one)) < MOVED]
-    for one in [*calm, *(one for one in generators if one not in calm)]:  # coloured lines above grey ones
-        ranks = [mine[one] for mine in shown.by.values()]
-        moved = shown.moved(one)
-        series = SAME if one in calm else UP if moved < 0 else DOWN
-        path = "M" + "L".join(f"{x(column):.1f} {y(rank):.1f}" for column, rank in enumerate(ranks))
-        hollow = one in shown.people
-        dots = "".join(
-            _small(x(column), y(rank), hollow=hollow)
-            if one in calm
-            else svg.marker(x(column), y(rank), series, hollow=hollow)
-            for column, rank in enumerate(ranks)
+        anchor, shift = ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
+        y = top - 8 - 14 * (column % 2)  # by turns, so that long names do not meet
+        parts.append(
+            svg.text(x(column) + shift, y, svg.short(name(by), 22), class_="soft", anchor=anchor, hover=name(by))
         )
-        words = f"{within(one)}: " + ", ".join(
-            f"{rank} by {within(by)}" for by, rank in zip(shown.by, ranks, strict=True)
-        )
-        line = svg.element("path", d=path, class_="grid" if one in calm else f"way s{series}")
-        parts.append(svg.element("g", svg.title(words), line, dots))
-        parts.append(svg.text(2, y(ranks[0]) + 4, svg.short(name(one), LABEL), hover=name(one)))
-        parts.append(svg.text(svg.WIDTH, y(ranks[-1]) + 4, f"{ranks[-1]}", class_="soft", anchor="end"))
-    return svg.drawing(top + step * len(shown.generators) + 8, *parts)
+    # Coloured lines are drawn above grey ones.
+    for generator in sorted(shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED):
+        parts.append(_line(shown, generator, x, top))
+    return svg.drawing(top + STEP * len(shown.generators) + 8, *parts)
+
+
+def _line(shown: Ranks, generator: str, x: Axis, top: float) -> str:
+    ranks = {by: order[generator] for by, order in shown.by.items()}
+    places = [(x(column), top + STEP * (rank - 0.5)) for column, rank in enumerate(ranks.values())]
+    moved, hollow = shown.moved(generator), generator in shown.people
+    if abs(moved) < MOVED:
+        look, dots = "grid", [_small(*place, hollow=hollow) for place in places]
+    else:
+        series = UP if moved < 0 else DOWN
+        look, dots = f"way s{series}", [svg.marker(*place, series, hollow=hollow) for place in places]
+    path = svg.element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places), class_=look)
+    words = f"{within(generator)}: " + ", ".join(f"{rank} by {within(by)}" for by, rank in ranks.items())
+    label = svg.text(2, places[0][1] + 4, svg.short(name(generator), LABEL), hover=name(generator))
+    last = svg.text(svg.WIDTH, places[-1][1] + 4, str([*ranks.values()][-1]), class_="soft", anchor="end")
+    return svg.element("g", svg.title(words), path, *dots) + label + last
 
 
 def _small(x: float, y: float, *, hollow: bool = False) -> str:

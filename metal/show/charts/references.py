@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from metal.data.text import count, figure, known, name, within
+from metal.data.text import UNDEFINED, count, figure, known, name, within
 from metal.show import svg
+from metal.show.charts.axes import Axis
 from metal.show.view import Cell, Chart, TableView
 
-HEIGHT = 220.0
+HEIGHT, LEFT, RIGHT = 220.0, 40.0, svg.WIDTH - 12.0
+_NOTES = (
+    "Marks are means over draws of references; the strokes through them reach one standard deviation up and down.",
+)
 
 
 @dataclass(frozen=True)
-class Step:
-    """A metric with some references. spread: NaN with one draw."""
+class ReferencesStep:
+    """A metric with some references. spread: the standard deviation over draws, NaN with one draw."""
 
     references: int
     pearson: float
@@ -23,125 +27,89 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A metric, or with `level` alone a line: what has the same scores whatever the references."""
+class ReferencesCurve:
+    """A metric, or with `level` alone a line: what has the same scores with any references."""
 
     metric: str
-    steps: Sequence[Step] = ()
+    steps: Sequence[ReferencesStep] = ()
     level: float = float("nan")
 
     @property
-    def drawn(self) -> list[Step]:
+    def drawn(self) -> list[ReferencesStep]:
         """Steps that have a value."""
         return [step for step in self.steps if known(step.pearson)]
 
 
-def references_chart(key: str, label: str, curves: Sequence[Curve], people: str) -> Chart | None:
+def references_chart(key: str, label: str, curves: Sequence[ReferencesCurve], people: str) -> Chart | None:
     """The curves with the spread of their draws; None where nothing has a value. people: whom they agree with."""
     shown = [curve for curve in curves if curve.drawn or known(curve.level)]
-    values = [
-        value
-        for curve in shown
-        for step in curve.drawn
-        for value in (step.pearson, step.pearson + _spread(step), step.pearson - _spread(step))
-    ]
-    values += [curve.level for curve in shown if known(curve.level)]
-    if not values:
+    if not shown:
         return None
-    most = max([2, *(step.references for curve in shown for step in curve.drawn)])
-    ticks = _ticks(min(values), max(values))
-    left, right = 40.0, svg.WIDTH - 12.0
-
-    def x(references: float) -> float:
-        return left + 8 + (right - left - 16) * (references - 1) / (most - 1)
-
+    steps = [step for curve in shown for step in curve.drawn]
+    values = [end for step in steps for end in (step.pearson - _spread(step), step.pearson + _spread(step))]
+    values += [curve.level for curve in shown if known(curve.level)]
+    most = max([2, *(step.references for step in steps)])
     head, top = svg.legend(
-        [(_symbol(place, curve), name(curve.metric, svg.LEGEND_LENGTH)) for place, curve in enumerate(shown)], 0
+        [(_symbol(series, curve), name(curve.metric, svg.LEGEND_LENGTH)) for series, curve in enumerate(shown)]
     )
     top += 16
-
-    def y(value: float) -> float:
-        return top + HEIGHT * (ticks[-1] - value) / (ticks[-1] - ticks[0])
-
     bottom = top + HEIGHT
-    step = max(1, -(-most // 12))
+    x = Axis(1, most, LEFT + 8, RIGHT - 8, range(1, most + 1, -(-most // 12)))
+    y = Axis.around(values, bottom, top, upright=True)
     parts = [
         head,
-        svg.text(left, top - 5, f"Pearson with {people}", class_="soft"),
-        *(svg.line(left, y(tick), right, y(tick), "grid") for tick in ticks),
-        *(svg.text(left - 4, y(tick) + 4, figure(tick), class_="soft", anchor="end") for tick in ticks),
-        *(
-            svg.text(x(number), bottom + 14, str(number), class_="soft", anchor="middle")
-            for number in range(1, most + 1, step)
-        ),
-        svg.text(right, bottom + 29, "references →", class_="soft", anchor="end"),
+        svg.text(LEFT, top - 5, f"Pearson with {people}", class_="soft"),
+        *(y.grid(LEFT, RIGHT), y.numbers(LEFT), x.numbers(bottom)),
+        svg.text(RIGHT, bottom + 29, "references →", class_="soft", anchor="end"),
     ]
-    for place, curve in enumerate(shown):
+    for series, curve in enumerate(shown):
+        colour = f"s{series % svg.SERIES}"
         if known(curve.level):
-            parts.append(svg.line(left, y(curve.level), right, y(curve.level), svg.way(place)))
+            parts.append(y.line(curve.level, LEFT, RIGHT, svg.way(series)))
         for before, after in pairwise(curve.drawn):
-            ends = (x(before.references), y(before.pearson), x(after.references), y(after.pearson))
-            parts.append(svg.line(*ends, f"way s{place % svg.SERIES}"))
-        for one in curve.drawn:
-            at, spread = x(one.references), _spread(one)
+            start, end = ((x(step.references), y(step.pearson)) for step in (before, after))
+            parts.append(svg.line(*start, *end, f"way {colour}"))
+        for step in curve.drawn:
+            across, spread = x(step.references), _spread(step)
             if spread:
                 parts.append(
-                    svg.line(at, y(one.pearson - spread), at, y(one.pearson + spread), f"ci s{place % svg.SERIES}")
+                    svg.line(across, y(step.pearson - spread), across, y(step.pearson + spread), f"ci {colour}")
                 )
-            words = f"{within(curve.metric)}, {count(one.references)}: {figure(one.pearson)}"
-            parts.append(svg.marker(at, y(one.pearson), place, svg.title(words)))
-    return Chart(
-        key, label, _alt(label, shown, people), svg.drawing(bottom + 36, *parts), _numbers(key, label, curves), _NOTES
-    )
+            words = f"{within(curve.metric)}, {count(step.references)}: {figure(step.pearson)}"
+            parts.append(svg.marker(across, y(step.pearson), series, words))
+    picture = svg.drawing(bottom + 36, *parts)
+    return Chart(key, label, _alt(label, shown, people), picture, _numbers(key, label, curves), _NOTES)
 
 
-_NOTES = (
-    "Marks are means over draws of references; the strokes through them reach one standard deviation up and down.",
-)
-
-
-def _spread(step: Step) -> float:
+def _spread(step: ReferencesStep) -> float:
     return step.spread if known(step.spread) else 0.0
 
 
-def _symbol(place: int, curve: Curve) -> str:
+def _symbol(series: int, curve: ReferencesCurve) -> str:
     if known(curve.level):
-        return svg.line(1, 0, 23, 0, svg.way(place))
-    return svg.line(1, 0, 23, 0, f"way s{place % svg.SERIES}") + svg.marker(12, 0, place)
+        return svg.line_symbol(svg.way(series))
+    return svg.line_symbol(f"way s{series % svg.SERIES}", series)
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """From three to eight round numbers around the values."""
-    for size in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
-        first, last = int(low // size), int(-(-high // size))
-        if last - first <= 7:
-            break
-    last = max(last, first + 2)
-    return [place * size for place in range(first, last + 1)]
-
-
-def _alt(label: str, shown: Sequence[Curve], people: str) -> str:
-    said = []
+def _alt(label: str, shown: Sequence[ReferencesCurve], people: str) -> str:
+    sentences = []
     for curve in shown:
         if known(curve.level):
-            said.append(f"{within(curve.metric)} is a line at {figure(curve.level)}")
+            sentences.append(f"{within(curve.metric)} is a line at {figure(curve.level)}")
             continue
         first, last = curve.drawn[0], curve.drawn[-1]
-        said.append(
+        sentences.append(
             f"{within(curve.metric)} from {figure(first.pearson)} ({first.references}) "
             f"to {figure(last.pearson)} ({last.references})"
         )
-    return f"Pearson with {people} on {label} by the number of references. {'; '.join(said)}."
+    return f"Pearson with {people} on {label} by the number of references. {'; '.join(sentences)}."
 
 
-def _numbers(key: str, label: str, curves: Sequence[Curve]) -> TableView:
+def _numbers(key: str, label: str, curves: Sequence[ReferencesCurve]) -> TableView:
     rows = []
     for curve in curves:
-        if not curve.steps:
-            rows.append((Cell(name(curve.metric)), Cell("–"), Cell(figure(curve.level)), Cell("–")))
-        rows += [
-            (Cell(name(curve.metric)), Cell(count(one.references)), Cell(figure(one.pearson)), Cell(figure(one.spread)))
-            for one in curve.steps
-        ]
+        steps = [(count(step.references), step.pearson, figure(step.spread)) for step in curve.steps]
+        for references, pearson, spread in steps or [(UNDEFINED, curve.level, UNDEFINED)]:
+            rows.append((Cell(name(curve.metric)), Cell(references), Cell(figure(pearson)), Cell(spread)))
     columns = ("metric", "references", "Pearson", "spread over draws")
     return TableView(key, label, columns, tuple(rows), "references", heads=2)

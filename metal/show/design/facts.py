@@ -9,7 +9,7 @@ from metal.genie.design.planning import F1, SCORE, TEST
 from metal.genie.design.study import ALL
 from metal.runs.design_run import DesignRun, spoken
 from metal.show.design.needs import asked_for
-from metal.show.summary import Line
+from metal.show.sections import Line
 
 
 def facts(run: DesignRun) -> list[Line]:

@@ -8,7 +8,7 @@ from metal.data.text import UNDEFINED, count, figure, interval, known, name, wit
 from metal.genie.design.study import ALL, LABELLINGS
 from metal.runs.design_run import DesignRun
 from metal.show.charts.intervals import Row, interval_dots
-from metal.show.charts.labelling import MOST_POPULATIONS, Dot, Panel, population_panels
+from metal.show.charts.labelling import MOST_POPULATIONS, DesignPanel, PopulationScore, population_panels
 from metal.show.view import Cell, Chart, TableView
 
 LOOKS = ("unilabelling: one label each for many items", "multilabelling: several labels each for few items")
@@ -94,11 +94,11 @@ def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
 def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
     """Score by population and design, as in Figure 2."""
     rows = run.records("designs", criterion=criterion, language=language)
-    panels: dict[str, list[Dot]] = {}
+    panels: dict[str, list[PopulationScore]] = {}
     for row in rows:
         dots = panels.setdefault(f"{SCALES[row['scale']]}, {row['aggregation']}", [])
         value, low, high = (row[key] if known(row[key]) else float("nan") for key in ("mean", "low", "high"))
-        dots.append(Dot(row["population"], LABELLINGS.index(row["labelling"]), value, low, high))
+        dots.append(PopulationScore(row["population"], LABELLINGS.index(row["labelling"]), value, low, high))
     where = run.where(criterion, language)
     populations = list(dict.fromkeys(row["population"] for row in rows))
     shown = set(populations[:MOST_POPULATIONS])
@@ -126,7 +126,7 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
         f"Score by population of raters: {where}",
         f"Mean score with the central 95% of the rounds by population, {within(where)}, a panel a design; "
         "the numbers are in the table.",
-        population_panels([Panel(title, dots) for title, dots in panels.items()], LOOKS),
+        population_panels([DesignPanel(title, dots) for title, dots in panels.items()], LOOKS),
         numbers,
         notes,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metal.genie.design.study import LEAST_ITEMS
 from metal.runs.design_run import DesignRun
-from metal.show.methods import Definition
+from metal.show.sections import Definition
 
 
 def definitions(run: DesignRun) -> list[Definition]:

@@ -7,7 +7,7 @@ from typing import Any
 from metal.data.text import UNDEFINED, count, figure, known, name, percent, plural, within
 from metal.genie.design.planning import F1, SCORE, TEST
 from metal.runs.design_run import DesignRun, spoken
-from metal.show.charts.design_curve import Curve, design_curve
+from metal.show.charts.design_curve import ItemsCurve, design_curve
 from metal.show.notes import places
 from metal.show.view import Cell, Chart, TableView
 
@@ -118,7 +118,7 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
         return None
     needs = {int(row["raters"]): row for row in run.records("needs", **where)}
     curves = [
-        Curve(
+        ItemsCurve(
             people,
             [(float(row["items"]), float(row["value"])) for row in rows],
             float(needs[people]["items_now"]),

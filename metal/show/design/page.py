@@ -1,11 +1,10 @@
-"""The page of a design study as one HTML file."""
+"""The page of a design study."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metal.data.csv_cells import csv_text
 from metal.data.text import within
 from metal.genie.design.planning import F1, SCORE, TEST
 from metal.runs.design_run import DesignRun
@@ -13,9 +12,7 @@ from metal.show.design.facts import facts
 from metal.show.design.labels import designs_table, population_chart, raters_table, spread_chart, stability_table
 from metal.show.design.methods import definitions
 from metal.show.design.needs import costs_table, curve_chart, judges, needs_table
-from metal.show.document import PAGE_BYTES, document
-from metal.show.packing import Packed, blob, fitting
-from metal.show.sections import settings_in_words
+from metal.show.sections import Page
 from metal.show.view import Chart, TableView
 
 MOST_CHARTS = 24  # of designs, and of curves, on the page; all are in `metal report --figures`
@@ -59,22 +56,10 @@ def tables(run: DesignRun) -> list[TableView]:
     return [table for table in shown if table.rows]
 
 
-def page(run: DesignRun) -> str:
-    """The whole page. Two runs with equal tables give equal pages."""
-    write = document(
-        "design.html", _content(run), styles=("report.css", "board.css"), scripts=("common.js", "board.js")
-    )
-    room = PAGE_BYTES - len(write(Packed("", 0, 0, frozenset(run.tables))).encode())
-    csv = fitting({key: csv_text(table) for key, table in run.tables.items()}, room)
-    return write(Packed(blob({"csv": csv}), 0, 0, frozenset(csv)))
-
-
-def _content(run: DesignRun) -> dict[str, Any]:
+def content(run: DesignRun) -> dict[str, Any]:
+    """What the template shows."""
     labels, curves = label_parts(run), curve_parts(run)
     return {
-        "run": run,
-        "brand": "design study",
-        "facts": facts(run),
         "needs": [_cut(table) for question in (F1, TEST, SCORE) if (table := needs_table(run, question)).rows],
         "curves": curves[:MOST_CHARTS],
         "curves_left": len(curves[MOST_CHARTS:]),
@@ -84,8 +69,6 @@ def _content(run: DesignRun) -> dict[str, Any]:
         "labels_left": len(labels[MOST_CHARTS:]),
         "stability": _cut(stability_table(run)),
         "raters": _cut(raters_table(run)),
-        "definitions": definitions(run),
-        "settings": settings_in_words(run),
     }
 
 
@@ -95,3 +78,14 @@ def _cut(table: TableView) -> TableView:
         return table
     notes = (f"The first {MOST_ROWS} of {len(table.rows):,} rows; the CSV has all.", *table.notes)
     return replace(table, rows=table.rows[:MOST_ROWS], notes=notes)
+
+
+PAGE = Page(
+    brand="design study",
+    facts=facts,
+    definitions=definitions,
+    charts=charts,
+    tables=tables,
+    content=content,
+    template="design.html",
+)

@@ -11,7 +11,7 @@ from metal.show.board.facts import FEW_SOURCES
 from metal.show.board.reasons import parts
 from metal.show.leaderboard.coverage import coverage_rows, unrated
 from metal.show.leaderboard.share import share
-from metal.show.summary import Line
+from metal.show.sections import Line
 
 
 def facts(run: LeaderboardRun) -> list[Line]:

@@ -6,7 +6,7 @@ from metal.data.text import count
 from metal.genie.leaderboard.generator_scores import LEAST_SHARED
 from metal.genie.leaderboard.panels import LEAST_MISSED, MOST_MOVED
 from metal.runs.leaderboard_run import LeaderboardRun
-from metal.show.methods import Definition
+from metal.show.sections import Definition
 
 
 def definitions(run: LeaderboardRun) -> list[Definition]:

@@ -1,21 +1,18 @@
-"""The page of a leaderboard by people as one HTML file."""
+"""The page of a leaderboard by people."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from metal.data.csv_cells import csv_text
 from metal.runs.leaderboard_run import LeaderboardRun
-from metal.show.document import PAGE_BYTES, document
 from metal.show.leaderboard.beside import beside_table
 from metal.show.leaderboard.coverage import MOST_COMMANDS, commands, coverage_table, unrated
 from metal.show.leaderboard.facts import facts
 from metal.show.leaderboard.maps import criterion_map, language_maps
 from metal.show.leaderboard.methods import definitions
 from metal.show.leaderboard.ranking import further_rankings, ranking_chart, ranking_table
-from metal.show.leaderboard.share import within_cells
-from metal.show.packing import Packed, blob, fitting
-from metal.show.sections import settings_in_words
+from metal.show.packing import number_within
+from metal.show.sections import Page
 from metal.show.view import Chart, TableView
 
 MOST_CELLS = 5_000  # of tables behind a choice, in each of two sections
@@ -39,35 +36,35 @@ def tables(run: LeaderboardRun) -> list[TableView]:
     return [table for table in shown if table and table.rows]
 
 
-def page(run: LeaderboardRun) -> str:
-    """The whole page. Two runs with equal tables give equal pages."""
-    styles, scripts = ("report.css", "board.css"), ("common.js", "board.js")
-    write = document("leaderboard.html", _content(run), styles=styles, scripts=scripts)
-    room = PAGE_BYTES - len(write(Packed("", 0, 0, frozenset(run.tables))).encode())
-    csv = fitting({key: csv_text(table) for key, table in run.tables.items()}, room)
-    return write(Packed(blob({"csv": csv}), 0, 0, frozenset(csv)))
-
-
-def _content(run: LeaderboardRun) -> dict[str, Any]:
+def content(run: LeaderboardRun) -> dict[str, Any]:
+    """What the template shows."""
     by_language = language_maps(run)
-    maps, maps_left = within_cells(by_language[1:], MOST_CELLS)
-    rankings, rankings_left = within_cells(further_rankings(run), MOST_CELLS)
+    maps = by_language[1:]
+    shown_maps = number_within(maps, MOST_CELLS)
+    rankings = further_rankings(run)
+    shown_rankings = number_within(rankings, MOST_CELLS)
     return {
-        "run": run,
-        "brand": "leaderboard by people",
-        "facts": facts(run),
         "ranking": ranking_table(run, run.main, run.language),
         "chart": ranking_chart(run),
-        "rankings": rankings,
-        "rankings_left": rankings_left,
+        "rankings": rankings[:shown_rankings],
+        "rankings_left": len(rankings) - shown_rankings,
         "criterion_map": criterion_map(run),
         "language_map": by_language[0] if by_language else None,
-        "maps": maps,
-        "maps_left": maps_left,
+        "maps": maps[:shown_maps],
+        "maps_left": len(maps) - shown_maps,
         "beside": beside_table(run),
         "coverage": coverage_table(run),
         "commands": commands(run),
         "commands_left": max(len(unrated(run)) - MOST_COMMANDS, 0),
-        "definitions": definitions(run),
-        "settings": settings_in_words(run),
     }
+
+
+PAGE = Page(
+    brand="leaderboard by people",
+    facts=facts,
+    definitions=definitions,
+    charts=charts,
+    tables=tables,
+    content=content,
+    template="leaderboard.html",
+)

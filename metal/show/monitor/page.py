@@ -1,16 +1,16 @@
-"""The page of `metal monitor` as one HTML file."""
+"""The page of `metal monitor`: people as raters."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from metal.data.text import count, listed, plural, within
-from metal.show.methods import Definition
 from metal.show.monitor.beside import beside_section
 from metal.show.monitor.changes import agreement_section, exclusion_section, history_section
 from metal.show.monitor.examined import examined_section, question_section
 from metal.show.monitor.planning import design_section
 from metal.show.monitor.run import MonitorRun
-from metal.show.sections import Section, charts_of, tables_of, write_sections
-from metal.show.summary import Line
+from metal.show.sections import Definition, Line, Page, Section
 from metal.show.view import Chart, TableView
 
 MOST_NAMED = 6
@@ -28,21 +28,6 @@ def sections(run: MonitorRun) -> list[Section]:
         history_section(run),
     )
     return [section for section in found if section]
-
-
-def page(run: MonitorRun) -> str:
-    """The whole page. Two runs with equal tables give equal pages."""
-    return write_sections(run, "people as raters", facts(run), sections(run), definitions(run))
-
-
-def charts(run: MonitorRun) -> list[Chart]:
-    """Every chart of the page."""
-    return charts_of(sections(run))
-
-
-def tables(run: MonitorRun) -> list[TableView]:
-    """Every table of the page."""
-    return tables_of(sections(run))
 
 
 def facts(run: MonitorRun) -> list[Line]:
@@ -145,3 +130,29 @@ def definitions(run: MonitorRun) -> list[Definition]:
         ),
         Definition("Undefined", "A figure without a value is a dash, never 0; the CSV files give the reasons."),
     ]
+
+
+def charts(run: MonitorRun) -> list[Chart]:
+    """Every chart of the page, in its order."""
+    return [chart for section in sections(run) for chart in section.charts]
+
+
+def tables(run: MonitorRun) -> list[TableView]:
+    """Every table of the page, in its order."""
+    return [table for section in sections(run) for table in (*section.tables, *section.further)]
+
+
+def content(run: MonitorRun) -> dict[str, Any]:
+    """What the template shows."""
+    return {"sections": sections(run)}
+
+
+PAGE = Page(
+    brand="people as raters",
+    facts=facts,
+    definitions=definitions,
+    charts=charts,
+    tables=tables,
+    content=content,
+    template="sections.html",
+)

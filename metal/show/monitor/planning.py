@@ -7,7 +7,7 @@ from typing import Any
 
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, figure, known, plural, slug
-from metal.show.charts.design_curve import Curve, design_curve
+from metal.show.charts.design_curve import ItemsCurve, design_curve
 from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
 from metal.show.view import Cell, Chart, TableView
@@ -44,7 +44,7 @@ def _needed(row: dict[str, Any]) -> int:
 
 def _chart(run: MonitorRun, language: str, criterion: str, rows: list[dict[str, Any]]) -> Chart:
     curves = [
-        Curve(
+        ItemsCurve(
             int(row["raters"]),
             [(row["items"] * size, WIDTH * row["sd"] / math.sqrt(size)) for size in SIZES if row["items"] * size >= 2],
             float(row["items"]),

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from metal.runs.board_run import BoardRun
-from metal.show.board.page import page
+from metal.show.pages import page
 from tests.report.board.boards import dataset, written
 
 SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]

@@ -23,9 +23,10 @@ from metal.show.board.maps import criterion_map, generator_map, language_maps
 from metal.show.board.overrating import overrating_charts, overrating_tables
 from metal.show.board.page import charts, tables
 from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
-from metal.show.charts.intervals import Row, interval_dots, ticks_for
+from metal.show.charts.axes import ticks_for
+from metal.show.charts.intervals import Row, interval_dots
 from metal.show.charts.ranks import Ranks, rank_lines
-from metal.show.sections import settings_in_words
+from metal.show.pages import settings_in_words
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import design
 from metal.runs.design_run import DesignRun
 from metal.runs.manifest import manifest
-from metal.show.charts.design_curve import Curve, design_curve
-from metal.show.charts.labelling import Dot, Panel, population_panels
-from metal.show.design.page import charts, page, tables
+from metal.show.charts.design_curve import ItemsCurve, design_curve
+from metal.show.charts.labelling import DesignPanel, PopulationScore, population_panels
 from metal.show.latex import to_latex
+from metal.show.pages import charts, page, tables
 from metal.show.svg import standalone
 from tests.genie.design.studies import BINARY, LIKERT, study
 from tests.report.board.test_page import HOSTILE, unpacked
@@ -133,17 +133,21 @@ def test_a_study_of_one_person_is_a_whole_page(tmp_path: Path) -> None:
 
 
 def test_curves_are_dashed_and_hollow_beyond_the_data() -> None:
-    drawn = design_curve([Curve(3, [(10, 0.4), (20, 0.3), (40, 0.2)], 20, 900)], 0.1, "width")
+    drawn = design_curve([ItemsCurve(3, [(10, 0.4), (20, 0.3), (40, 0.2)], 20, 900)], 0.1, "width")
     assert drawn.count('class="dot m0"') == 3  # two, and the legend's
     assert drawn.count('class="dot h0"') == 1
     assert drawn.count('class="way s0 d2"') == 1
     assert "3 people an item: 900 items" in drawn
-    assert design_curve([Curve(3, [], 20, NAN)], 0.1, "width") == ""
+    assert design_curve([ItemsCurve(3, [], 20, NAN)], 0.1, "width") == ""
 
 
 def test_a_design_without_a_score_has_no_dot() -> None:
-    dots = [Dot("mon", 0, 0.5, 0.4, 0.6), Dot("mon", 1, NAN, NAN, NAN), Dot("tue", 0, 0.7, 0.6, 0.8)]
-    drawn = population_panels([Panel("binary, mean", dots)], ("one", "several"))
+    dots = [
+        PopulationScore("mon", 0, 0.5, 0.4, 0.6),
+        PopulationScore("mon", 1, NAN, NAN, NAN),
+        PopulationScore("tue", 0, 0.7, 0.6, 0.8),
+    ]
+    drawn = population_panels([DesignPanel("binary, mean", dots)], ("one", "several"))
     assert drawn.count('class="dot m0"') == 3
     assert "several" not in drawn
-    assert population_panels([Panel("x", dots[1:2])], ("one", "several")) == ""
+    assert population_panels([DesignPanel("x", dots[1:2])], ("one", "several")) == ""
