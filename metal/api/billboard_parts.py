@@ -2,61 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from metal.api.inputs import Folder, as_names, load, no_progress, noise_model
+from metal.api.inputs import load_board
+from metal.api.options import (
+    ExcludeNoisy,
+    Force,
+    Languages,
+    Names,
+    Option,
+    Progress,
+    Resamples,
+    Seed,
+    StrPath,
+    documented,
+    names,
+    no_progress,
+)
 from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from metal.api.inputs import Data, Ratings
     from metal.boards.crowd import Crowd
     from metal.boards.references import ReferenceCurve
-    from metal.data.dataset import Dataset
 
+Reference = Annotated[str, Option("group=NAME or rater=NAME,NAME; default all people.", metavar="PEOPLE")]
+Criteria = Annotated[Names, Option("Criteria, `overall` among them; default all.", "-c")]
+Figures = Annotated[StrPath | None, Option("Write a picture a cell, as SVG.", metavar="DIR")]
 CROWD_MARKS = ("crowd_raters.csv",)  # files by which a folder of earlier results is known
 REFERENCE_MARKS = ("references.csv",)
 
 
+@documented
 def billboard_crowd(
-    dataset: Folder | Dataset,
-    ratings: Folder | Iterable[Folder] = (),
-    *,
-    reference: str = "",
-    raters: str | Iterable[str] = (),
-    criteria: str | Iterable[str] = (),
-    languages: str | Iterable[str] = (),
-    area: float = 1 / 3,
-    examples: int = 5,
-    equal_panels: bool = False,
-    permutations: int = 1000,
-    resamples: int = 2000,
-    exclude_noisy: str | bool = "",
-    seed: int = 0,
-    figures: Folder | None = None,
-    out: Folder | None = None,
-    force: bool = False,
-    progress: Callable[[int, int], None] = no_progress,
+    data: Data,
+    *ratings: Ratings,
+    reference: Reference = "",
+    raters: Annotated[Names, Option("Raters, metrics among them; default other people and LLM judges.", "-r")] = (),
+    criteria: Criteria = (),
+    languages: Languages = (),
+    area: Annotated[float, Option("Share of the scale that is low, or high. [default: 1/3]", metavar="SHARE")] = 1 / 3,
+    examples: Annotated[int, Option("Drawn from each area.", least=0)] = 5,
+    equal_panels: Annotated[bool, Option("As many crowd workers on an output as experts, drawn by `seed`.")] = False,
+    permutations: Annotated[
+        int, Option("Of each test; more where many comparisons are adjusted together.", least=100)
+    ] = 1000,
+    resamples: Resamples = 2000,
+    exclude_noisy: ExcludeNoisy = "",
+    seed: Seed = 0,
+    figures: Figures = None,
+    out: Annotated[StrPath | None, Option("Write the tables as CSV.", metavar="DIR")] = None,
+    force: Force = False,
+    progress: Progress | None = None,
 ) -> Crowd:
-    """Compare crowd workers and LLM judges with the reference people, by criterion and language (Billboard 2.5).
+    """Compare crowd workers and LLM judges with the reference people, by criterion and language.
 
-    The people of a group are one rater, whose score is the mean of theirs. Underrated and overrated outputs are those
-    on which a rater and the people disagree most: one puts it in the bottom part of the people's scale, the other in
-    the top part. Metrics have no such areas, since their scores are on a scale of their own.
+    `ratings` are run folders whose ratings are added. The people of a group are one rater, whose score is the mean of
+    theirs. `under` and `over` count the outputs on which a rater and the people disagree most: one puts it in the
+    bottom part of the people's scale (`area`), the other in the top part. Metrics have no such areas, since their
+    scores are on a scale of their own.
 
-    ratings: run folders whose ratings are added. reference: the reference people, `group=NAME` or `rater=NAME,NAME`;
-    empty for all people. raters: whom to compare, metrics among them; empty for the other people and LLM judges.
-    criteria (`overall` among them), languages: empty for all. area: share of the scale that is low, or high. examples:
-    drawn from each area. equal_panels: as many crowd workers on an output as reference people, drawn by the seed.
-    permutations: of each test, at least; resamples: of each 95% interval by source. exclude_noisy: leave out people who
-    fail the test questions, by this model (True for the default). figures: a folder for a picture per cell, as SVG.
-    out: a folder for the tables as CSV; force: replace it. progress: called with cells done and in all.
+    data: a board's dataset folder, or a dataset from `metal.read`. progress: called with cells done and in all.
 
-    The result's tables are described at metal.boards.crowd.crowd. Raises UsageError where there is nobody to compare,
-    UnknownName for a name that does not occur.
+    Returns tables, described at metal.boards.crowd.crowd, and notes. Raises UsageError where there is nobody to
+    compare, UnknownName for a name that does not occur. Source: Billboard 2.5, Figure 2.
     """
     from metal.boards.crowd import CrowdSettings, crowd
     from metal.boards.settings import BoardSettings
@@ -70,16 +84,16 @@ def billboard_crowd(
     choices = CrowdSettings(area, examples, equal_panels)
     settings = BoardSettings(
         reference,
-        as_names(criteria),
-        as_names(languages),
-        as_names(raters),
+        names(criteria),
+        names(languages),
+        names(raters),
         resamples=resamples,
         permutations=permutations,
         seed=seed,
-        exclude_noisy=noise_model(exclude_noisy),
+        exclude_noisy=exclude_noisy,
     )
-    loaded, warnings = load(dataset, ratings, exclude_noisy, board=True)
-    result = replace(crowd(loaded, settings, choices, progress=progress), warnings=warnings)
+    dataset, warnings = load_board(data, ratings).without_noisy(exclude_noisy)
+    result = replace(crowd(dataset, settings, choices, progress=progress or no_progress), warnings=warnings)
     if figures:
         result = replace(result, pictures=write_svg(crowd_charts(result, area), Path(figures)))
     if out:
@@ -89,43 +103,44 @@ def billboard_crowd(
     return result
 
 
+@documented
 def billboard_references(
-    dataset: Folder | Dataset,
+    data: Data,
     *,
-    metrics: str | Iterable[str],
-    reference: str = "",
-    beside: str | Iterable[str] = (),
-    most: int | None = None,
-    draws: int = 5,
-    criteria: str | Iterable[str] = (),
-    languages: str | Iterable[str] = (),
-    exclude_noisy: str | bool = "",
-    seed: int = 0,
-    figures: Folder | None = None,
-    out: Folder | None = None,
-    force: bool = False,
-    progress: Callable[[int, int], None] = no_progress,
+    metric: Annotated[
+        Names,
+        Option("Metrics to compute: chrf, rouge-l, 'bleu(tokenize=zh)', path/to/metric.py:score, ...", "-m"),
+    ],
+    reference: Reference = "",
+    beside: Annotated[Names, Option("Raters in the dataset to draw as lines beside the metrics.")] = (),
+    most: Annotated[
+        int | None, Option("References. [default: as many as all sources have]", metavar="K", least=1)
+    ] = None,
+    draws: Annotated[int, Option("Random subsets for each number.", least=1)] = 5,
+    criteria: Criteria = (),
+    languages: Languages = (),
+    exclude_noisy: ExcludeNoisy = "",
+    seed: Seed = 0,
+    figures: Figures = None,
+    out: Annotated[StrPath | None, Option("Write the figures to FILE.csv, or DIR.", metavar="FILE|DIR")] = None,
+    force: Force = False,
+    progress: Progress | None = None,
 ) -> ReferenceCurve:
-    """Compute metrics with 1, 2, ... references and correlate each with the reference people (Billboard, Figure 3).
+    """Compute metrics with 1, 2, ... references and correlate each with the reference people.
 
-    For each number of references every source gives random subsets of its references, the same for all of its outputs.
+    For each number every source gives random subsets of its references (`draws`), the same for all of its outputs.
     Only outputs that the people rated are scored, equal texts once. Metrics that need no references, and raters named
     in `beside`, are lines.
 
-    metrics: to compute, such as "chrf,rouge-l", "bleu(tokenize=zh)" or "path/to/metric.py:score". reference: the
-    reference people, `group=NAME` or `rater=NAME,NAME`; empty for all people. beside: raters in the dataset to show
-    beside the metrics. most: references; None for as many as all sources have. draws: random subsets for each number.
-    criteria (`overall` among them), languages: empty for all. exclude_noisy: leave out people who fail the test
-    questions, by this model (True for the default). figures: a folder for a picture per cell, as SVG. out: FILE.csv,
-    or a folder for the table and the pictures; force: replace it. progress: called with texts scored and in all.
+    data: a board's dataset folder, or a dataset from `metal.read`. progress: called with texts scored and in all.
 
-    The result's table is described at metal.boards.references.reference_curve. Raises UsageError where no source has
-    references, or as many as asked for.
+    Returns the curve, whose table is described at metal.boards.references.reference_curve. Raises UsageError where no
+    source has references, or as many as asked for. Source: Billboard, Figure 3.
     """
     from metal.boards.references import ReferenceSettings, reference_curve
     from metal.boards.settings import BoardSettings
     from metal.data.folders import check_new, check_new_file
-    from metal.raters.metrics import find_metric, split_names
+    from metal.running.scoring import find_metrics
     from metal.show.charts.board_cells import reference_charts
     from metal.show.files import write_svg
 
@@ -133,15 +148,10 @@ def billboard_references(
         check_new_file(Path(out), force=force)
     elif out:
         check_new(Path(out), force=force, marks=REFERENCE_MARKS)
-    asked = [metrics] if isinstance(metrics, str) else list(metrics)
-    found = [find_metric(name) for names in asked for name in split_names(names)]
-    settings = BoardSettings(
-        reference, as_names(criteria), as_names(languages), seed=seed, exclude_noisy=noise_model(exclude_noisy)
-    )
-    choices = ReferenceSettings(most, draws, as_names(beside))
-    loaded, warnings = load(dataset, (), exclude_noisy, board=True)
-    distinct = list({metric.name: metric for metric in found}.values())
-    curve = reference_curve(loaded, distinct, settings, choices, progress=progress)
+    settings = BoardSettings(reference, names(criteria), names(languages), seed=seed, exclude_noisy=exclude_noisy)
+    choices = ReferenceSettings(most, draws, names(beside))
+    dataset, warnings = load_board(data).without_noisy(exclude_noisy)
+    curve = reference_curve(dataset, find_metrics(metric), settings, choices, progress=progress or no_progress)
     curve = replace(curve, warnings=warnings)
     if figures:
         curve = replace(curve, pictures=write_svg(reference_charts(curve), Path(figures)))
@@ -150,7 +160,7 @@ def billboard_references(
     return curve
 
 
-def _is_csv(out: Folder) -> bool:
+def _is_csv(out: StrPath) -> bool:
     return Path(out).suffix.lower() == ".csv"
 
 
@@ -175,7 +185,7 @@ def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
 # ---------------------------------------------------------------- ensembles
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EnsembleScores:
     """What an ensemble gives outputs. ensemble: its signature. table: output, score, and the reason without one."""
 
@@ -183,28 +193,30 @@ class EnsembleScores:
     table: pd.DataFrame
 
     def __repr__(self) -> str:
-        return f"EnsembleScores({self.ensemble}, {len(self.table)} outputs in .table)"
+        return f"<scores by {self.ensemble}: {len(self.table)} outputs in .table>"
 
 
+@documented
 def billboard_apply(
     signature: str,
-    outputs: Folder,
+    outputs: StrPath,
     *,
-    board: Folder | None = None,
-    out: Folder | None = None,
-    force: bool = False,
+    board: Annotated[
+        StrPath | None,
+        Option("Dataset or run folder that has the ensemble. [default: all in datasets/ and runs/]"),
+    ] = None,
+    out: Annotated[StrPath | None, Option("CSV file to write.", metavar="FILE")] = None,
+    force: Annotated[bool, Option("Replace the file given with `out`.")] = False,
 ) -> EnsembleScores:
-    """Score outputs with an ensemble of a board, also with an old one.
+    """Score `outputs` with the ensemble of a `signature`: of a board, also of an old one.
 
     signature: such as ensemble.cnndm+refs.AB+version.1, or a part of it that only one ensemble has. outputs: one of a
     table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one for each member of the ensemble, scores as on
-    the board, higher is better; a folder with ratings by the members, a dataset or a run of `metal.score(...)`; a table
+    the board, higher is better; a folder with ratings by the members, a dataset or a run of `metal.score`; a table
     with the columns source and text, for sources of the board, where the members are run if they can be.
-    board: the dataset or run folder that has the ensemble; None for all in datasets/ and runs/. out: a CSV file to
-    write; force: replace it.
 
-    Raises UnknownName for an ensemble that does not exist, UsageError where several fit or the members cannot be run,
-    DataError for a file that cannot be used.
+    Returns output, score, and the reason where there is none. Raises UnknownName for an ensemble that does not exist,
+    UsageError where several fit or the members cannot be run, DataError for a file that cannot be used.
     """
     from metal.boards.apply import apply_ensemble, find_ensemble, members
     from metal.data.csv_cells import csv_text
@@ -214,8 +226,8 @@ def billboard_apply(
         check_new_file(Path(out), force=force)
     given, place = Path(outputs), Path(board) if board else None
     record = find_ensemble(signature, _ensembles(place))
-    names = members(record)
-    scores = _folder_scores(given, names) if given.is_dir() else _table_scores(given, names, place)
+    wanted = members(record)
+    scores = _folder_scores(given, wanted) if given.is_dir() else _table_scores(given, wanted, place)
     table = apply_ensemble(record, scores)
     if out:
         with new_file(Path(out)) as partial:
@@ -243,7 +255,7 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     return ensembles
 
 
-def _folder_scores(folder: Path, names: list[str]) -> pd.DataFrame:
+def _folder_scores(folder: Path, members: list[str]) -> pd.DataFrame:
     """The members' scores in a folder with ratings; of a board, also those of its submissions."""
     from metal.boards.store import open_board, read_history
     from metal.data.ratings_files import find_ratings, read_facts
@@ -251,7 +263,7 @@ def _folder_scores(folder: Path, names: list[str]) -> pd.DataFrame:
 
     where = find_ratings(folder)
     facts = open_board(folder).dataset.ratings if read_history(folder) else read_facts(where)
-    scores = facts[facts["rater"].isin(names) & (facts["criterion"] == METRIC_SCORE.name)]
+    scores = facts[facts["rater"].isin(members) & (facts["criterion"] == METRIC_SCORE.name)]
     if (again := scores.duplicated(["output", "rater"])).any():
         first = scores[again].iloc[0]
         raise DataError(where, f"two scores of {first['output']!r} by {first['rater']!r}", "Keep one of them")
@@ -259,7 +271,7 @@ def _folder_scores(folder: Path, names: list[str]) -> pd.DataFrame:
     return wide.reset_index()
 
 
-def _table_scores(path: Path, names: list[str], board: Path | None) -> pd.DataFrame:
+def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.DataFrame:
     """The members' scores in a table, or computed from its texts."""
     from metal.boards.apply import member_columns
     from metal.boards.submission import SOURCE, TEXT
@@ -269,24 +281,26 @@ def _table_scores(path: Path, names: list[str], board: Path | None) -> pd.DataFr
     frame = read_frame(path, as_text=True)
     frame.columns = [str(name).strip() for name in frame.columns]
     columns, lower = set(frame.columns), {name.lower() for name in frame.columns}
-    if "output" in columns and columns & set(names):
-        return member_columns(frame, names, path)
+    if "output" in columns and columns & set(members):
+        return member_columns(frame, members, path)
     if lower & set(SOURCE) and lower & set(TEXT):
         if board is None or not (board / "dataset.toml").is_file():
             raise UsageError(f"{path} has texts; to score them the board's sources are needed: `board=DATASET`")
-        return member_scores(board, frame, path, names)
+        return member_scores(board, frame, path, members)
     raise DataError(
         path,
         f"neither scores nor texts (columns found: {', '.join(sorted(columns))})",
-        f"It has output and {', '.join(names)}; or source and text",
+        f"It has output and {', '.join(members)}; or source and text",
     )
 
 
 # ---------------------------------------------------------------- history
 
 
-def billboard_history(dataset: Folder) -> pd.DataFrame:
-    """The versions of a board, a row each: version, what (data, generator, metric, withdrawn), name, by, at, about.
+def billboard_history(data: StrPath) -> pd.DataFrame:
+    """Show the versions of `data`: what joined, what was withdrawn, when its data changed.
+
+    Returns a row a version: version, what (data, generator, metric, withdrawn), name, by, at, about.
 
     name: of what joined or was withdrawn; the dataset's where its data are new or changed. at: UTC, as in ISO 8601.
     about: what else was recorded (outputs, signature, direction, ...).
@@ -295,7 +309,7 @@ def billboard_history(dataset: Folder) -> pd.DataFrame:
 
     from metal.boards.store import open_board
 
-    board = open_board(Path(dataset))
+    board = open_board(Path(data))
     rows = [
         (entry.version, entry.what, entry.name or board.base.card.name, entry.by, entry.at, dict(entry.about or {}))
         for entry in board.entries

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from metal.api.inputs import Folder, as_names, load
+from metal.api.inputs import load
+from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, documented, names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.data.dataset import Dataset
+    from metal.api.inputs import Data, Ratings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Generators side by side. table: a row per language, criterion, rater and generator. warnings: people left out."""
 
@@ -22,39 +22,39 @@ class Comparison:
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Comparison({self.table['generator'].nunique()} generators, {len(self.table)} rows in .table)"
+        return f"<comparison of {self.table['generator'].nunique()} generators: {len(self.table)} rows in .table>"
 
 
+@documented
 def compare(
-    dataset: Folder | Dataset,
-    ratings: Folder | Iterable[Folder] = (),
-    *,
-    generators: str | Iterable[str] = (),
-    raters: str | Iterable[str] = (),
-    criteria: str | Iterable[str] = (),
-    languages: str | Iterable[str] = (),
-    exclude_noisy: str | bool = "",
-    resamples: int = 2000,
-    seed: int = 0,
+    data: Data,
+    *ratings: Ratings,
+    generators: Annotated[Names, Option("Generators to compare; default all.", "-g")] = (),
+    raters: Annotated[
+        Names, Option("Raters; `people` is the mean over people. Default people and all judges.", "-r")
+    ] = (),
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    languages: Languages = (),
+    exclude_noisy: ExcludeNoisy = "",
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
 ) -> Comparison:
     """Mean score of each generator by rater and criterion, as METAL's Table 4.
 
-    Only sources count for which every compared generator has an output that the rater scored: means over different
-    sources must not be compared. Fewer generators usually share more sources.
+    Only sources count for which every compared generator has an output that the rater scored: the means of
+    different sources must not be compared. Fewer `generators` usually share more sources. `ratings` are run
+    folders whose ratings are added.
 
-    ratings: run folders whose ratings are added. generators, criteria, languages: empty for all. raters: `people` is
-    the mean over people; empty for people and all judges. exclude_noisy: leave out people who fail the test questions,
-    by this model (True for the default). resamples: of the 95% interval by source.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
 
-    The table has language, criterion, rater, generator, sources (shared), sources_left_out, mean, mean_low, mean_high,
-    undefined (the reason where no source is shared; the mean is NaN then) and signature. Raises UnknownName for a name
-    that does not occur, UsageError with fewer than two generators.
+    Returns a table with language, criterion, rater, generator, sources (shared), sources_left_out, mean, mean_low,
+    mean_high, undefined (the reason where no source is shared; the mean is NaN then) and signature. Raises UnknownName
+    for a name that does not occur, UsageError with fewer than two generators.
     """
     from metal.auditing.compare import CompareSettings
-    from metal.auditing.compare import compare as table_of
+    from metal.auditing.compare import compare as compared
 
-    loaded, warnings = load(dataset, ratings, exclude_noisy)
-    settings = CompareSettings(
-        as_names(generators), as_names(raters), as_names(criteria), as_names(languages), resamples, seed
-    )
-    return Comparison(table_of(loaded, settings), warnings)
+    inputs = load(data, ratings)
+    dataset, warnings = inputs.without_noisy(exclude_noisy)
+    settings = CompareSettings(names(generators), names(raters), names(criteria), names(languages), resamples, seed)
+    return Comparison(compared(dataset, settings), warnings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from metal.api.options import ExcludeNoisy, Languages, Names, Option, Progress, Seed, documented, names
+from metal.api.options import ExcludeNoisy, Languages, Names, Option, Progress, Seed, documented, names, no_progress
 
 if TYPE_CHECKING:
     from metal.api.design_result import Design
@@ -95,6 +95,6 @@ def design(
         exclude_noisy=exclude_noisy,
     )
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
-    result = with_exclusions(planned(dataset, settings, progress=progress or (lambda done, total: None)), excluded)
+    result = with_exclusions(planned(dataset, settings, progress=progress or no_progress), excluded)
     manifest = inputs.manifest("design", dataset, settings.to_dict(), result.raters, result.signature)
     return Design.of(result, dataset, manifest)

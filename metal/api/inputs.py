@@ -32,6 +32,13 @@ class Inputs:
     folder: Path
     runs: tuple[Path, ...] = ()
 
+    def without_noisy(self, model: str) -> tuple[Dataset, tuple[str, ...]]:
+        """The dataset without people who fail the test questions by the model, and a warning for each of them."""
+        from metal.genie.excluding import without_noisy
+
+        dataset, excluded = without_noisy(self.dataset, self.folder, self.runs, model)
+        return dataset, tuple(excluded.lines if excluded else ())
+
     def manifest(
         self, command: str, dataset: Dataset, settings: Mapping[str, Any], raters: Sequence[str], signature: str
     ) -> Manifest:
@@ -51,6 +58,18 @@ def load(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
     folder = dataset.folder or NOWHERE
     runs = tuple(folder_of(run) for run in ratings)
     return Inputs(with_runs(dataset, runs), folder, runs)
+
+
+def load_board(data: Data, ratings: Sequence[Ratings] = ()) -> Inputs:
+    """The same for a board: the data with what was submitted to them, where they are a dataset folder."""
+    from dataclasses import replace
+
+    from metal.boards.store import open_board
+
+    inputs = load(data)
+    runs = tuple(folder_of(run) for run in ratings)
+    dataset = inputs.dataset if inputs.folder == NOWHERE else open_board(inputs.folder).dataset
+    return replace(inputs, dataset=with_runs(dataset, runs), runs=runs)
 
 
 def as_dataset(data: Data) -> Dataset:

@@ -15,6 +15,7 @@ from metal.api.options import (
     Seed,
     documented,
     names,
+    no_progress,
 )
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def leaderboard(
     )
     inputs = load(data, ratings)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
-    result = ranked(dataset, settings, progress or (lambda done, total: None))
+    result = ranked(dataset, settings, progress or no_progress)
     board = result.tables["leaderboard"]
     main = board[(board["criterion"] == result.main) & (board["language"] == board["language"].iloc[0])]
     sizes = about_size(main["sources"].tolist(), result.people)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from metal.api.options import Option, Progress, Resamples, Seed, documented
+from metal.api.options import Option, Progress, Resamples, Seed, documented, no_progress
 
 if TYPE_CHECKING:
     from metal.api.inputs import Data, Ratings
@@ -89,7 +89,7 @@ def monitor(
         rounds=read_rounds(inputs.folder),
         resamples=resamples,
         seed=seed,
-        progress=progress or (lambda done, total: None),
+        progress=progress or no_progress,
     )
     settings = {"model": model, "noisy_beta": noisy_beta, "reference": reference, "resamples": resamples, "seed": seed}
     signed = monitor_signature(dataset.identity, tests.digest, settings)

@@ -21,6 +21,11 @@ Progress: TypeAlias = Callable[[int, int], None]
 # A judge of one's own: (source, output, criterion) -> a score, a score and a justification, or a reply's text.
 JudgeFunction: TypeAlias = Callable[..., Any]
 
+
+def no_progress(done: int, total: int) -> None:
+    """Progress that nobody follows."""
+
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")

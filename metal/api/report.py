@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metal.api.options import Option, Progress, StrPath, documented
+from metal.api.options import Option, Progress, StrPath, documented, no_progress
 
 if TYPE_CHECKING:
     from metal.api.results import Result
@@ -76,6 +76,6 @@ def report(
     opened = open_run(run) if isinstance(run, str | Path) else run
     folder = Path(run) if isinstance(run, str | Path) else Path("runs") / opened.name
     page = write_page(pages.page(opened), folder)
-    drawn = write_charts(pages.charts(opened), Path(figures), progress or (lambda done, total: None)) if figures else 0
+    drawn = write_charts(pages.charts(opened), Path(figures), progress or no_progress) if figures else 0
     written, latin = write_tables_latex(pages.tables(opened), Path(latex)) if latex else (0, True)
     return Report(page, drawn, written, latin)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from metal.api.inputs import Folder, as_folders, no_progress
+from metal.api.options import Option, Progress, StrPath, documented, no_progress
 
 if TYPE_CHECKING:
     from metal.boards.board import Board
     from metal.boards.submitting import Joined
-    from metal.data.records import Direction
+
+
+By = Annotated[str, Option("Who submits it. [default: anonymous]")]
 
 
 @dataclass(frozen=True)
@@ -38,31 +40,32 @@ class Submitted:
     earlier_ensembles: frozenset[str] = field(repr=False)
 
 
+@documented
 def submit_generator(
-    board: Folder,
-    outputs: Folder,
+    board: StrPath,
+    outputs: StrPath,
     *,
-    name: str,
-    by: str = "",
-    human: bool = False,
-    family: str = "",
-    allow_missing: bool = False,
-    scores: Folder | None = None,
-    progress: Callable[[int, int], None] = no_progress,
+    name: Annotated[str, Option("The generator's name on the board.")],
+    by: By = "",
+    human: Annotated[bool, Option("People wrote these.")] = False,
+    family: Annotated[str, Option("Whose model it is (gpt, gemini, ...), for self-preference.")] = "",
+    allow_missing: Annotated[bool, Option("Take outputs for some of the sources only.")] = False,
+    scores: Annotated[
+        StrPath | None, Option("Their scores by metrics that cannot be run here.", metavar="FILE")
+    ] = None,
+    progress: Progress | None = None,
 ) -> Submitted:
-    """Add the generator whose outputs are in a file: a text for each source of the board.
+    """Add the generator whose outputs are in `outputs`: a text for each source of `board`.
 
-    board: a dataset folder that `metal.billboard(...)` ranks. outputs: JSONL, CSV, TSV, Parquet or XLSX with the
-    columns source and text (Billboard's seg_id and hyp are also accepted); every source of the languages in it occurs
-    once. Every metric of the board that can be run here scores the outputs: METAL's own, and programs that were
-    submitted. name: the generator's, on the board. by: who submits it; empty for anonymous. human: people wrote these.
-    family: whose model it is (gpt, gemini, ...), for self-preference. allow_missing: accept outputs for some of the
-    sources only. scores: a table with the scores of metrics that cannot be run here, such as COMET in its own
-    environment: the column source and one for each metric, as on the board (higher is better). progress: called with
-    steps done and in all, first of scoring, then of ranking.
+    `outputs` is JSONL, CSV, TSV, Parquet or XLSX with the columns source and text (Billboard's seg_id and hyp do as
+    well). All sources of the languages in it have to be there once. Every metric of the board that can be run here
+    scores them: METAL's own, and programs that were submitted. Scores by others, such as COMET in its own environment,
+    are handed in with `scores`: a table with the column source and one for each metric, as on the board (higher is
+    better). The rest are named.
 
-    The submission is a new version of the board. Raises UsageError for a name that is taken, DataError that names every
-    fault of the file; nothing is written then.
+    Returns the board after the submission, which is a new version of it. progress: called with steps done and in all,
+    first of scoring, then of ranking. Raises UsageError for a name that is taken, DataError that names every fault of
+    the file; nothing is written then.
     """
     from metal.boards import submitting
 
@@ -75,40 +78,40 @@ def submit_generator(
         family=family,
         allow_missing=allow_missing,
         scores=Path(scores) if scores else None,
-        progress=progress,
+        progress=progress or no_progress,
     )
-    return _submitted(joined, progress)
+    return _submitted(joined, progress or no_progress)
 
 
+@documented
 def submit_metric(
-    board: Folder,
-    metric: Folder,
+    board: StrPath,
+    metric: StrPath,
     *,
-    name: str,
-    by: str = "",
-    direction: Direction | None = None,
-    function: str = "score",
-    signature: str = "",
-    reads: Folder | Iterable[Folder] = (),
-    seconds: float = 600.0,
-    memory: int = 4096,
-    progress: Callable[[int, int], None] = no_progress,
+    name: Annotated[str, Option("The metric's name on the board.")],
+    by: By = "",
+    direction: Annotated[
+        Literal["higher", "lower"] | None,
+        Option("Which scores are better. [default: as the program says]", choices=("higher", "lower")),
+    ] = None,
+    function: Annotated[str, Option("The program's function.")] = "score",
+    signature: Annotated[str, Option("What scores of a table depend on: model, version.", metavar="TEXT")] = "",
+    reads: Annotated[Sequence[StrPath], Option("A file or folder the program may read.")] = (),
+    seconds: Annotated[float, Option("Its time.", least=0, open_ends=True)] = 600.0,
+    memory: Annotated[int, Option("Its memory in MB.", least=64)] = 4096,
+    progress: Progress | None = None,
 ) -> Submitted:
-    """Add a metric: a program (metric.py), or a table of scores (CSV, TSV, JSONL, Parquet, XLSX).
+    """Add a metric: `metric` is a program (metric.py), or a table of scores (CSV, TSV, JSONL, Parquet, XLSX).
 
-    A program is a Python file with a function score(output, ...). It runs in a process of its own, with a limit on time
-    and memory, and, as far as this system allows, without a network and without any file but its own, those of `reads`
-    and Python's. It is kept with the board and scores generators that join later. A table has the columns output and
-    score, or source, generator and score.
+    A program is a Python file with a function score(output, ...). It runs in a process
+    of its own, with a limit on time and memory, and, as far as this system allows, without a network and without any
+    file but its own, those of `reads` and Python's. It is kept with the board, and scores generators that join later.
 
-    board: a dataset folder that `metal.billboard(...)` ranks. name: the metric's, on the board. by: who submits it;
-    empty for anonymous. direction: which scores are better, "higher" or "lower"; None for what the program says.
-    function: the program's. signature: what the scores of a table depend on, such as model and version. reads: files
-    and folders the program may read. seconds: its time. memory: its memory in MB. progress: called with steps done and
-    in all, first of scoring, then of ranking.
+    A table has the columns output and score, or source, generator and score.
 
-    The submission is a new version of the board. Raises UsageError for a name that is taken and for a metric that gives
-    no output a score, DataError for a table that cannot be used; nothing is written then.
+    Returns the board after the submission, which is a new version of it. progress: called with steps done and in all,
+    first of scoring, then of ranking. Raises UsageError for a name that is taken and for a metric that gives no output
+    a score, DataError for a table that cannot be used; nothing is written then.
     """
     from metal.boards import submitting
 
@@ -120,27 +123,26 @@ def submit_metric(
         direction=direction,
         function=function,
         signature=signature,
-        reads=as_folders(reads),
+        reads=tuple(map(Path, reads)),
         seconds=seconds,
         memory=memory,
-        progress=progress,
+        progress=progress or no_progress,
     )
-    return _submitted(joined, progress)
+    return _submitted(joined, progress or no_progress)
 
 
-def submit_withdraw(
-    board: Folder, name: str, *, by: str = "", progress: Callable[[int, int], None] = no_progress
-) -> Submitted:
-    """Take the submission `name` off a board. It stays in the history, and in every version it was part of.
+@documented
+def submit_withdraw(board: StrPath, name: str, *, by: By = "", progress: Progress | None = None) -> Submitted:
+    """Take the submission `name` off `board`. It stays in the history, and in every version it was part of.
 
-    by: who withdraws it; empty for anonymous. Raises UnknownName where the board has no submission of this name.
+    Returns the board after it. Raises UnknownName where the board has no submission of this name.
     """
     from metal.boards import submitting
 
-    return _submitted(submitting.withdraw(Path(board), name, by), progress)
+    return _submitted(submitting.withdraw(Path(board), name, by), progress or no_progress)
 
 
-def _submitted(joined: Joined, progress: Callable[[int, int], None]) -> Submitted:
+def _submitted(joined: Joined, progress: Progress) -> Submitted:
     """The result, with the board ranked anew on its main criterion."""
     from metal.boards.board import billboard
     from metal.boards.cells import board_cells, main_criterion

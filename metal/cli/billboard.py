@@ -9,7 +9,7 @@ import click
 
 import metal.api.billboard as api
 from metal.cli.analysis import analyse, print_run, run_folder
-from metal.cli.billboard_apply import apply
+from metal.cli.billboard_apply import apply, history
 from metal.cli.billboard_crowd import crowd
 from metal.cli.billboard_references import references
 from metal.cli.verb import AS_JSON, DATASET, FORCE, RATINGS, verb
@@ -63,5 +63,5 @@ def board(
 
 
 billboard = WithDefault(default=board)
-for command in (crowd, references, apply):
+for command in (crowd, references, apply, history):
     billboard.add_command(command)

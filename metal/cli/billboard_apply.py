@@ -1,51 +1,65 @@
-"""`metal billboard apply`: an ensemble of a board scores other outputs."""
+"""`metal billboard apply`, `metal billboard history`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
+import metal.api.billboard_parts as api
+from metal.cli.verb import AS_JSON, DATASET, PATH, verb
 
-@click.command("apply", short_help="Score outputs with an ensemble of a board.")
-@click.argument("signature")
-@click.argument("outputs", type=click.Path(path_type=Path))
-@click.option(
-    "--board",
-    type=click.Path(path_type=Path),
-    help="Dataset or run folder that has the ensemble. [default: all in datasets/ and runs/]",
+
+@verb(
+    api.billboard_apply,
+    click.Argument(["signature"]),
+    click.Argument(["outputs"], type=PATH),
+    short_help="Score outputs with an ensemble.",
+    more="""
+        \b
+        OUTPUTS is one of
+          a table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one
+            for each member of the ensemble, scores as on the board (higher is
+            better)
+          a folder with ratings by the members: a dataset, or a run of `metal score`
+          with --board, a table with the columns source and text: the members are
+            run, where they can be
+
+        Prints a CSV: output, score, and the reason where there is none.
+    """,
+    examples="""
+        metal billboard apply ensemble.cnndm+refs.AB+version.1 runs/news-scores
+        metal billboard apply ensemble.cnndm+refs.AB+version.1 new.jsonl --board datasets/cnndm
+    """,
 )
-@click.option("--out", type=click.Path(path_type=Path), help="CSV file to write. [default: standard output]")
-@click.option("--force", is_flag=True, help="Replace the file given with --out.")
-def apply(signature: str, outputs: Path, out: Path | None, **given: Any) -> None:
-    """Score OUTPUTS with the ensemble SIGNATURE, such as ensemble.cnndm+refs.AB+version.1, also an old one.
-
-    \b
-    OUTPUTS is one of
-      a table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one for
-        each member of the ensemble: scores as on the board, higher is better
-      a folder with ratings by the members: a dataset, or a run of `metal score`
-      a table with the columns source and text, for sources of the board: the
-        members are run, where they can be
-
-    Prints a CSV: output, score, and the reason where there is none.
-
-    \b
-    Examples:
-      metal billboard apply ensemble.cnndm+refs.AB+version.1 runs/news-scores
-      metal billboard apply ensemble.cnndm+refs.AB+version.1 new.jsonl --board datasets/cnndm
-    """
-    from metal.api.billboard_parts import billboard_apply
+def apply(signature: str, outputs: Path, **options: Any) -> None:
     from metal.data.csv_cells import csv_text
-    from metal.show.terminal import console as show
+    from metal.show.terminal import console
 
-    scores = billboard_apply(signature, outputs, out=out, **given)
+    scores = api.billboard_apply(signature, outputs, **options)
     table = scores.table
-    if not out:
+    if not options["out"]:
         click.echo(csv_text(table), nl=False)
         return
     without = int(table["score"].isna().sum())
     mean = f", mean {table['score'].mean():.4g}" if without < len(table) else ""
     missing = f"; {without:,} no score" if without else ""
-    show.say(f"{scores.ensemble}: {len(table):,} outputs{mean}{missing}; written to {out}")
+    console.say(f"{scores.ensemble}: {len(table):,} outputs{mean}{missing}; written to {options['out']}")
+
+
+@verb(api.billboard_history, DATASET, AS_JSON, short_help="What joined when.")
+def history(data: Path, as_json: bool) -> None:
+    from metal.runs.parts import records
+    from metal.show.terminal import console
+
+    versions = api.billboard_history(data)
+    if as_json:
+        click.echo(json.dumps(records(versions), indent=1, ensure_ascii=False))
+        return
+    rows = [
+        [str(row["version"]), row["what"], row["name"], row["by"] or "", row["at"][:16].replace("T", " ")]
+        for row in versions.to_dict("records")
+    ]
+    console.table(f"Versions of {data.resolve().name}", ["version", "what", "name", "by", "when (UTC)"], rows, keep=3)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metal.cli import options
+import metal.api.billboard_parts as api
+from metal.cli.check import warn_at_once
+from metal.cli.verb import AS_JSON, DATASET, RATINGS, verb
 
 if TYPE_CHECKING:
     from metal.boards.crowd import Crowd
@@ -17,61 +19,25 @@ SHOWN = 2  # examples of an area in the terminal; all are in --json and --out
 EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
 
 
-@click.command(short_help="Judge or crowd? Both against the experts.")
-@options.dataset
-@options.more_ratings
-@click.option("--reference", default="", metavar="GROUP", help="group=NAME or rater=NAME,NAME; default all people.")
-@options.names("--raters", "-r", what="Raters, metrics among them; default other people and LLM judges.")
-@options.names("--criteria", "-c", what="Criteria, `overall` among them; default all.")
-@options.names("--languages", "-l", what="Languages; default all.")
-@click.option("--area", default=1 / 3, metavar="SHARE", help="Share of the scale that is low, or high. [default: 1/3]")
-@click.option("--examples", default=5, show_default=True, type=click.IntRange(min=0), help="Drawn from each area.")
-@click.option("--equal-panels", is_flag=True, help="As many crowd workers on an output as experts, drawn by --seed.")
-@click.option(
-    "--permutations",
-    default=1000,
-    show_default=True,
-    type=click.IntRange(min=100),
-    help="Of each test; more where many comparisons are adjusted together.",
+@verb(
+    api.billboard_crowd,
+    DATASET,
+    RATINGS,
+    AS_JSON,
+    short_help="Judge or crowd? Both against the experts.",
+    examples="""
+        metal billboard crowd boards/cnndm --reference group=expert
+        metal billboard crowd boards/cnndm --reference group=expert --equal-panels --figures figures
+    """,
 )
-@options.bootstrap
-@options.exclude_noisy
-@options.seed
-@click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write a picture a cell, as SVG.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write the tables as CSV.")
-@options.force
-@options.as_json
-def crowd(
-    dataset: Path,
-    ratings: tuple[Path, ...],
-    examples: int,
-    figures: Path | None,
-    out: Path | None,
-    as_json: bool,
-    **given: Any,
-) -> None:
-    """Compare crowd workers and LLM judges with the reference people, by criterion and language.
-
-    RATINGS are run folders whose ratings are added. The people of a group are one rater, whose score is the mean of
-    theirs. `under` and `over` count the outputs on which a rater and the people disagree most: one puts it in the
-    bottom part of the people's scale (--area), the other in the top part. Metrics have no such areas, since their
-    scores are on a scale of their own.
-
-    \b
-    Examples:
-      metal billboard crowd boards/cnndm --reference group=expert
-      metal billboard crowd boards/cnndm --reference group=expert --equal-panels --figures figures
-    """
-    from metal.api.billboard_parts import billboard_crowd
-    from metal.cli.exclusion import print_warnings
+def crowd(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    from metal.data.text import plural
     from metal.show.terminal import console as show
-    from metal.show.text import plural
 
     with show.progress("comparing") as advance:
-        result = billboard_crowd(
-            dataset, ratings, examples=examples, figures=figures, out=out, progress=advance, **given
-        )
-    print_warnings(result.warnings)
+        result = api.billboard_crowd(data, *ratings, progress=advance, **options)
+    examples, figures, out = options["examples"], options["figures"], options["out"]
+    warn_at_once(result.warnings)
     if as_json:
         _print_json(result)
         return

@@ -8,72 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metal.cli import options
+import metal.api.billboard_parts as api
+from metal.cli.check import warn_at_once
+from metal.cli.verb import AS_JSON, DATASET, verb
 
 if TYPE_CHECKING:
     from metal.boards.references import ReferenceCurve
 
 
-def _metric_names(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    from metal.raters.metrics import split_names
-
-    return tuple(dict.fromkeys(name for value in values for name in split_names(value)))
-
-
-@click.command(short_help="Agreement with people by the number of references.")
-@options.dataset
-@click.option(
-    "--metric",
-    "-m",
-    "metrics",
-    multiple=True,
-    required=True,
-    metavar="NAME[,NAME]",
-    callback=_metric_names,
-    help="Metrics to compute: chrf, rouge-l, 'bleu(tokenize=zh)', path/to/metric.py:score, ...",
+@verb(
+    api.billboard_references,
+    DATASET,
+    AS_JSON,
+    short_help="Agreement with people by the number of references.",
+    examples="""
+        metal billboard references boards/cnndm --reference group=expert --metric chrf,rouge-l
+        metal billboard references boards/cnndm -m rouge-l --beside wmt20-comet-qe-da --figures figures
+    """,
 )
-@click.option("--reference", default="", metavar="GROUP", help="People: group=NAME or rater=NAME,NAME; default all.")
-@options.names("--beside", what="Raters in the dataset to draw as lines beside the metrics.")
-@click.option(
-    "--most", type=click.IntRange(min=1), metavar="K", help="References. [default: as many as all sources have]"
-)
-@click.option(
-    "--draws", default=5, show_default=True, type=click.IntRange(min=1), help="Random subsets for each number."
-)
-@options.names("--criteria", "-c", what="Criteria, `overall` among them; default all.")
-@options.names("--languages", "-l", what="Languages; default all.")
-@options.exclude_noisy
-@options.seed
-@click.option("--figures", type=click.Path(path_type=Path), metavar="DIR", help="Write a picture a cell, as SVG.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE|DIR", help="Write the figures to FILE.csv, or DIR."
-)
-@options.force
-@options.as_json
-def references(dataset: Path, figures: Path | None, out: Path | None, as_json: bool, **given: Any) -> None:
-    """Compute metrics with 1, 2, ... references and correlate each with the reference people.
-
-    For each number every source gives random subsets of its references (--draws), the same for all of its outputs.
-    Only outputs that the people rated are scored, equal texts once. Metrics that need no references, and raters named
-    with --beside, are lines.
-
-    \b
-    Examples:
-      metal billboard references boards/cnndm --reference group=expert --metric chrf,rouge-l
-      metal billboard references boards/cnndm -m rouge-l --beside wmt20-comet-qe-da --figures figures
-    """
+def references(data: Path, as_json: bool, **options: Any) -> None:
     import time
 
-    from metal.api.billboard_parts import billboard_references
-    from metal.cli.exclusion import print_warnings
+    from metal.data.text import plural
     from metal.show.terminal import console as show
-    from metal.show.text import plural
 
     start = time.monotonic()
     with show.progress("scoring") as advance:
-        curve = billboard_references(dataset, figures=figures, out=out, progress=advance, **given)
+        curve = api.billboard_references(data, progress=advance, **options)
+    figures, out = options["figures"], options["out"]
     seconds = time.monotonic() - start
-    print_warnings(curve.warnings)
+    warn_at_once(curve.warnings)
     if as_json:
         _print_json(curve, seconds)
         return

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metal.cli import options
+import metal.api.monitor_simulate as api
+from metal.cli.verb import AS_JSON, verb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,50 +24,27 @@ NOTES = (
 )
 
 
-@click.command("simulate", short_help="How well each model finds noisy annotators: GENIE's Table 1.")
-@options.names("--model", "-m", what="Models; default all eight of Table 1.")
-@click.option("--seeds", default=40, show_default=True, type=click.IntRange(min=1), help="Simulations of ROUNDS each.")
-@click.option("--rounds", default=25, show_default=True, type=click.IntRange(min=1), help="Rounds of annotation each.")
-@click.option("--workers", default=60, show_default=True, type=click.IntRange(min=1), help="Workers in a round.")
-@click.option(
-    "--questions",
-    default=10.0,
-    show_default=True,
-    type=click.FloatRange(min=1, max=100_000),
-    help="Test questions a worker answers on average; at least 1, geometric.",
+@verb(
+    api.monitor_simulate,
+    AS_JSON,
+    short_help="How well each model finds noisy annotators: GENIE's Table 1.",
+    examples="""
+        metal monitor simulate
+        metal monitor simulate --questions 100 --model class-learned-2,rate-learned-2
+    """,
 )
-@click.option(
-    "--noisy-beta",
-    default=4.5,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    help="beta of the fixed models' noisy component, Beta(0.5, beta): 4.5 as printed; 9.5 can flag at 4 questions.",
-)
-@options.seed
-@options.as_json
-def simulate(as_json: bool, **given: Any) -> None:
-    """Simulate workers who answer test questions, some of them noisy, and see whom each model flags.
-
-    Precision is the share of noisy workers among those flagged, recall the share of the noisy that were flagged, both
-    in %, by how many test questions a worker answered; the paper's printed values stand beside. Workers are drawn as
-    appendix B.2 of the paper says. Use it to choose a model, or to see what fewer questions would cost.
-
-    \b
-    Examples:
-      metal monitor simulate
-      metal monitor simulate --questions 100 --model class-learned-2,rate-learned-2
-    """
-    from metal.api.monitor_simulate import monitor_simulate
+def simulate(as_json: bool, **options: Any) -> None:
     from metal.runs.parts import records
     from metal.show.terminal import console as show
 
     with show.progress("simulating") as advance:
-        table = monitor_simulate(**given, progress=advance)
+        table = api.monitor_simulate(**options, progress=advance)
     if as_json:
         click.echo(json.dumps({"notes": list(NOTES), "simulation": records(table)}, indent=1, ensure_ascii=False))
         return
     _print(
-        table, "{seeds} x {rounds} rounds of {workers} workers, {questions:g} questions each on average".format(**given)
+        table,
+        "{seeds} x {rounds} rounds of {workers} workers, {questions:g} questions each on average".format(**options),
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from metal.data.text import slug
 from metal.show.charts.disagreement import Ends, disagreement, panels
-from metal.show.charts.references import Curve, Step, references_chart
-from metal.show.text import slug
+from metal.show.charts.references import ReferencesCurve, ReferencesStep, references_chart
 from metal.show.view import Chart
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def reference_charts(found: ReferenceCurve) -> Iterator[Chart]:
     for (language, criterion), rows in found.table.groupby(["language", "criterion"], sort=False):
         curves = []
         for name, level, steps in metrics_of_cell(rows):
-            points = [Step(*(row[key] for key in ("references", "pearson", "spread"))) for row in steps]
-            curves.append(Curve(name, points) if points else Curve(name, (), level))
+            points = [ReferencesStep(*(row[key] for key in ("references", "pearson", "spread"))) for row in steps]
+            curves.append(ReferencesCurve(name, points) if points else ReferencesCurve(name, (), level))
         key, label = _key_and_label("references", str(criterion), str(language))
         chart = references_chart(key, label, curves, found.reference)
         if chart:
