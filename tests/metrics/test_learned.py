@@ -157,4 +157,4 @@ def test_comet(name: str, kind: str, tmp_path: Path) -> None:
 def test_comet_lives_elsewhere(name: str) -> None:
     with pytest.raises(UsageError, match="an environment of its own") as error:
         find_metric(name)
-    assert "metal score DATASET --from FILE.csv" in str(error.value)
+    assert 'metal.score("DATASET", table="FILE.csv"' in str(error.value)

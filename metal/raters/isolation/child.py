@@ -1,4 +1,4 @@
-"""The child's side: shut oneself in, then run the program and answer in lines of JSON.
+"""The child's side: it shuts itself in, runs the program and answers in lines of JSON.
 
 The request is the first line of standard input; the items follow, one a line. Answers go through a pipe of their own,
 so that what the program prints is no answer. From the first line of the program on, nothing here can be relied upon:
@@ -31,22 +31,20 @@ def main(request: Mapping[str, Any]) -> None:
     os.set_inheritable(answers.fileno(), False)
     items = [_item(line) for line in sys.stdin.buffer]
     try:
-        said = confine(
-            Limits(**request["limits"]), Path.cwd(), [Path(one) for one in request["readable"]], request["parent"]
+        protections = confine(
+            Limits(**request["limits"]), Path.cwd(), [Path(path) for path in request["readable"]], request["parent"]
         )
         if request["action"] == "protections":
-            lines: list[Any] = [{"protections": said}]
+            lines: list[Any] = [{"protections": protections}]
         elif request["action"] == "describe":
             lines = [_described(metric_from_file(request["name"]))]
         else:
-            lines = [
-                one[:REASON] if isinstance(one, str) else float(one)
-                for one in metric_from_file(request["name"]).score(items)
-            ]
+            answers_of_metric = metric_from_file(request["name"]).score(items)
+            lines = [answer[:REASON] if isinstance(answer, str) else float(answer) for answer in answers_of_metric]
         text = "".join(json.dumps(line) + "\n" for line in lines)
     except MetalError as error:
         text = json.dumps({"error": str(error).removeprefix(f"metric {request['name']}: ")}) + "\n"
-    except BaseException as error:  # whatever the program does, sys.exit among it
+    except BaseException as error:  # a program can raise anything, sys.exit included
         first = next(iter(str(error).splitlines()), "")
         text = json.dumps({"error": f"{type(error).__name__}: {first[:REASON]}"}) + "\n"
     answers.write(text)

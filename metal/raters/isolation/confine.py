@@ -75,9 +75,9 @@ def _network(calls: bool, network: bool, version: int) -> str:
 
 def python_folders() -> list[Path]:
     """Where Python, installed packages and METAL lie. Other folders on Python's path may hold anybody's files."""
-    prefixes = [Path(one) for one in {sys.prefix, sys.base_prefix, sys.exec_prefix}]
+    prefixes = [Path(prefix) for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix}]
     installed = {*site.getsitepackages(), site.getusersitepackages()}
-    packages = [Path(one) for one in sys.path if one in installed or Path(one).name.endswith("-packages")]
+    packages = [Path(entry) for entry in sys.path if entry in installed or Path(entry).name.endswith("-packages")]
     return [*prefixes, *packages, Path(metal.__path__[0])]
 
 

@@ -18,12 +18,7 @@ PATH_BENEATH = 1
 
 WRITE, READ, LIST, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14
 FILE_RIGHTS = 1 | WRITE | READ | TRUNCATE | 1 << 15  # others are of folders only
-ALL_RIGHTS = {
-    1: (1 << 13) - 1,
-    2: (1 << 14) - 1,
-    3: (1 << 15) - 1,
-    5: (1 << 16) - 1,
-}  # by the version that brought them
+ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}  # by the version that added them
 SPECIAL = 1 << 6 | 1 << 9 | 1 << 11  # devices and sockets: made nowhere
 NOT_GIVEN = 1 | SPECIAL | 1 << 15  # nor is anything executed, or a device steered
 TCP = 1 << 0 | 1 << 1  # to bind and to connect
@@ -44,7 +39,7 @@ def shut_in(readable: Iterable[Path], writable: Iterable[Path]) -> int:
     version = landlock_version()
     if version == 0:
         return 0
-    rights = ALL_RIGHTS[max(known for known in ALL_RIGHTS if known <= version)]
+    rights = ALL_RIGHTS[max(earlier for earlier in ALL_RIGHTS if earlier <= version)]
     fields = [rights, TCP, SCOPES][: 1 if version < 4 else 2 if version < 6 else 3]
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     rules = _call(CREATE, attributes, len(attributes), 0)
@@ -75,5 +70,5 @@ def _allow(rules: int, path: Path, rights: int) -> None:
 def _call(number: int, *arguments: int | bytes | None) -> int:
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
-    found: int = call(ctypes.c_long(number), *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments))
-    return found
+    result: int = call(ctypes.c_long(number), *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments))
+    return result

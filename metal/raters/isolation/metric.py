@@ -38,11 +38,11 @@ def isolated_metric(
         raise UsageError(f"metric {name}: there is no file {program}")
     if not function.isidentifier():
         raise UsageError(f"metric {name}: {function!r} is no name of a function")
-    if missing := [one for one in readable if not one.exists()]:
+    if missing := [path for path in readable if not path.exists()]:
         raise UsageError(f"metric {name}: there is no {missing[0]}, which it should read")
     place = program.resolve()
     digest = _digest(place)
-    request = {"name": f"{place}:{function}", "readable": [str(place), *(str(one.resolve()) for one in readable)]}
+    request = {"name": f"{place}:{function}", "readable": [str(place), *(str(path.resolve()) for path in readable)]}
 
     def score(items: Sequence[Item]) -> list[Answer]:
         if _digest(place) != digest:
@@ -67,8 +67,8 @@ def protections(limits: Limits | None = None) -> tuple[str, ...]:
     """
     limits = limits or Limits()
     reply = ask({"action": "protections", "readable": []}, (), limits, 16 * LINE)
-    (found,) = _lines("(none)", reply, limits, 1)  # no stranger has a part in this
-    return tuple(found["protections"])
+    (answer,) = _lines("(none)", reply, limits, 1)  # no stranger's code ran for this
+    return tuple(answer["protections"])
 
 
 def _digest(path: Path) -> str:
@@ -130,9 +130,9 @@ def _clean(text: str, most: int = REASON) -> str:
     return line if len(line) <= most else line[: most - 3] + "..."
 
 
-def _described(name: str, digest: str, said: Mapping[str, Any], score: Any) -> Metric:
-    """A metric of a description by its own program. Raises DataError where the description is none."""
-    low, high, needs, claimed = (said.get(key) for key in ("low", "high", "needs", "signature"))
+def _described(name: str, digest: str, fields: Mapping[str, Any], score: Any) -> Metric:
+    """A metric as its own program describes it. Raises DataError for what cannot describe one."""
+    low, high, needs, claimed = (fields.get(key) for key in ("low", "high", "needs", "signature"))
     for end in (low, high):
         if end is not None and (isinstance(end, bool) or not isinstance(_answer(end), float)):
             raise _odd(name, "a range that is no two numbers")
@@ -143,14 +143,14 @@ def _described(name: str, digest: str, said: Mapping[str, Any], score: Any) -> M
         raise _odd(name, "another file's signature")
     return Metric(
         name,
-        _clean(str(said.get("summary"))),
+        _clean(str(fields.get("summary"))),
         score,
         f"{name}|{digest}" + (f"{version_mark}{_clean(version)}" if version_mark else ""),
-        needs=tuple(_clean(str(one)) for one in needs),  # type: ignore[misc]  # the metric checks it, and direction
-        direction=_clean(str(said.get("direction"))),  # type: ignore[arg-type]
+        needs=tuple(_clean(str(need)) for need in needs),  # type: ignore[misc]  # the metric checks it, and direction
+        direction=_clean(str(fields.get("direction"))),  # type: ignore[arg-type]
         low=low,
         high=high,
-        multi_reference=said.get("multi_reference") is True,
+        multi_reference=fields.get("multi_reference") is True,
     )
 
 

@@ -53,14 +53,8 @@ def ask(request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: 
     with _private_folder() as folder, tempfile.TemporaryFile() as given:
         receiving, sending = os.pipe()
         try:
-            whole = {
-                **request,
-                "answers": sending,
-                "parent": os.getpid(),
-                "path": child_path(),
-                "limits": asdict(limits),
-            }
-            given.writelines(json.dumps(line).encode("ascii") + b"\n" for line in (whole, *items))
+            own = {"answers": sending, "parent": os.getpid(), "path": child_path(), "limits": asdict(limits)}
+            given.writelines(json.dumps(line).encode("ascii") + b"\n" for line in ({**request, **own}, *items))
             given.seek(0)
             child = _start(given, sending, folder)
         except BaseException:
@@ -78,7 +72,7 @@ def ask(request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: 
 
 def child_path() -> list[str]:
     """Where the child looks for packages: absolute, METAL's own folder among it."""
-    return list(dict.fromkeys([os.path.abspath(one) for one in sys.path] + [str(Path(metal.__path__[0]).parent)]))
+    return list(dict.fromkeys([os.path.abspath(entry) for entry in sys.path] + [str(Path(metal.__path__[0]).parent)]))
 
 
 def _start(given: IO[bytes], sending: int, folder: Path) -> subprocess.Popen[bytes]:
@@ -96,18 +90,10 @@ def _start(given: IO[bytes], sending: int, folder: Path) -> subprocess.Popen[byt
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Nothing of the user's but where the linker finds libraries, which Python itself may need."""
-    made = {
-        "PATH": os.defpath,
-        "LANG": "C.UTF-8",
-        "PYTHONHASHSEED": "0",
-        "PYTHONUTF8": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
-        "USER": "metric",
-    }
-    return made | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    """Nothing of the user's environment except where the linker finds libraries, which Python itself may need."""
+    variables = {"PATH": os.defpath, "LANG": "C.UTF-8", "USER": "metric", "HOME": str(folder), "TMPDIR": str(folder)}
+    variables |= {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    return variables | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
 
 
 def _listen(
@@ -175,8 +161,8 @@ def _clear(folder: Path) -> None:
 
 def _without_files(folder: Path) -> list[os.DirEntry[str]]:
     """The folders in a folder, after everything else in it was deleted."""
-    with os.scandir(folder) as found:
-        entries = list(found)
+    with os.scandir(folder) as scan:
+        entries = list(scan)
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
     for entry in entries:
         if entry not in folders:

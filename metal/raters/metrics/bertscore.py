@@ -39,7 +39,7 @@ def open_metric(asked: Asked) -> Metric:
     def score(items: Sequence[Item]) -> list[Answer]:
         tokenizer, network = loaded()
         pairs = [(item.text, item.references[0]) for item in items]
-        return [one for batch in batches(pairs) for one in matched_f1(tokenizer, network, chosen, batch)]
+        return [answer for batch in batches(pairs) for answer in matched_f1(tokenizer, network, chosen, batch)]
 
     shown = "last" if chosen == -1 else str(chosen)
     signature = f"bertscore|{model}|layer:{shown}|f1|idf:no|rescaled:no|cut:{LONGEST}|{libraries}|version:1"
@@ -53,13 +53,13 @@ def matched_f1(tokenizer: Any, network: Any, layer: int, pairs: Sequence[tuple[s
     outputs = _vectors(tokenizer, network, layer, [output for output, _ in pairs])
     references = _vectors(tokenizer, network, layer, [reference for _, reference in pairs])
     answers: list[Answer] = []
-    for (made, made_counts), (wanted, wanted_counts) in zip(outputs, references, strict=True):
-        if not made_counts.any() or not wanted_counts.any():
+    for (output, own_tokens), (reference, reference_tokens) in zip(outputs, references, strict=True):
+        if not own_tokens.any() or not reference_tokens.any():
             answers.append("the model knows no token of the text")
             continue
-        similar = made @ wanted.T
-        precision = similar.max(dim=1).values[made_counts].mean()
-        recall = similar.max(dim=0).values[wanted_counts].mean()
+        similarity = output @ reference.T
+        precision = similarity.max(dim=1).values[own_tokens].mean()
+        recall = similarity.max(dim=0).values[reference_tokens].mean()
         f1 = 2 * precision * recall / (precision + recall)
         answers.append(float(torch.clamp(f1, -1.0, 1.0)))
     return answers

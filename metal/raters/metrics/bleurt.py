@@ -31,7 +31,7 @@ def open_metric(asked: Asked) -> Metric:
 
     def score(items: Sequence[Item]) -> list[Answer]:
         tokenizer, network = loaded()
-        return [one for batch in batches(items) for one in _scores(tokenizer, network, batch)]
+        return [score for batch in batches(items) for score in _scores(tokenizer, network, batch)]
 
     signature = f"bleurt|{model}|cut:{LONGEST}|{libraries}|version:1"
     return Metric(name, "BLEURT by a model in Transformers' format", score, signature)

@@ -34,8 +34,8 @@ def open_metric(asked: Asked) -> Metric:
         raise UsageError(
             f"metric {name} needs unbabel-comet, which needs numpy below 2 and so an environment of its own. "
             f"Score there (pip install unbabel-comet; comet-score --model {model}), write the scores to a CSV with "
-            "the columns output and score, and bring them in with: metal score DATASET --from FILE.csv "
-            f"--name {asked.name}"
+            "the columns output and score, and bring them in with: "
+            f'`metal.score("DATASET", table="FILE.csv", name="{asked.name}")`'
         )
 
     @cache

@@ -42,11 +42,12 @@ def conformance(metric: Metric, *, clock: Callable[[], float], samples: Mapping[
     started = clock()
     scores = score_all(metric, same)
     seconds = clock() - started
+    unrelated = score_all(metric, [replace(item, text=other.text) for item, other in _pairs(same)])
     return [
         _identity(metric, same, scores),
         _second_reference(metric, same, scores),
-        _direction(metric, same, scores),
-        _range(metric, same, scores),
+        _direction(metric, same, scores, unrelated),
+        _range(metric, [*scores, *unrelated]),
         _empty(metric, same[0]),
         _odd_texts(metric, same[0]),
         _determinism(metric, same, scores),
@@ -59,21 +60,22 @@ def _identity(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     best = metric.best
     if "references" not in metric.needs or best is None:
         return Finding("identity", None, f"identical texts have no best score to reach: {_why_no_best(metric)}")
-    short = [index for index, score in enumerate(scores) if score is None or abs(score - best) > NEAR]
+    short = [at for at, score in enumerate(scores) if score is None or abs(score - best) > NEAR]
     if not short:
         return Finding("identity", True, f"identical texts reach {best:g} in all {len(same)} languages")
-    found = _shown(scores[short[0]])
+    first = scores[short[0]]
+    shown = "missing" if first is None else f"{first:.6g}"
     where = _listed(same, short)
-    return Finding("identity", False, f"identical texts do not reach {best:g} in {where}; in the first it is {found}")
+    return Finding("identity", False, f"identical texts do not reach {best:g} in {where}; in the first it is {shown}")
 
 
 def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     if "references" not in metric.needs or metric.descriptive:
         return Finding("second reference", None, "references do not say how good a text is here")
-    more = [replace(item, references=(other.text, item.text)) for item, other in _with_others(same)]
+    two_references = [replace(item, references=(other.text, item.text)) for item, other in _pairs(same)]
     worse = [
-        index
-        for index, (alone, both) in enumerate(zip(scores, score_all(metric, more), strict=True))
+        at
+        for at, (alone, both) in enumerate(zip(scores, score_all(metric, two_references), strict=True))
         if alone is not None and (both is None or _worse(metric, both, alone))
     ]
     if worse:
@@ -82,14 +84,13 @@ def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> F
     return Finding("second reference", True, "another reference takes nothing from an identical text")
 
 
-def _direction(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
+def _direction(metric: Metric, same: Sequence[Item], scores: Scores, unrelated: Scores) -> Finding:
     if "references" not in metric.needs or metric.descriptive:
         return Finding("direction", None, "without references there is no text that is surely better")
-    strangers = score_all(metric, [replace(item, text=other.text) for item, other in _with_others(same)])
     not_worse = [
-        index
-        for index, (own, stranger) in enumerate(zip(scores, strangers, strict=True))
-        if own is not None and stranger is not None and not _worse(metric, stranger, own)
+        at
+        for at, (own, other) in enumerate(zip(scores, unrelated, strict=True))
+        if own is not None and other is not None and not _worse(metric, other, own)
     ]
     if not_worse:
         where = _listed(same, not_worse)
@@ -99,9 +100,8 @@ def _direction(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     return Finding("direction", True, f"{metric.direction} is better: identical beats unrelated in every language")
 
 
-def _range(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
-    strangers = score_all(metric, [replace(item, text=other.text) for item, other in _with_others(same)])
-    numbers = [score for score in (*scores, *strangers) if score is not None]
+def _range(metric: Metric, scores: Scores) -> Finding:
+    numbers = [score for score in scores if score is not None]
     if not numbers:
         return Finding("range", False, "no sentence has a score")
     seen = f"scores from {min(numbers):.4g} to {max(numbers):.4g}"
@@ -117,8 +117,8 @@ def _empty(metric: Metric, item: Item) -> Finding:
     lacking = [replace(item, text=" \n"), replace(item, references=()), replace(item, source="")]
     try:
         answers = scored(metric, lacking)
-    except Exception as error:  # whatever the metric does
-        return Finding("empty texts", False, f"stops where a text it says it does not need is missing: {_said(error)}")
+    except Exception as error:  # a metric can raise anything
+        return Finding("empty texts", False, f"stops where a text it says it does not need is missing: {_shown(error)}")
     reasons = [answer.reason for answer in answers if answer.score is None]
     undeclared = [reason for reason in reasons if reason.startswith(RAISED)]
     if undeclared:
@@ -129,40 +129,38 @@ def _empty(metric: Metric, item: Item) -> Finding:
 def _odd_texts(metric: Metric, item: Item) -> Finding:
     try:
         answers = scored(metric, [replace(item, text=text) for text in ODD_TEXTS])
-    except Exception as error:  # whatever the metric does
-        return Finding("odd texts", False, f"stops at one of them: {_said(error)}")
+    except Exception as error:  # a metric can raise anything
+        return Finding("odd texts", False, f"stops at one of them: {_shown(error)}")
     without = [answer.reason for answer in answers if answer.score is None]
     raised = [reason for reason in without if reason.startswith(RAISED)]
     if raised:
         return Finding("odd texts", False, f"{len(raised)} of {len(ODD_TEXTS)} have no score: {raised[0]}")
-    said = f"; {len(without)} have no score: {without[0]}" if without else ""
-    return Finding(
-        "odd texts", True, f"punctuation, a letter, an emoji, {len(ODD_TEXTS[-1])} characters: no fault{said}"
-    )
+    words = f"punctuation, a letter, an emoji, {len(ODD_TEXTS[-1])} characters: no fault"
+    return Finding("odd texts", True, words + (f"; {len(without)} have no score: {without[0]}" if without else ""))
 
 
 def _determinism(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     if list(scores) != score_all(metric, same):
         return Finding("determinism", False, "the same texts get other scores a second time")
     backwards = score_all(metric, same[::-1])[::-1]
-    if any(_apart(one, other) for one, other in zip(scores, backwards, strict=True)):
+    if any(map(_apart, scores, backwards)):
         return Finding("determinism", False, "a score depends on which texts are scored before or beside it")
     return Finding("determinism", True, "the same texts get the same scores, in any order")
 
 
 def _unicode(metric: Metric, same: Sequence[Item]) -> Finding:
-    composed, apart = (
+    composed, decomposed = (
         score_all(metric, [replace(item, text=unicodedata.normalize(form, item.text)) for item in same])
         for form in ("NFC", "NFD")
     )
-    differing = [index for index, pair in enumerate(zip(composed, apart, strict=True)) if _apart(*pair)]
+    differing = [at for at, apart in enumerate(map(_apart, composed, decomposed)) if apart]
     if differing:
         where = _listed(same, differing)
         return Finding("Unicode forms", False, f"composed and decomposed texts (NFC, NFD) differ in {where}")
     return Finding("Unicode forms", True, "composed and decomposed texts (NFC, NFD) score the same")
 
 
-def _with_others(same: Sequence[Item]) -> list[tuple[Item, Item]]:
+def _pairs(same: Sequence[Item]) -> list[tuple[Item, Item]]:
     """Each item with a sentence in another language."""
     half = len(same) // 2
     return [(item, same[(index + half) % len(same)]) for index, item in enumerate(same)]
@@ -172,8 +170,8 @@ def _worse(metric: Metric, score: float, than: float) -> bool:
     return than - score > NEAR if metric.direction == "higher" else score - than > NEAR
 
 
-def _apart(one: float | None, other: float | None) -> bool:
-    return one != other if one is None or other is None else abs(one - other) > NEAR
+def _apart(score: float | None, other: float | None) -> bool:
+    return score != other if score is None or other is None else abs(score - other) > NEAR
 
 
 def _why_no_best(metric: Metric) -> str:
@@ -183,13 +181,9 @@ def _why_no_best(metric: Metric) -> str:
 
 
 def _listed(same: Sequence[Item], indices: Sequence[int]) -> str:
-    shown = ", ".join(same[index].language for index in indices[:8])
-    return shown + (f" and {len(indices) - 8} more" if len(indices) > 8 else "")
+    first = ", ".join(same[index].language for index in indices[:8])
+    return first + (f" and {len(indices) - 8} more" if len(indices) > 8 else "")
 
 
-def _shown(score: float | None) -> str:
-    return "missing" if score is None else f"{score:.6g}"
-
-
-def _said(error: Exception) -> str:
+def _shown(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]

@@ -1,12 +1,12 @@
-"""What metrics say of a dataset's outputs: raters of kind metric, and their ratings.
+"""The scores of metrics on a dataset's outputs: raters of kind metric, and their ratings.
 
 Scores of METRIC_SCORE are higher-is-better: where lower is better they are negated here, and the rater's `about` says
-so. It also has a digest of the texts that were compared, so that one can tell whether the scores still hold.
+so. `about` also has a digest of the texts that were compared, which shows whether the scores still hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Scores:
-    """A metric as a rater, and what it says: facts (metal.data.ratings.FACTS), one row an output."""
+    """A metric as a rater, and its ratings as facts (metal.data.ratings.FACTS), one row an output."""
 
     rater: Rater
     facts: pd.DataFrame
@@ -58,11 +58,11 @@ def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output
 
     Raises UsageError when there is none, or when a metric would find nothing to compare any of them with.
     """
-    outputs = [one for one in dataset.outputs.values() if one.chosen and one.text.strip()]
+    outputs = [output for output in dataset.outputs.values() if output.chosen and output.text.strip()]
     if not outputs:
         raise UsageError(f"dataset {dataset.card.name} has no texts of outputs; metrics score texts")
-    sources = [dataset.sources[name] for name in dict.fromkeys(one.source for one in outputs)]
-    there = {
+    sources = [dataset.sources[name] for name in dict.fromkeys(output.source for output in outputs)]
+    has_texts = {
         "references": any(text.strip() for source in sources for text in source.references),
         "source": any(source.text.strip() for source in sources),
     }
@@ -73,7 +73,7 @@ def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output
     }
     for need, remedy in remedies.items():
         lacking = [whole_text(metric.name) for metric in metrics if need in metric.needs]
-        if lacking and not there[need]:
+        if lacking and not has_texts[need]:
             verb = " is" if len(lacking) == 1 else " are"
             raise UsageError(f"dataset {dataset.card.name} " + remedy.format(", ".join(lacking) + verb))
     return outputs
@@ -115,18 +115,20 @@ def score_outputs(
     """
     items = [Item.of(output, dataset.sources[output.source]) for output in outputs]
     distinct = list(dict.fromkeys(items))
-    found: dict[Item, Scored] = {}
+    answer_of: dict[Item, Scored] = {}
     for at in range(0, len(distinct), at_once):
         part = distinct[at : at + at_once]
-        found |= zip(part, scored(metric, part), strict=True)
+        answer_of |= zip(part, scored(metric, part), strict=True)
         if progress:
             progress(at + len(part), len(distinct))
-    answers = [found[item] for item in items]
+    answers = [answer_of[item] for item in items]
     scores = np.array([np.nan if answer.score is None else answer.score for answer in answers], dtype=np.float64)
-    made = metric_rater(metric, name)
+    if _negated(metric):
+        scores = 0.0 - scores
+    own_rater = metric_rater(metric, name)
     names = [output.output for output in outputs]
-    rows = facts(made.rater, names, 0.0 - scores if _negated(metric) else scores, [one.reason for one in answers])
-    return Scores(with_digest(made, dataset, names), rows)
+    rows = facts(own_rater.rater, names, scores, [answer.reason for answer in answers])
+    return Scores(with_digest(own_rater, dataset, names), rows)
 
 
 def facts(name: str, outputs: Sequence[str], scores: Any, reasons: Sequence[str]) -> pd.DataFrame:
@@ -177,14 +179,14 @@ def changed(wanted: Rater, earlier: Scores, dataset: Dataset) -> str:
 
 
 def together(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
-    """The scores of one metric about outputs at two times; of what both have, the later ones."""
-    kept = earlier.facts[~earlier.facts["output"].isin(later.outputs)]
-    rows = tidy_facts(concat_facts([kept, later.facts]))
+    """The scores of one metric from two times; the later score of an output that has two."""
+    only_earlier = earlier.facts[~earlier.facts["output"].isin(later.outputs)]
+    rows = tidy_facts(concat_facts([only_earlier, later.facts]))
     return Scores(with_digest(later.rater, dataset, rows["output"].astype(str)), rows)
 
 
 def in_place_of(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
-    """The later scores; what only the earlier ones had stays a question, without an answer."""
+    """The later scores; outputs that only the earlier ones had stay, without a score."""
     left = sorted(set(earlier.outputs) - set(later.outputs))
     if not left:
         return later
@@ -193,6 +195,6 @@ def in_place_of(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
 
 
 def not_in(earlier: Scores | None, outputs: Sequence[Output]) -> list[Output]:
-    """The outputs that earlier scores say nothing of."""
-    known: Collection[str] = set(earlier.outputs) if earlier else ()
-    return [output for output in outputs if output.output not in known]
+    """The outputs that earlier scores lack."""
+    scored_before = set(earlier.outputs) if earlier else set()
+    return [output for output in outputs if output.output not in scored_before]

@@ -42,15 +42,13 @@ def open_metric(asked: Asked) -> Metric:
 
 def cosines(model: Any, left: Sequence[str], right: Sequence[str]) -> list[Answer]:
     """The cosine of each pair; every text is read once."""
-    texts = sorted({*left, *right})  # in an order of its own: batches, and so roundings, follow from the texts alone
+    texts = sorted({*left, *right})  # sorted, so that batches, and thereby roundings, depend on nothing but the texts
     vectors = model.encode(
         texts, batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
     )
-    place = {text: at for at, text in enumerate(texts)}
-    return [
-        min(1.0, max(-1.0, float(vectors[place[one]] @ vectors[place[other]])))
-        for one, other in zip(left, right, strict=True)
-    ]
+    vector_of = dict(zip(texts, vectors, strict=True))
+    cosines = [float(vector_of[text] @ vector_of[other]) for text, other in zip(left, right, strict=True)]
+    return [min(1.0, max(-1.0, cosine)) for cosine in cosines]
 
 
 def _load(model: str) -> Any:

@@ -24,7 +24,7 @@ class Asked:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, **defaults: Value | tuple[str, ...]) -> tuple[str, dict[str, Value]]:
-        """The name as it prints, with the options that are not as by default, and the values of all options.
+        """The name as it prints, with the options that differ from their defaults, and the values of all options.
 
         defaults: an option and its value, whose type it has, or the tuple of its choices, the first being the default.
         Raises UnknownName for other options and choices, UsageError for a value of another type.
@@ -57,12 +57,12 @@ class Asked:
 
 
 def read_name(text: str) -> Asked:
-    """The name and the options in `text`. Raises UsageError with an example where they cannot be told."""
-    found = _NAME.fullmatch(text)
-    if not found or not found["name"]:
+    """The name and the options in `text`. Raises UsageError with an example where it has neither form."""
+    parts = _NAME.fullmatch(text)
+    if not parts or not parts["name"]:
         raise UsageError(f"metric {text!r}: write a name, or a name with options: bleu(tokenize=zh)")
     options: dict[str, str] = {}
-    at, inside = 0, (found["options"] or "").strip()
+    at, inside = 0, (parts["options"] or "").strip()
     while at < len(inside):
         option = _OPTION.match(inside, at)
         if not option or option["key"] in options:
@@ -71,7 +71,7 @@ def read_name(text: str) -> Asked:
             )
         options[option["key"]] = option["plain"] if option["quoted"] is None else option["quoted"]
         at = option.end()
-    return Asked(found["name"], options)
+    return Asked(parts["name"], options)
 
 
 def split_names(text: str) -> list[str]:

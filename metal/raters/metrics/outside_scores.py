@@ -43,8 +43,8 @@ def outside_scores(table: Table, dataset: Dataset, rater: Rater, outputs: Sequen
     """
     columns = {str(name).strip().lower(): str(name) for name in table.frame.columns}
     if "score" not in columns or not ("output" in columns or {"source", "generator"} <= set(columns)):
-        found = ", ".join(map(str, table.frame.columns)) or "none"
-        raise DataError(table.path, f"no scores of outputs (columns found: {found})", WANTED)
+        listed = ", ".join(map(str, table.frame.columns)) or "none"
+        raise DataError(table.path, f"no scores of outputs (columns found: {listed})", WANTED)
     if table.frame.empty:
         raise DataError(table.path, "no rows below the header", WANTED)
     cells = {role: [_text(cell) for cell in table.frame[column]] for role, column in columns.items()}
@@ -54,25 +54,25 @@ def outside_scores(table: Table, dataset: Dataset, rater: Rater, outputs: Sequen
         scores = 0.0 - scores
     reason = f"no score in {whole_text(table.path.name)}"
     rows = facts(rater.rater, names, scores, [reason if math.isnan(score) else "" for score in scores])
-    there = set(names)
-    lacking = [output.output for output in outputs if output.output not in there]
+    given = set(names)
+    lacking = [output.output for output in outputs if output.output not in given]
     return Scores(with_digest(rater, dataset, names), rows), lacking
 
 
 def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output], path: Path) -> list[Scores]:
-    """What metrics of the dataset give new outputs, from a table: a column source and one for each metric.
+    """The scores of new outputs by the dataset's metrics, from a table: a column source and one for each metric.
 
     Scores are as in the dataset, higher is better. Sources without a row are without a score. Raises DataError for
     columns that are no metric of the dataset, sources that none of the outputs is of, or that stand there twice.
     """
     columns = {str(name).strip(): str(name) for name in frame.columns}
     metrics = [name for name in columns if name != "source"]
-    known = [rater.rater for rater in dataset.raters.values() if rater.kind == "metric"]
+    of_dataset = [rater.rater for rater in dataset.raters.values() if rater.kind == "metric"]
     if "source" not in columns or not metrics:
         raise DataError(path, f"no scores by metrics (columns found: {', '.join(columns) or 'none'})", GIVEN)
     for name in metrics:
-        if name not in known:
-            raise UnknownName(f"{path}: metric", name, known, GIVEN)
+        if name not in of_dataset:
+            raise UnknownName(f"{path}: metric", name, of_dataset, GIVEN)
     by_source = {output.source: output.output for output in outputs}
     sources = [_text(cell) for cell in frame[columns["source"]]]
     wrong = [name for name in sources if name not in by_source]
@@ -81,7 +81,7 @@ def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output
         problems = [f"{first_names(wrong)} is no source of the outputs"] * bool(wrong)
         problems += [f"{first_names(again)} more than once"] * bool(again)
         raise DataError(path, "; ".join(problems), "One row a source")
-    found = []
+    scores_of_metrics = []
     for name in metrics:
         cells = [_text(cell) for cell in frame[columns[name]]]
         numbers = [_number(cell, f"{path} row {row}") for row, cell in enumerate(cells, 2)]
@@ -89,8 +89,8 @@ def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output
         column = np.array([scores.get(output.source, math.nan) for output in outputs])
         reasons = [f"no score in {whole_text(path.name)}" if math.isnan(score) else "" for score in column]
         rows = facts(name, [output.output for output in outputs], column, reasons)
-        found.append(Scores(dataset.raters[name], rows))
-    return found
+        scores_of_metrics.append(Scores(dataset.raters[name], rows))
+    return scores_of_metrics
 
 
 def _text(cell: object) -> str:

@@ -4,10 +4,10 @@ A function scores one text and says by its parameters what it needs, any of:
 
     def score(output, *, references, reference, source, language): ...
 
-`output` is the text to score. With `reference` it is called once for each and the best counts; with `references` it
-gets all as a tuple of strings. It returns a number, or None or a sentence (str) where there is no score. Attributes
-say what else is known: `score.direction = "lower"`, `score.range = (0, 1)`, `score.version = "2"`. The first line of
-the docstring is the summary.
+`output` is the text to score. With `reference` it is called once for each reference, and the best score counts; with
+`references` it gets all of them as a tuple of strings. It returns a number, or None or a sentence (str) where there is
+no score. Attributes say more: `score.direction = "lower"`, `score.range = (0, 1)`, `score.version = "2"`. The first
+line of the docstring is the summary.
 
 A package offers metrics as entry points of the group `metal.metrics`, NAME = "package.module:object". The object is
 such a function, a `metal.Metric` of that name, or a MetricFactory (metal.raters.metrics.contract) for a metric with
@@ -53,12 +53,12 @@ def metric_from_file(name: str) -> Metric:
     try:
         # Not by an import, which would leave bytecode beside the file, and may take an older one for the file's.
         exec(compile(program, str(path), "exec"), vars(module))  # noqa: S102  named by the user
-    except Exception as error:  # whatever the file does
-        raise UsageError(f"metric {name}: {path_text} cannot be run: {_said(error)}") from error
+    except Exception as error:  # a file can raise anything
+        raise UsageError(f"metric {name}: {path_text} cannot be run: {_shown(error)}") from error
     function = getattr(module, function_name, None)
     if not callable(function):
-        known = [key for key, value in vars(module).items() if inspect.isfunction(value) and not key.startswith("_")]
-        raise UnknownName(f"function of {path_text}", function_name, known)
+        functions = [key for key, value in vars(module).items() if inspect.isfunction(value) and key[:1] != "_"]
+        raise UnknownName(f"function of {path_text}", function_name, functions)
     digest = hashlib.blake2b(program, digest_size=8).hexdigest()
     return metric_from_function(name, function, f"{name}|blake2b:{digest}")
 
@@ -67,9 +67,8 @@ def metric_from_function(name: str, function: Callable[..., Any], signature: str
     """A function as above as a metric. What it raises for an item is the reason why that item has no score."""
     parameters = inspect.signature(function).parameters
     asked = [key for key in parameters if key in PARAMETERS]
-    surplus = [
-        key for key, one in parameters.items() if key not in PARAMETERS and one.default is inspect.Parameter.empty
-    ]
+    required = [key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty]
+    surplus = [key for key in required if key not in PARAMETERS]
     if "output" not in parameters or surplus or {"reference", "references"} <= set(asked):
         problem = f"parameter {surplus[0]!r} is not known" if surplus else "its parameters do not fit"
         raise UsageError(
@@ -101,7 +100,7 @@ def metric_offered(asked: Asked) -> Metric:
     try:
         loaded = point.load()
     except Exception as error:  # a package's import may raise anything
-        raise UsageError(f"metric {name}: {point.value} cannot be loaded: {_said(error)}") from error
+        raise UsageError(f"metric {name}: {point.value} cannot be loaded: {_shown(error)}") from error
     if isinstance(loaded, MetricFactory):
         return loaded.open(asked)
     if asked.options:
@@ -126,19 +125,17 @@ def _given(item: Item) -> dict[str, Any]:
 
 def _answer(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Answer:
     try:
-        found = function(**arguments)
-    except Exception as error:  # whatever the function does
-        return f"{RAISED} {_said(error)}"
-    if found is None:
-        return "the metric gave none"
-    if isinstance(found, str):
-        return found or "the metric gave none"
+        result = function(**arguments)
+    except Exception as error:  # a function can raise anything
+        return f"{RAISED} {_shown(error)}"
+    if result is None or isinstance(result, str):
+        return result or "the metric gave none"
     try:
-        return float(found)
+        return float(result)
     except (TypeError, ValueError, OverflowError):
-        return f"the metric gave {type(found).__name__}, no finite number"
+        return f"the metric gave {type(result).__name__}, no finite number"
 
 
-def _said(error: Exception) -> str:
+def _shown(error: Exception) -> str:
     line = next(iter(str(error).splitlines()), "")
     return f"{type(error).__name__}: {line}"[:200]

@@ -1,4 +1,4 @@
-"""ROUGE-1, -2, -3 and -L: F1 of shared rows of tokens, and of the longest common subsequence.
+"""ROUGE-1, -2, -3 and -L: F1 of shared rows of tokens (n-grams), and of the longest common subsequence.
 
 F1 is 2 shared / (of the output + of the reference), so that it is defined where either text has such a row. Tokens are
 those of metal.raters.metrics.words; nothing is stemmed. Over several references the best counts, as Lin does it.
@@ -9,7 +9,8 @@ without its stemmer; that package splits at what is not a-z or 0-9, and so gives
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
 
 from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory
 from metal.raters.metrics.names import Asked
@@ -22,7 +23,7 @@ def open_metric(asked: Asked) -> Metric:
     """`rouge-1`, `rouge-2`, `rouge-3` or `rouge-l`; there are no options."""
     name, _ = asked.fill()
     kind = name.removeprefix("rouge-")
-    compare = subsequence_f1 if kind == "l" else _of_rows(int(kind))
+    compare = subsequence_f1 if kind == "l" else partial(rows_f1, size=int(kind))
     what = "longest common subsequence" if kind == "l" else f"rows of {kind} tokens" if kind != "1" else "tokens"
 
     def score(items: Sequence[Item]) -> list[Answer]:
@@ -76,10 +77,6 @@ def subsequence_length(left: Sequence[Hashable], right: Sequence[Hashable]) -> i
         if matches := row & places.get(element, 0):
             row = ((row + matches) | (row - matches)) & all_ones
     return len(long) - row.bit_count()
-
-
-def _of_rows(size: int) -> Callable[[str, str], Answer]:
-    return lambda output, reference: rows_f1(output, reference, size)
 
 
 ROUGE_1 = MetricFactory("F1 of shared tokens, 0 to 1, every script", open_metric)

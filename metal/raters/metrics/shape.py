@@ -1,4 +1,4 @@
-"""What a text is like beside its source: how long, how new, how much of it copied. None of it says how good it is.
+"""What a text is like beside its source: how long, how new, how much copied. None of it says how good the text is.
 
 Tokens are those of metal.raters.metrics.words; a row is some tokens in a row.
 Source of compression and copying: Grusky et al. (2018), Newsroom; of novelty: See et al. (2017), section 7.2.
@@ -37,10 +37,10 @@ def novelty(output: str, source: str, size: int) -> Answer:
     >>> novelty("a b c d", "x a b c", 2)  # of a b, b c, c d the last is new
     0.3333333333333333
     """
-    rows, known = grams(tokens(output), size), set(grams(tokens(source), size))
+    rows, in_source = grams(tokens(output), size), set(grams(tokens(source), size))
     if not rows:
         return f"fewer than {size} tokens in the output" if size > 1 else "no word in the output"
-    return sum(row not in known for row in rows) / len(rows)
+    return sum(row not in in_source for row in rows) / len(rows)
 
 
 def copy_rate(output: str, source: str, span: int) -> Answer:
@@ -49,12 +49,12 @@ def copy_rate(output: str, source: str, span: int) -> Answer:
     >>> copy_rate("a b c d x", "z a b c y", 3)
     0.6
     """
-    made, known = tokens(output), set(grams(tokens(source), span))
+    made, in_source = tokens(output), set(grams(tokens(source), span))
     if len(made) < span:
         return f"fewer than {span} tokens in the output"
     copied, covered = 0, 0  # tokens up to `covered` are counted
     for start, row in enumerate(grams(made, span)):
-        if row in known:
+        if row in in_source:
             copied += start + span - max(start, covered)
             covered = start + span
     return copied / len(made)

@@ -146,9 +146,9 @@ def _metric(
 
 
 def _score(scorer: Any, item: Item, prepare: Prepare) -> Answer:
-    found = scorer.sentence_score(prepare(item.text), [prepare(reference) for reference in item.references])
+    result = scorer.sentence_score(prepare(item.text), [prepare(reference) for reference in item.references])
     # BLEU of equal texts can be 100.00000000000004.
-    return float(found.score) if found.name == "TER" else min(float(found.score), 100.0)
+    return float(result.score) if result.name == "TER" else min(float(result.score), 100.0)
 
 
 def _signature(scorer: Any) -> str:
