@@ -100,11 +100,6 @@ def in_turn(*behaviours: Behaviour) -> Behaves:
     return lambda job: behaviours[job.number - 1] if job.number <= len(behaviours) else NORMAL
 
 
-def by_attempt(*behaviours: Behaviour) -> Behaves:
-    """The n-th behaviour for a job whose first request is asked the n-th time, then normal."""
-    return lambda job: behaviours[job.attempt - 1] if job.attempt <= len(behaviours) else NORMAL
-
-
 def drawn(seed: int, *behaviours: Behaviour, attempts: int = 3) -> Behaves:
     """One of these, drawn from (seed, number of the job); normal once a first request has had so many attempts."""
     return lambda job: random.Random(f"{seed} {job.number}").choice(behaviours) if job.attempt <= attempts else NORMAL

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests import batch_jobs
-from tests.batch_jobs import BatchService, Behaviour, Job, by_attempt, drawn, in_turn
-from tests.llm_server import Fault, LlmServer, always, prompt_digest
+from tests.batch_jobs import BatchService, Behaviour, in_turn
+from tests.llm_server import Fault, LlmServer, prompt_digest
 
 PATH = "/v1/chat/completions"
 
@@ -70,27 +70,12 @@ def test_a_cancelled_job_answers_nothing_more(server: LlmServer, service: BatchS
     assert job.state == batch_jobs.CANCELLED
 
 
-def test_somebody_else_may_cancel_it(service: BatchService) -> None:
-    service.behaviour = in_turn(Behaviour(stops_after=0.25))
-    service.submit(PATH, requests())
-    assert [(job.state, job.answered) for job in service.jobs] == [("cancelled", 1)]
-
-
 def test_half_the_requests_fail_and_are_no_answers(server: LlmServer, service: BatchService) -> None:
     service.behaviour = in_turn(Behaviour(failing=0.5, fault=Fault("429")))
     job = service.submit(PATH, requests(10))
     service.advance()
     assert sorted(one.status for one in job.results) == [200] * 5 + [429] * 5
     assert sum(server.counts.values()) == service.stats()["answered"] == job.answered == 5
-
-
-@pytest.mark.parametrize("kind", ["drop", "hang", "drop_mid_body"])
-def test_in_a_batch_no_connection_is_lost(kind: str, server: LlmServer, service: BatchService) -> None:
-    server.faults = always(Fault(kind))
-    job = service.submit(PATH, requests(1))
-    service.advance()
-    assert [one.status for one in job.results] == [500]
-    assert not sum(server.counts.values())
 
 
 def test_enqueued_tokens_count_while_jobs_are_open(service: BatchService) -> None:
@@ -114,28 +99,3 @@ def test_what_is_paid_twice_is_seen(service: BatchService) -> None:
     service.ahead += 10.0
     stats = service.stats()
     assert (stats["answered"], stats["answered_twice"], stats["overlapping"]) == (4, 1, 1)
-
-
-def test_a_new_job_is_hidden_for_a_while(service: BatchService) -> None:
-    service.behaviour = in_turn(Behaviour(), Behaviour(hidden=5.0))
-    jobs = [service.submit(PATH, requests()) for _ in range(2)]
-    assert service.listed() == jobs[:1]
-    assert service.job(jobs[1].id), "who knows its id sees it"
-    service.ahead += 5.0
-    assert service.listed() == jobs[::-1]
-
-
-def test_behaviours_by_attempt_and_at_random(service: BatchService) -> None:
-    service.behaviour = by_attempt(Behaviour(refused_call=503))
-    assert service.submit(PATH, requests()).attempt == 1
-    assert not service.jobs
-    assert service.submit(PATH, requests()).attempt == 2
-    assert len(service.jobs) == 1
-    choices = Behaviour(wait=1.0), Behaviour(wait=2.0)
-
-    def waits(seed: int) -> list[float | None]:
-        behaves = drawn(seed, *choices)
-        return [behaves(Job("", number, 1, "", [], {}, {}, 0, 0.0)).wait for number in range(20)]
-
-    assert waits(1) == waits(1) != waits(2)
-    assert set(waits(1)) == {1.0, 2.0}

@@ -15,11 +15,11 @@ import pytest
 
 from metal.data.records import Rating
 from metal.errors import UsageError
-from metal.raters.judges.cluster.coordinator import LOSSES, Coordinator, RunSetup
+from metal.raters.judges.cluster.coordinator import LOSSES, Coordinator
 from metal.raters.judges.cluster.engine import RayRun
 from metal.raters.judges.cluster.leases import ClusterJudge, Places, SharedBudget
 from metal.raters.judges.cluster.messages import LeaseRequest, WorkerReport, WorkerSetup
-from metal.raters.judges.cluster.requests import read_shard, write_shards
+from metal.raters.judges.cluster.requests import read_shards, write_shards
 from metal.raters.judges.cluster.shards import FOLDER, lock_shards, merge_leftovers, shard_journal
 from metal.raters.judges.collect import Collected
 from metal.raters.judges.cost import Budget
@@ -210,7 +210,7 @@ def test_requests_are_the_questions(tmp_path: Path) -> None:
     assert shards.left_out == {"m": 3, "again": 8, "n": 2}  # answered, or asked under another name; equal texts
     assert {name: len(numbers) for name, numbers in shards.numbers.items()} == {"m": 2, "again": 0, "n": 2}
     tables = [pq.read_table(shards.path(number)) for name in ("m", "n") for number in shards.numbers[name]]
-    rows = [request for table in tables for request, _ in read_shard(table, shards.readers)]
+    rows = [question for table in tables for _, part in read_shards(table) for question, _ in part]
     assert {row.key for row in rows} == set(questions) - {first}
     for row in rows:
         same = questions[row.key]
@@ -252,7 +252,7 @@ def coordinated(folder: Path, what: Callable[[Coordinator], Any]) -> Coordinator
     coordinator = Coordinator()
 
     async def whole() -> None:
-        await coordinator.start(RunSetup(folder, Rules(), 0.0, [setup_of(MODEL)], [Progress(MODEL)]))
+        await coordinator.start(folder, Rules(), 0.0, [setup_of(MODEL)], [Progress(MODEL)])
         await what(coordinator)
         await coordinator.close()
 

@@ -15,11 +15,6 @@ from metal.raters.judges.journal_records import LASTING, Attempt, Record
 class Account(Protocol):
     """Pays for questions, and keeps their records."""
 
-    @property
-    def stopping(self) -> bool:
-        """Whether the run was asked to stop."""
-        ...
-
     async def reserve(self, question: Question) -> float | None:
         """Reserve the US dollars that a question may cost at most; None: it may not be begun."""
         ...
@@ -68,7 +63,7 @@ class AttemptLoop:
     def _give_up(self, question: Question, failure: CallFailed, attempt: Attempt) -> None:
         """Record a question that brought no reply, unless it was only abandoned or its judge was stopped."""
         lasting = failure.kind in LASTING
-        if failure.kind == ABANDONED or failure.kind in calls.FATAL or (self.account.stopping and not lasting):
+        if failure.kind == ABANDONED or failure.kind in calls.FATAL or (self.attempts.interrupted and not lasting):
             return
         if self.attempts.progress.stopped and failure.kind in calls.TRANSIENT:
             return

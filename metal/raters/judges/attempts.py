@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
 from typing import Any
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
@@ -33,25 +32,19 @@ def parameters_of(model: Model, question: Question) -> dict[str, Any]:
     return {key: question.parameters.get(key, value) for key, value in model.parameters.items()}
 
 
-@dataclass
-class Downgrades:
-    """What a model rejects, as found out during the run: parameter -> what it said. Shared by all its requests."""
-
-    rejected: dict[str, str] = field(default_factory=dict)
-
-    def request(self, model: Model, question: Question) -> Ask:
-        """The question as it is sent, without what the model rejects."""
-        parameters = parameters_of(model, question)
-        kept = {key: value for key, value in parameters.items() if key not in self.rejected}
-        newer = "max_completion_tokens"  # what newer OpenAI models call it
-        if "max_tokens" in self.rejected and "max_tokens" in parameters and newer not in self.rejected:
-            kept[newer] = parameters["max_tokens"]
-        structured = model.structured
-        if "json_object" in self.rejected:
-            structured = "none"
-        elif "json_schema" in self.rejected and structured == "json_schema":
-            structured = "json_object"
-        return Ask(question.message, question.schema, kept, structured, model.timeout)
+def request_for(model: Model, question: Question, rejected: Collection[str]) -> Ask:
+    """The question as it is sent, without the parameters and the structure that the model rejects."""
+    parameters = parameters_of(model, question)
+    kept = {key: value for key, value in parameters.items() if key not in rejected}
+    newer = "max_completion_tokens"  # what newer OpenAI models call it
+    if "max_tokens" in rejected and "max_tokens" in parameters and newer not in rejected:
+        kept[newer] = parameters["max_tokens"]
+    structured = model.structured
+    if "json_object" in rejected:
+        structured = "none"
+    elif "json_schema" in rejected and structured == "json_schema":
+        structured = "json_object"
+    return Ask(question.message, question.schema, kept, structured, model.timeout)
 
 
 class Attempts:
@@ -65,10 +58,10 @@ class Attempts:
         self.model, self.rules, self.secrets = setup.model, setup.rules, setup.secrets
         self.client, self.note = client, note
         self.progress = Progress(setup.model, setup.questions)
-        self.downgrades = Downgrades(dict(setup.rejected))
+        self.rejected = dict(setup.rejected)  # parameter -> what the model said
         self.estimator = TokenEstimator(setup.answer_tokens)
         self.halted, self.closed = asyncio.Event(), asyncio.Event()
-        self.ever_answered = False
+        self.ever_answered = self.interrupted = False
         self.rejections = 0
         self.pace = Pace(self.model.concurrency, *allowances(self.model))
         self.backoff = wait_random_exponential(multiplier=self.rules.backoff, max=LONGEST_WAIT)
@@ -80,8 +73,9 @@ class Attempts:
             reraise=True,
         )
 
-    def halt(self) -> None:
-        """Send nothing more, and sit out no wait."""
+    def halt(self, *, interrupted: bool = False) -> None:
+        """Send nothing more, and sit out no wait. interrupted: the run was asked to stop."""
+        self.interrupted = self.interrupted or interrupted
         self.halted.set()
         self.closed.set()
 
@@ -144,7 +138,7 @@ class Attempts:
 
     def request(self, question: Question) -> Ask:
         """A question as it is sent now, without what the model rejects."""
-        return self.downgrades.request(self.model, question)
+        return request_for(self.model, question, self.rejected)
 
     def hide_secrets(self, failure: CallFailed) -> None:
         """Remove keys from a failure's message."""
@@ -162,8 +156,8 @@ class Attempts:
 
     def _drop(self, parameter: str, why: str) -> None:
         """Leave a parameter out of requests from now on."""
-        if parameter not in self.downgrades.rejected:
-            self.downgrades.rejected[parameter] = why
+        if parameter not in self.rejected:
+            self.rejected[parameter] = why
             self.progress.retries[f"rejects {parameter}"] += 1
             self.note(parameter, why)
 

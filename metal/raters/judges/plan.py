@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
@@ -85,7 +85,6 @@ class JudgingPlan:
     sources: Mapping[str, Source]
     repeat: int = 1
     answer_tokens: int = ANSWER_TOKENS
-    _schemas: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def _with_text(self) -> list[tuple[Output, str, bytes, float]]:
@@ -125,13 +124,6 @@ class JudgingPlan:
         """Outputs that have to be judged without the text of their source."""
         return sum(not self.sources[output.source].text.strip() for output in self.outputs if output.text.strip())
 
-    def schema(self, criterion: str, prompt: Prompt) -> dict[str, Any]:
-        """The JSON schema of an answer on the criterion."""
-        pair = (criterion, prompt.name)
-        if pair not in self._schemas:
-            self._schemas[pair] = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion))
-        return self._schemas[pair]
-
     def questions(self, model: Model, start: int = 0) -> Iterator[JudgingQuestion]:
         """The questions for a model, without the first `start`.
 
@@ -139,7 +131,7 @@ class JudgingPlan:
         """
         for prompt in self.prompts:
             for criterion in self.criteria:
-                schema = self.schema(criterion, prompt)
+                schema = answer_schema(self.criteria[criterion].scale, prompt.letters(criterion))
                 identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):

@@ -46,7 +46,7 @@ class LocalRun:
         """Begin no more calls; those in flight are finished and saved."""
         self.stopping.set()
         for judge in self.judges:
-            judge.attempts.halt()
+            judge.attempts.halt(interrupted=True)
         in_flight = sum(judge.attempts.pace.in_flight for judge in self.judges)
         return f"finishing {in_flight} calls in flight; Ctrl-C again to drop them"
 
@@ -136,11 +136,6 @@ class LocalJudge:
         self.session.journal.append(rejected_line(self.model.name, parameter, why))
 
     # ------------------------------------------------------------ the account
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the run was asked to stop."""
-        return self.run.stopping.is_set()
 
     async def reserve(self, question: Question) -> float | None:
         """Reserve a question's cost from the run's budget; None: it may not be begun."""

@@ -156,7 +156,7 @@ class BatchJudge:
             packed = await pack(self.waiting, limits, self.ledger.requests(token), self._may_take)
         if not packed.items:
             return None
-        without = dict(self.attempts.downgrades.rejected)
+        without = dict(self.attempts.rejected)
         batch = Batch(token, self.model.name, len(packed.items), packed.tokens, packed.dollars, packed.begins, without)
         self.ledger.write_keys(token, packed.items)
         self.ledger.note(batch, states.MADE)

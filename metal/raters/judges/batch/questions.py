@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from metal.raters.judges import call as calls
-from metal.raters.judges.attempts import Attempts, Downgrades
+from metal.raters.judges.attempts import Attempts, request_for
 from metal.raters.judges.batch.contract import BatchClient
 from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.batch.packing import TURN, Item, Waiting
@@ -82,7 +82,7 @@ class BatchQuestions:
 
     def request(self, batch: Batch, question: Question) -> Ask:
         """The request that a batch contains for a question."""
-        return Downgrades(dict(batch.without)).request(self.model, question)
+        return request_for(self.model, question, batch.without)
 
     # ------------------------------------------------------------ results
 

@@ -10,7 +10,7 @@ import asyncio
 import os
 import traceback
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ from metal.raters.judges.attempt_loop import AttemptLoop
 from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
 from metal.raters.judges.cluster.leasing import Leases, SharedPace
-from metal.raters.judges.cluster.messages import JudgeStatus, ShardAnswers, WorkerReport, WorkerSetup
-from metal.raters.judges.cluster.requests import read_shard
+from metal.raters.judges.cluster.messages import JudgeStatus, WorkerReport, WorkerSetup
+from metal.raters.judges.cluster.requests import read_shards
 from metal.raters.judges.engine import JudgeSetup
-from metal.raters.judges.journal_records import Record, rejected_line
+from metal.raters.judges.journal_records import Answered, Record, rejected_line
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.secrets import Secrets
 
@@ -30,10 +30,10 @@ EVERY = 0.01  # seconds between two reports at least
 
 
 class Asker:
-    """What Ray Data makes an actor of. coordinator: its actor's handle; readers: of requests.py."""
+    """What Ray Data makes an actor of. coordinator: its actor's handle."""
 
-    def __init__(self, coordinator: Any, judge: str, readers: Any) -> None:
-        self.coordinator, self.judge, self.readers = coordinator, judge, readers
+    def __init__(self, coordinator: Any, judge: str) -> None:
+        self.coordinator, self.judge = coordinator, judge
         self.worker: asyncio.Task[Worker] | None = None
 
     async def __call__(self, table: Any) -> Any:
@@ -42,7 +42,7 @@ class Asker:
         A failure stops the judge: Ray would begin the shard again for ever.
         """
         if not self.worker:  # the actor's event loop does not run before
-            self.worker = asyncio.create_task(Worker.open(self.coordinator, self.judge, self.readers))
+            self.worker = asyncio.create_task(Worker.open(self.coordinator, self.judge))
         try:
             await (await self.worker).ask(table)
         except Exception as error:
@@ -53,9 +53,9 @@ class Asker:
 class Worker:
     """One judge in one worker process: its connection and attempts, and the exchange with the coordinator."""
 
-    def __init__(self, coordinator: Any, setup: WorkerSetup, readers: Sequence[Question]) -> None:
+    def __init__(self, coordinator: Any, setup: WorkerSetup) -> None:
         self.id = uuid.uuid4().hex
-        self.coordinator, self.readers = coordinator, readers
+        self.coordinator = coordinator
         self.model, self.rules = setup.judge.model, setup.judge.rules
         _set_environment(setup)
         secrets = setup.judge.secrets | Secrets.of([self.model])
@@ -69,36 +69,25 @@ class Worker:
         self.attempts.estimator = self.leases.estimator
         self.attempts.pace = self.pace = SharedPace(self.leases, self._note_busy)
         self.progress = self.attempts.progress
-        self.halted = False
         self.tasks: list[asyncio.Task[None]] = []
 
     @classmethod
-    async def open(cls, coordinator: Any, judge: str, readers: Any) -> Worker:
+    async def open(cls, coordinator: Any, judge: str) -> Worker:
         """Join the run."""
-        worker = cls(coordinator, await coordinator.join.remote(judge), await readers[0])
+        worker = cls(coordinator, await coordinator.join.remote(judge))
         works = (worker._listen, worker._keep_reporting, worker.leases.fetch)
         worker.tasks = [asyncio.create_task(work()) for work in works]
         return worker
 
     async def ask(self, table: Any) -> None:
         """Ask the open questions of a table's shards. Raises OSError of the driver's disk."""
-        import pyarrow.compute as pc
-
-        for number in sorted(set(table["shard"].to_pylist())):
-            answers: ShardAnswers | None = await self.coordinator.begin.remote(self.id, self.model.name, number)
-            if answers is None:
+        for number, rows in read_shards(table):
+            answered: Answered | None = await self.coordinator.begin.remote(self.id, self.model.name, number)
+            if answered is None:
                 continue
-            rows = read_shard(table.filter(pc.equal(table["shard"], number)), self.readers)
-            unreadable = {
-                key: asked + answers.unreadable.get(key, 0)
-                for key, asked in ((bytes.fromhex(question.key), asked) for question, asked in rows)
-            }
-            missing = [
-                question
-                for question, _ in rows
-                if (key := bytes.fromhex(question.key)) not in answers.settled and unreadable[key] <= self.rules.reasks
-            ]
-            shard = ShardRun(self, number, iter(missing), unreadable)
+            for question, asked in rows:
+                answered.unreadable[bytes.fromhex(question.key)] += asked
+            shard = ShardRun(self, number, [question for question, _ in rows], answered)
             work = [asyncio.create_task(shard.work()) for _ in range(min(len(rows), self.model.concurrency))]
             try:
                 await self._unless_failed(asyncio.gather(*work))
@@ -163,14 +152,13 @@ class Worker:
 
     def _follow(self, status: JudgeStatus) -> None:
         for parameter, why in status.rejected.items():
-            self.attempts.downgrades.rejected.setdefault(parameter, why)
+            self.attempts.rejected.setdefault(parameter, why)
         self.attempts.ever_answered = self.attempts.ever_answered or status.ever_answered
         self.pace.wait_for(status.hold)
         if status.stopped and not self.progress.stopped:
             self.progress.stopped = status.stopped
         if status.halted or status.stopped:
-            self.halted = self.halted or status.halted
-            self.attempts.halt()
+            self.attempts.halt(interrupted=status.halted)
         if status.closed:
             self.attempts.closed.set()
             self.leases.close()
@@ -184,31 +172,32 @@ class Worker:
 class ShardRun:
     """The open questions of one shard. An attempt_loop.Account, on lease from the coordinator."""
 
-    def __init__(
-        self, worker: Worker, number: int, questions: Iterator[Question], unreadable: Mapping[bytes, int]
-    ) -> None:
-        self.worker, self.number, self.questions, self.attempts = worker, number, questions, worker.attempts
-        self.loop = AttemptLoop(self, worker.attempts, unreadable)
+    def __init__(self, worker: Worker, number: int, questions: Sequence[Question], answered: Answered) -> None:
+        self.worker, self.number, self.attempts = worker, number, worker.attempts
+        self.questions = self._open_questions(questions, answered)
+        self.loop = AttemptLoop(self, worker.attempts, answered.unreadable)
+
+    def _open_questions(self, questions: Sequence[Question], answered: Answered) -> Iterator[tuple[Question, bytes]]:
+        for question in questions:
+            key = bytes.fromhex(question.key)
+            if key not in answered.settled and answered.unreadable[key] <= self.worker.rules.reasks:
+                yield question, key
 
     async def work(self) -> None:
         """Ask question after question, while there are any."""
         while not self.attempts.closed.is_set():
-            question = next(self.questions, None)
-            if question is None:
+            following = next(self.questions, None)
+            if following is None:
                 return
+            question, key = following
             await self.attempts.pace.enter(self.attempts.tokens(question), self.attempts.closed)
             try:
                 reserved = await self.reserve(question)
                 if reserved is not None:
-                    await self.loop.settle(question, bytes.fromhex(question.key), reserved)
+                    await self.loop.settle(question, key, reserved)
                     await self.worker.kept()  # only then is its place free: a lost worker loses what was in flight
             finally:
                 self.attempts.pace.leave()
-
-    @property
-    def stopping(self) -> bool:
-        """Whether the run was asked to stop."""
-        return self.worker.halted
 
     async def reserve(self, question: Question) -> float | None:
         """Reserve a question's cost from the run's budget; None: it may not be begun."""

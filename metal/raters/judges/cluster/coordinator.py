@@ -14,37 +14,16 @@ from functools import partial
 from pathlib import Path
 
 from metal.raters.judges.cluster.leases import ClusterJudge, SharedBudget
-from metal.raters.judges.cluster.messages import (
-    JudgeStatus,
-    Lease,
-    LeaseRequest,
-    ShardAnswers,
-    WorkerReport,
-    WorkerSetup,
-)
+from metal.raters.judges.cluster.messages import JudgeStatus, Lease, LeaseRequest, WorkerReport, WorkerSetup
 from metal.raters.judges.cluster.shards import REJECTED_PARAMETERS, lock_shards, shard_journal
 from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import Progress, Rules
 from metal.raters.judges.journal import Journal
-from metal.raters.judges.journal_records import read_answered
+from metal.raters.judges.journal_records import Answered, read_answered
 
 PATIENCE = 1.0  # seconds after which a worker is told the status again, and is heard of
 SILENCE = 20.0  # seconds without a word after which a worker counts as lost
 LOSSES = 4  # of the workers that asked one shard, after which its judge is stopped
-
-
-@dataclass(frozen=True)
-class RunSetup:
-    """What the driver tells the coordinator. folder: of the shards' journals. spent: US dollars before this session.
-
-    judges, progress: one for each judge, with what was done before.
-    """
-
-    folder: Path
-    rules: Rules
-    spent: float
-    judges: Sequence[WorkerSetup]
-    progress: Sequence[Progress]
 
 
 @dataclass(frozen=True)
@@ -72,13 +51,18 @@ class Shard:
 class Coordinator:
     """Becomes an actor in metal.raters.judges.cluster.nodes; nothing here knows of Ray."""
 
-    async def start(self, setup: RunSetup) -> None:
-        """Called before any worker."""
-        self.folder, self.rules = setup.folder, setup.rules
-        shared = SharedBudget(Budget(setup.rules.max_cost, setup.spent), setup.rules.limit)
+    async def start(
+        self, folder: Path, rules: Rules, spent: float, setups: Sequence[WorkerSetup], progress: Sequence[Progress]
+    ) -> None:
+        """Called before any worker.
+
+        folder: of the shards' journals. spent: US dollars before this session. setups, progress: one for each judge.
+        """
+        self.folder, self.rules = folder, rules
+        shared = SharedBudget(Budget(rules.max_cost, spent), rules.limit)
         self.judges = {
-            judge.judge.model.name: ClusterJudge(judge, progress, shared)
-            for judge, progress in zip(setup.judges, setup.progress, strict=True)
+            setup.judge.model.name: ClusterJudge(setup, done, shared)
+            for setup, done in zip(setups, progress, strict=True)
         }
         self.shards: dict[int, Shard] = {}
         self.heard: dict[str, float] = {}
@@ -121,7 +105,7 @@ class Coordinator:
 
     # ------------------------------------------------------------ shards
 
-    async def begin(self, worker: str, name: str, number: int) -> ShardAnswers | None:
+    async def begin(self, worker: str, name: str, number: int) -> Answered | None:
         """A worker was given a shard. Returns what its journal contains; None: it need not be asked any more."""
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
@@ -134,7 +118,7 @@ class Coordinator:
         shard.worker = worker
         judge.places.join(worker)
         self._wake_workers()
-        return ShardAnswers(frozenset(answered.settled), dict(answered.unreadable))
+        return answered
 
     async def end(self, worker: str, number: int) -> None:
         """A worker is done with a shard; its records are on the disk when this returns. Raises OSError."""

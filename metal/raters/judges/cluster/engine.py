@@ -13,7 +13,7 @@ from typing import Any
 from metal.errors import MetalError, UsageError
 from metal.raters.judges.call import JudgeStopped
 from metal.raters.judges.cluster import nodes, quiet, shards
-from metal.raters.judges.cluster.coordinator import RunSetup, RunStatus
+from metal.raters.judges.cluster.coordinator import RunStatus
 from metal.raters.judges.cluster.messages import WorkerSetup
 from metal.raters.judges.cluster.requests import FOLDER as REQUESTS
 from metal.raters.judges.cluster.requests import LEAST_ROWS, MOST_ROWS, Shards, write_shards
@@ -129,17 +129,16 @@ class RayRun:
         self._coordinator = nodes.new_coordinator()
         setups = [self._worker_setup(model, written) for model in self.plan.models]
         spent, folder = self.session.answered.spent, self.folder / shards.FOLDER
-        await self._coordinator.start.remote(RunSetup(folder, self.session.rules, spent, setups, self._progress))
+        await self._coordinator.start.remote(folder, self.session.rules, spent, setups, self._progress)
         if self.stopping.is_set():  # while the coordinator started
             await self._coordinator.halt.remote()
-        readers = [ray.put(written.readers)]
         cores = nodes.cpus()
         pipelines = []
         for model in self.plan.models:
             count = len(written.numbers[model.name])
             if count:
                 workers = nodes.workers_for(model, count, cores)
-                pipelines.append(Pipeline(model, written, self._coordinator, readers, workers))
+                pipelines.append(Pipeline(model, written, self._coordinator, workers))
         address = nodes.head()
         head = asyncio.create_task(_without_head(address))
         try:
@@ -241,9 +240,9 @@ class Connecting(threading.Thread):
 class Pipeline(threading.Thread):
     """Ray Data's pipeline of one judge. failure: why it ended early."""
 
-    def __init__(self, model: Model, written: Shards, coordinator: Any, readers: Any, workers: int) -> None:
+    def __init__(self, model: Model, written: Shards, coordinator: Any, workers: int) -> None:
         super().__init__(name=f"judge {model.name}", daemon=True)
-        self.parts = nodes.judge_shards(model, written, coordinator, readers, workers)
+        self.parts = nodes.judge_shards(model, written, coordinator, workers)
         self.model = model
         self.failure: Exception | None = None
         self.start()

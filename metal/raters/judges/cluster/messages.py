@@ -25,14 +25,6 @@ class WorkerSetup:
 
 
 @dataclass(frozen=True)
-class ShardAnswers:
-    """What a shard's journal contains. settled: keys; unreadable: key -> unreadable replies so far."""
-
-    settled: frozenset[bytes] = frozenset()
-    unreadable: Mapping[bytes, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class LeaseRequest:
     """What a worker needs to continue. turns: tokens of each request; calls: US dollars of each call, at most."""
 

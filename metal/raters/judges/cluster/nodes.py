@@ -125,8 +125,8 @@ def new_coordinator() -> Any:
     return actor.remote()
 
 
-def judge_shards(model: Model, shards: Shards, coordinator: Any, readers: Any, workers: int) -> Iterator[None]:
-    """The pipeline of one judge; it yields while it runs. readers: a reference to them, in a list."""
+def judge_shards(model: Model, shards: Shards, coordinator: Any, workers: int) -> Iterator[None]:
+    """The pipeline of one judge; it yields while it runs."""
     import ray.data
     from ray.data import ActorPoolStrategy
 
@@ -137,7 +137,7 @@ def judge_shards(model: Model, shards: Shards, coordinator: Any, readers: Any, w
         batch_size=None,
         batch_format="pyarrow",
         zero_copy_batch=True,
-        fn_constructor_args=(coordinator, model.name, readers),
+        fn_constructor_args=(coordinator, model.name),
         compute=ActorPoolStrategy(
             size=workers, max_tasks_in_flight_per_actor=AT_ONCE, max_concurrent_calls_per_actor=AT_ONCE
         ),
