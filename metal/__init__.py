@@ -38,8 +38,13 @@ if TYPE_CHECKING:
     from metal.api.judge import judge as judge
     from metal.api.judge import judge_async as judge_async
     from metal.api.judge import judge_cancel as judge_cancel
+    from metal.api.judges import judges_list as judges_list
+    from metal.api.judges import judges_test as judges_test
     from metal.api.leaderboard import leaderboard as leaderboard
+    from metal.api.metric import metric_check as metric_check
+    from metal.api.metric import metric_list as metric_list
     from metal.api.monitor import monitor as monitor
+    from metal.api.monitor_simulate import monitor_simulate as monitor_simulate
     from metal.api.prompt import prompt_list as prompt_list
     from metal.api.prompt import prompt_show as prompt_show
     from metal.api.read import formats as formats
@@ -48,6 +53,9 @@ if TYPE_CHECKING:
     from metal.api.report import report as report
     from metal.api.sample import sample as sample
     from metal.api.score import score as score
+    from metal.api.submit import submit_generator as submit_generator
+    from metal.api.submit import submit_metric as submit_metric
+    from metal.api.submit import submit_withdraw as submit_withdraw
     from metal.data.dataset import Dataset as Dataset
     from metal.data.records import Criterion as Criterion
     from metal.data.records import Estimate as Estimate
