@@ -89,8 +89,8 @@ def check(metric: str, as_json: bool, **options: Any) -> None:
         for finding in checked.findings:
             verdict = {True: "ok", False: "not", None: "-"}[finding.holds]
             console.say(f"{verdict:<5}{finding.trial}: {finding.words}")
-        trials = f"{checked.failed} of {len(checked.findings)} trials do not hold."
-        console.say(trials if checked.failed else "Nothing speaks against it.")
+        failed = f"{checked.failed} of {len(checked.findings)} trials do not hold."
+        console.say(failed if checked.failed else "Nothing speaks against it.")
     if checked.failed:
         sys.exit(ONE_DOES_NOT_HOLD)
 
