@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.dataset import save_dataset
-from metal.raters.judges.call import Ask, Reply
+from metal.raters.judges.call import ModelRequest, Reply
 from metal.raters.judges.journal import Journal
 from metal.running.judging import JOURNAL, Request, wire
 from tests.bench.judging_ours import JUDGE, dataset, plan_of, run_of
@@ -236,7 +236,7 @@ def memory(cache: Path, sizes: Sequence[int] = (1_000, 10_000, 100_000)) -> list
 class _Canned:
     """A client that answers at once, to fill a journal without a server."""
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         text = '{"score": 2, "justification": "The summary keeps what matters and reads well."}'
         message = {"role": "assistant", "content": text, "refusal": None}
         body = {"id": "chatcmpl-1", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from metal.raters.judges.batch.contract import BatchClient, Status
-from metal.raters.judges.call import Ask, CallFailed, Reply, answer_schema
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply, answer_schema
 from metal.raters.judges.prompts import Message
 from tests.conftest import TASK_QUALITY
 
@@ -24,11 +24,11 @@ def key_of(number: int) -> str:
     return f"{number:032x}"
 
 
-def asks(count: int) -> dict[str, Ask]:
+def asks(count: int) -> dict[str, ModelRequest]:
     """Questions, each with words of its own, in several scripts."""
     words = ("Kuinka hyvä on tämä?", "这个摘要怎么样？", "كم هي جيدة؟", "How good is this?")
     return {
-        key_of(number): Ask(
+        key_of(number): ModelRequest(
             Message("You judge.", f"{words[number % 4]} {number}\nSecond \u2028line."),
             SCHEMA,
             {"temperature": 0},
@@ -51,7 +51,7 @@ def trip(client: BatchClient, steps: Callable[[BatchClient], Awaitable[T]]) -> T
     return asyncio.run(run())
 
 
-async def submitted(client: BatchClient, folder: Path, questions: dict[str, Ask], token: str = TOKEN) -> str:
+async def submitted(client: BatchClient, folder: Path, questions: dict[str, ModelRequest], token: str = TOKEN) -> str:
     """The id of a batch with these questions."""
     file = folder / "requests.jsonl"
     file.write_bytes(b"".join(client.line(key, ask) + b"\n" for key, ask in questions.items()))

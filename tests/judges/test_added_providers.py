@@ -15,14 +15,14 @@ from metal.data import plugins
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import providers
 from metal.raters.judges.collect import Collected
-from metal.raters.judges.engine import Rules
+from metal.raters.judges.engine import Rules, Session
 from metal.raters.judges.journal import Journal
-from metal.raters.judges.lines import Answered
+from metal.raters.judges.journal_records import Answered
 from metal.raters.judges.models import family_of_name, find_model
 from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
-from metal.raters.judges.runner import Run
+from metal.raters.judges.run_statistics import index_journal
+from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
-from metal.raters.judges.tally import look_up
 from tests.installed import offer
 from tests.judges.test_runner import a_plan
 
@@ -61,12 +61,12 @@ def test_it_answers_a_run(site: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
     async def asked() -> None:
         journal = Journal(tmp_path / "journal.jsonl")
-        run = Run(plan, journal, Answered(), Rules(), open_client, Secrets.of(plan.models))
+        run = LocalRun(Session(plan, journal, Answered(), Rules(), Secrets.of(plan.models), tmp_path))
         await run.go()
         await journal.close()
 
     asyncio.run(asked())
-    ratings = list(Collected(plan, look_up(plan, tmp_path / "journal.jsonl")).ratings())
+    ratings = list(Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).ratings())
     assert [rating.score for rating in ratings] == [2.0] * 3
     assert "letters" in ratings[0].comment
 

@@ -24,15 +24,15 @@ def scores(dataset: Dataset, name: str, seed: int = 0) -> dict[str, float]:
 
 def test_majority_comes_from_the_other_languages(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"hi": {"A1": [2] * 9}, "sw": {"A1": [0] * 3}, "ru": {"A1": [0] * 3}})
-    said = scores(dataset, "majority")
+    predicted = scores(dataset, "majority")
     # hi looks at sw and ru (all 0); sw and ru look at hi and each other (2 in the majority)
-    assert {said[name] for name in said if name.startswith("hi")} == {0}
-    assert {said[name] for name in said if name.startswith(("sw", "ru"))} == {2}
+    assert {predicted[name] for name in predicted if name.startswith("hi")} == {0}
+    assert {predicted[name] for name in predicted if name.startswith(("sw", "ru"))} == {2}
 
 
 def test_with_one_language_from_the_other_folds(make_dataset: MakeDataset) -> None:
-    said = scores(make_dataset({"hi": {"A1": [1] * 40}}), "majority")
-    assert set(said.values()) == {1}
+    predicted = scores(make_dataset({"hi": {"A1": [1] * 40}}), "majority")
+    assert set(predicted.values()) == {1}
 
 
 def test_never_fitted_on_what_it_scores(make_dataset: MakeDataset) -> None:
@@ -47,10 +47,10 @@ def test_never_fitted_on_what_it_scores(make_dataset: MakeDataset) -> None:
 
 def test_random_is_seeded_and_follows_the_frequencies(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"hi": {"A1": [0] * 400}, "sw": {"A1": [2] * 300 + [0] * 100}})
-    said = scores(dataset, "random")
-    assert said == scores(dataset, "random")
-    assert said != scores(dataset, "random", seed=1)
-    share = np.mean([said[name] == 2 for name in said if name.startswith("hi")])
+    predicted = scores(dataset, "random")
+    assert predicted == scores(dataset, "random")
+    assert predicted != scores(dataset, "random", seed=1)
+    share = np.mean([predicted[name] == 2 for name in predicted if name.startswith("hi")])
     assert share == pytest.approx(0.75, abs=0.08)
 
 
@@ -98,11 +98,11 @@ def test_repetition_and_emptiness() -> None:
 def test_lexical_uses_the_ends_and_the_middle_of_longer_scales() -> None:
     five = Scale("ordinal", tuple(Level(float(value), str(value)) for value in range(1, 6)))
     source = Source("s", "en", "The cat sat on the mat. " * 5)
-    said = {
+    predicted = {
         text: [lexical_rating(Output("o", "s", "g", "en", text), source, Criterion(name, five))[0] for name in NEWS]
         for text in ("The cat sat on the mat", "A dog ran past 3 trees", source.text)
     }
-    assert said == {
+    assert predicted == {
         "The cat sat on the mat": [5, 5, 5, 5],
         "A dog ran past 3 trees": [5, 5, 1, 1],
         source.text: [1, 1, 3, 5],

@@ -74,7 +74,7 @@ class Outcome:
 
     @property
     def stopped(self) -> list[str]:
-        return [one.stopped for one in self.run.progress]
+        return [progress.stopped for progress in self.run.progress]
 
     @property
     def states(self) -> Counter[str]:
@@ -101,10 +101,10 @@ def session(
         return BatchRun(Session(plan, journal, answered, rules, secrets, folder, options, open_batch_client=opener))
 
     run = carried_out(path, rules, make, during, HANGS)
-    found = index_journal(plan, path)
-    ratings = list(Collected(plan, found).ratings())
+    outcome = index_journal(plan, path)
+    ratings = list(Collected(plan, outcome).ratings())
     records = [json.loads(line) for line in path.read_bytes().splitlines()]
-    return Outcome(run, ratings, dict(found.statistics), records, read_ledger(folder))
+    return Outcome(run, ratings, dict(outcome.statistics), records, read_ledger(folder))
 
 
 def nothing_twice(server: OpenAIBatchServer) -> None:
@@ -123,11 +123,11 @@ def nothing_twice(server: OpenAIBatchServer) -> None:
 def test_the_same_ratings_as_asked_directly(server: OpenAIBatchServer, tmp_path: Path) -> None:
     plan = a_plan(a_model(server), count=60, criteria=(TASK_QUALITY, HALLUCINATIONS))
     (tmp_path / "local").mkdir()
-    found = session(plan, tmp_path)
+    outcome = session(plan, tmp_path)
     nothing_twice(server)
-    assert found.ratings == local_session(plan, tmp_path / "local").ratings
-    assert found.reasons == {"verdict": 120}
-    assert found.states == {MERGED: 1}
+    assert outcome.ratings == local_session(plan, tmp_path / "local").ratings
+    assert outcome.reasons == {"verdict": 120}
+    assert outcome.states == {MERGED: 1}
     assert [len(job.requests) for job in server.service.jobs] == [119]  # one was asked directly
     assert not list((tmp_path / "batches").iterdir())
     assert not server.files, "request files are taken away again"
@@ -148,19 +148,19 @@ def test_rough_batches_come_to_the_same(server: OpenAIBatchServer, tmp_path: Pat
     """They expire, fail in part and as a whole, get lost, are cancelled by others, come back shuffled."""
     server.service.behaviour = drawn(7, *ROUGH, attempts=3)
     plan = a_plan(a_model(server, batch=replace(SOON, requests=9)), count=80)
-    found = session(plan, tmp_path)
+    outcome = session(plan, tmp_path)
     server.service.behaviour = lambda job: Behaviour()
-    assert found.stopped == [""]
-    assert found.reasons == {"verdict": 80}
-    assert found.states[DROPPED]
+    assert outcome.stopped == [""]
+    assert outcome.reasons == {"verdict": 80}
+    assert outcome.states[DROPPED]
     nothing_twice(server)
 
 
 def test_two_models_and_two_names_of_one(server: OpenAIBatchServer, tmp_path: Path) -> None:
     first, other = a_model(server), a_model(server, "gpt-4o-mini")
     plan = a_plan(first, other, replace(first, name="again"), count=20)
-    found = session(plan, tmp_path)
-    assert found.reasons == {"verdict": 60}
+    outcome = session(plan, tmp_path)
+    assert outcome.reasons == {"verdict": 60}
     assert sum(server.counts.values()) == 40, "what two names of a model ask is asked once"
     assert not server.service.overlapping
 
@@ -169,10 +169,10 @@ def test_an_unreadable_reply_is_asked_again_in_the_next_batch(server: OpenAIBatc
     server.faults = by_attempt(None)
     unreadable = Fault("text", text="I would rather not say.")
     server.faults = lambda call: unreadable if "summary 3." in call.prompt and call.attempt == 1 else None
-    found = session(a_plan(a_model(server), count=6), tmp_path)
-    assert found.reasons == {"verdict": 6}
+    outcome = session(a_plan(a_model(server), count=6), tmp_path)
+    assert outcome.reasons == {"verdict": 6}
     assert [len(job.requests) for job in server.service.jobs] == [5, 1]
-    assert sorted(record["ask"] for record in found.records) == [1, 1, 1, 1, 1, 1, 2]
+    assert sorted(record["ask"] for record in outcome.records) == [1, 1, 1, 1, 1, 1, 2]
 
 
 @pytest.mark.parametrize("kind, reason", [("content_filter", "filtered"), ("context_length_exceeded", "too long")])
@@ -190,10 +190,10 @@ def test_a_call_that_always_fails_is_given_up_and_asked_again_when_resumed(
 ) -> None:
     server.faults = when_prompt_has("summary 3.", Fault("500"))
     plan = a_plan(a_model(server), count=6)
-    found = session(plan, tmp_path, replace(QUICK, attempts=3))
-    assert found.reasons == {"verdict": 5, "failed: server error": 1}
+    outcome = session(plan, tmp_path, replace(QUICK, attempts=3))
+    assert outcome.reasons == {"verdict": 5, "failed: server error": 1}
     assert [len(job.requests) for job in server.service.jobs] == [5, 1, 1]
-    assert found.records[-1]["retries"] == 2
+    assert outcome.records[-1]["retries"] == 2
     server.faults = None
     assert session(plan, tmp_path).reasons == {"verdict": 6}
 
@@ -219,10 +219,10 @@ def test_no_more_tokens_wait_than_may(server: OpenAIBatchServer, tmp_path: Path)
     server.service.enqueued_tokens = 4_000
     server.service.wait = 0.02
     plan = a_plan(a_model(server, batch=replace(SOON, tokens=3_000)), count=60)
-    found = session(plan, tmp_path)
-    assert found.reasons == {"verdict": 60}
-    assert not found.states[DROPPED], "none was refused for its tokens"
-    assert max(batch.tokens for batch in found.batches) <= 3_000
+    outcome = session(plan, tmp_path)
+    assert outcome.reasons == {"verdict": 60}
+    assert not outcome.states[DROPPED], "none was refused for its tokens"
+    assert max(batch.tokens for batch in outcome.batches) <= 3_000
 
 
 @pytest.mark.parametrize("message", [TOO_MANY_TOKENS.message, "Enqueued token limit reached for gpt-4o. Limit: 4,000."])
@@ -230,17 +230,17 @@ def test_a_limit_of_tokens_is_found_out(server: OpenAIBatchServer, tmp_path: Pat
     server.service.enqueued_tokens = 4_000
     server.service.wait = 0.02
     server.service.too_many = TOO_MANY_TOKENS._replace(message=message)
-    found = session(a_plan(a_model(server), count=60), tmp_path)
-    assert found.stopped == [""]
-    assert found.reasons == {"verdict": 60}
-    assert found.states[DROPPED] >= 1
+    outcome = session(a_plan(a_model(server), count=60), tmp_path)
+    assert outcome.stopped == [""]
+    assert outcome.reasons == {"verdict": 60}
+    assert outcome.states[DROPPED] >= 1
     nothing_twice(server)
 
 
 def test_a_limit_of_calls(server: OpenAIBatchServer, tmp_path: Path) -> None:
     plan = a_plan(a_model(server), count=20)
-    found = session(plan, tmp_path, replace(QUICK, limit=8))
-    assert len(found.ratings) == 8
+    outcome = session(plan, tmp_path, replace(QUICK, limit=8))
+    assert len(outcome.ratings) == 8
     assert len(session(plan, tmp_path).ratings) == 20
     nothing_twice(server)
 
@@ -248,8 +248,8 @@ def test_a_limit_of_calls(server: OpenAIBatchServer, tmp_path: Path) -> None:
 def test_a_limit_counts_a_call_once_however_many_batches_it_takes(server: OpenAIBatchServer, tmp_path: Path) -> None:
     refused = Behaviour(refusal=TOO_MANY_TOKENS)
     server.service.behaviour = in_turn(Behaviour(failing=0.5), refused, Behaviour(expires_after=0.5))
-    found = session(a_plan(a_model(server), count=20), tmp_path, replace(QUICK, limit=8))
-    assert len(found.ratings) == 8
+    outcome = session(a_plan(a_model(server), count=20), tmp_path, replace(QUICK, limit=8))
+    assert len(outcome.ratings) == 8
     assert len(server.service.jobs) >= 4
     assert server.stats()["prompts_answered_twice"] == 0
 
@@ -259,18 +259,20 @@ def test_what_may_be_spent(server: OpenAIBatchServer, tmp_path: Path) -> None:
     price = Price(1.0, 2.5)
     model = a_model(server, price=price, batch_price=price.halved(), batch=replace(SOON, requests=5))
     plan = a_plan(model, count=40)
-    whole = session(plan, tmp_path).statistics["openai:gpt-4o/simple"]
-    dollars = whole.cost(price, price.halved())
+    statistics = session(plan, tmp_path).statistics["openai:gpt-4o/simple"]
+    dollars = statistics.cost(price, price.halved())
     assert dollars is not None
-    assert whole.cost(price) is not None
-    assert price.halved().cost(whole.tokens_in, whole.tokens_out) < dollars < 0.6 * (whole.cost(price) or 0)
+    assert statistics.cost(price) is not None
+    assert (
+        price.halved().cost(statistics.tokens_in, statistics.tokens_out) < dollars < 0.6 * (statistics.cost(price) or 0)
+    )
     (tmp_path / "half").mkdir()
     server.service.wait = 0.02
-    found = session(plan, tmp_path / "half", replace(QUICK, max_cost=dollars / 2))
-    assert found.run.over_budget
-    spent = found.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0
+    outcome = session(plan, tmp_path / "half", replace(QUICK, max_cost=dollars / 2))
+    assert outcome.run.over_budget
+    spent = outcome.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0
     assert dollars / 4 < spent <= dollars / 2
-    assert found.run.state.budget.committed == pytest.approx(0, abs=1e-9)
+    assert outcome.run.state.budget.committed == pytest.approx(0, abs=1e-9)
 
 
 # ---------------------------------------------------------------- when a judge cannot go on
@@ -279,19 +281,19 @@ def test_what_may_be_spent(server: OpenAIBatchServer, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["unauthorized", "model_not_found", "insufficient_quota"])
 def test_a_wrong_key_shows_at_once(server: OpenAIBatchServer, tmp_path: Path, kind: str) -> None:
     server.faults = always(Fault(kind))
-    found = session(a_plan(a_model(server), count=20), tmp_path)
+    outcome = session(a_plan(a_model(server), count=20), tmp_path)
     assert server.requests == 1
     assert not server.service.jobs
-    assert found.stopped[0]
-    assert KEY not in found.stopped[0]
+    assert outcome.stopped[0]
+    assert KEY not in outcome.stopped[0]
 
 
 def test_a_refused_file_stops_the_judge(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(refusal=Refusal("billing_hard_limit_reached", "Billing hard limit")))
-    found = session(a_plan(a_model(server), count=20), tmp_path)
-    assert "illing hard limit" in found.stopped[0]
-    assert found.states == {DROPPED: 1}
-    assert len(found.ratings) == 1
+    outcome = session(a_plan(a_model(server), count=20), tmp_path)
+    assert "illing hard limit" in outcome.stopped[0]
+    assert outcome.states == {DROPPED: 1}
+    assert len(outcome.ratings) == 1
     assert len(session(a_plan(a_model(server), count=20), tmp_path).ratings) == 20
 
 
@@ -301,28 +303,28 @@ def test_a_parameter_that_is_not_taken(
 ) -> None:
     """Found out by the first question; or, where none is asked directly, by the first batch."""
     server.faults = rejects_parameters("temperature")
-    found = session(a_plan(on(server), count=20), tmp_path)
-    assert found.reasons == {"verdict": 20}
-    assert [one["kind"] for one in found.records].count("rejected") == 1
-    assert next(iter(found.statistics.values())).rejected.keys() == {"temperature"}
-    assert all(record["sent"] == {"structured": "json_schema"} for record in found.records if "sent" in record)
+    outcome = session(a_plan(on(server), count=20), tmp_path)
+    assert outcome.reasons == {"verdict": 20}
+    assert [record["kind"] for record in outcome.records].count("rejected") == 1
+    assert next(iter(outcome.statistics.values())).rejected.keys() == {"temperature"}
+    assert all(record["sent"] == {"structured": "json_schema"} for record in outcome.records if "sent" in record)
     assert len(server.service.jobs) == (1 if on is a_model else 2)
     assert session(a_plan(on(server), count=25), tmp_path).reasons == {"verdict": 25}  # known when resumed
 
 
 def test_a_model_that_takes_no_request_stops(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.faults = always(Fault("400"))
-    found = session(a_plan(on_azure(server), count=20), tmp_path)
-    assert "request rejected" in found.stopped[0]
+    outcome = session(a_plan(on_azure(server), count=20), tmp_path)
+    assert "request rejected" in outcome.stopped[0]
     assert len(server.service.jobs) == 1
 
 
 def test_batches_that_bring_nothing_come_to_an_end(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = lambda job: Behaviour(expires_after=0.0)
-    found = session(a_plan(a_model(server), count=20), tmp_path, replace(QUICK, attempts=3))
-    assert "expired" in found.stopped[0]
+    outcome = session(a_plan(a_model(server), count=20), tmp_path, replace(QUICK, attempts=3))
+    assert "expired" in outcome.stopped[0]
     assert len(server.service.jobs) == 3
-    assert len(found.ratings) <= 20
+    assert len(outcome.ratings) <= 20
 
 
 # ---------------------------------------------------------------- stopped, killed, resumed
@@ -338,9 +340,9 @@ def test_stopped_and_gone_on_with(server: OpenAIBatchServer, tmp_path: Path) -> 
         await asyncio.sleep(0.05)
         assert "19 calls stay with the provider" in run.stop()
 
-    found = session(plan, tmp_path, during=stop)
-    assert len(found.ratings) == 1
-    assert found.run.progress[0].under_way == 19
+    outcome = session(plan, tmp_path, during=stop)
+    assert len(outcome.ratings) == 1
+    assert outcome.run.progress[0].under_way == 19
     assert len(session(plan, tmp_path).ratings) == 20
     assert len(server.service.jobs) == 1
     nothing_twice(server)
@@ -349,8 +351,8 @@ def test_stopped_and_gone_on_with(server: OpenAIBatchServer, tmp_path: Path) -> 
 def test_without_waiting(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.wait = 0.3
     plan = a_plan(a_model(server, batch=replace(SOON, requests=10)), count=21)
-    found = session(plan, tmp_path, wait=False)
-    assert (len(found.ratings), found.run.progress[0].under_way) == (1, 20)
+    outcome = session(plan, tmp_path, wait=False)
+    assert (len(outcome.ratings), outcome.run.progress[0].under_way) == (1, 20)
     until_ended(server)
     assert len(session(plan, tmp_path, wait=False).ratings) == 21
     nothing_twice(server)
@@ -372,10 +374,10 @@ def test_cancelled(server: OpenAIBatchServer, tmp_path: Path, answered: float) -
     session(plan, tmp_path, wait=False)
     while answered and server.service.jobs[0].answered < 10:
         pass
-    found = session(plan, tmp_path, cancelling=True)
-    assert found.states == {MERGED: 1}
+    outcome = session(plan, tmp_path, cancelling=True)
+    assert outcome.states == {MERGED: 1}
     done = server.service.jobs[0].answered
-    assert len(found.ratings) == 1 + done
+    assert len(outcome.ratings) == 1 + done
     assert bool(done) == bool(answered)
     assert done < 40
     server.service.behaviour = lambda job: Behaviour()
@@ -389,8 +391,8 @@ def test_a_batch_the_provider_does_not_know(server: OpenAIBatchServer, tmp_path:
     plan = a_plan(a_model(server), count=20)
     session(plan, tmp_path, wait=False)
     server.service.remove(server.service.jobs[0].id)
-    found = session(plan, tmp_path)
-    assert "resume with the key it was submitted with" in found.stopped[0]
+    outcome = session(plan, tmp_path)
+    assert "resume with the key it was submitted with" in outcome.stopped[0]
     assert not server.service.jobs
     assert session(plan, tmp_path, cancelling=True).states == {DROPPED: 1}
     server.service.wait = 0.0
@@ -406,11 +408,11 @@ def dying(step: str, after: bool, times: int = 1) -> Callable[[Model], BatchClie
         real = getattr(client, step)
 
         async def die(*given: Any) -> Any:
-            found = await real(*given) if after or not left[0] else None
+            outcome = await real(*given) if after or not left[0] else None
             if left[0]:
                 left[0] -= 1
                 raise Killed
-            return found
+            return outcome
 
         setattr(client, step, die)
         return client
@@ -424,8 +426,8 @@ def test_killed_at_each_step(server: OpenAIBatchServer, tmp_path: Path, step: st
     plan = a_plan(a_model(server), count=20)
     with pytest.raises(Killed):
         session(plan, tmp_path, opener=dying(step, after))
-    found = session(plan, tmp_path)
-    assert found.reasons == {"verdict": 20}
+    outcome = session(plan, tmp_path)
+    assert outcome.reasons == {"verdict": 20}
     assert [len(job.requests) for job in server.service.jobs] == [19]
     nothing_twice(server)
 
@@ -470,11 +472,11 @@ def test_killed_in_the_middle_of_merging(server: OpenAIBatchServer, tmp_path: Pa
     with pytest.raises(Killed):
         session(plan, tmp_path, opener=opener)
     assert [batch.state for batch in read_ledger(tmp_path)] == [FETCHED]
-    found = session(plan, tmp_path)
-    assert found.reasons == {"verdict": 20}
-    assert len(found.records) == 21
+    outcome = session(plan, tmp_path)
+    assert outcome.reasons == {"verdict": 20}
+    assert len(outcome.records) == 21
     assert [len(job.requests) for job in server.service.jobs] == [19, 1]
-    assert len({(record["key"], record["ask"]) for record in found.records}) == 21
+    assert len({(record["key"], record["ask"]) for record in outcome.records}) == 21
 
 
 def test_files_of_a_batch_that_was_never_whole_are_taken_away(tmp_path: Path) -> None:
@@ -493,7 +495,7 @@ def test_a_ledger_cut_short_or_damaged(tmp_path: Path) -> None:
     ledger.note(ledger.batches["m1"], SUBMITTING)
     content = ledger.path.read_bytes()
     ledger.path.write_bytes(content[:-10])
-    assert [(one.state, one.without) for one in read_ledger(tmp_path)] == [(MADE, {"seed": "no"})]
+    assert [(batch.state, batch.without) for batch in read_ledger(tmp_path)] == [(MADE, {"seed": "no"})]
     assert Ledger(tmp_path).batches["m1"].state == MADE
     assert ledger.path.read_bytes().endswith(b"\n")
     ledger.path.write_bytes(content + b'{"token":"m1","state":"gone","at":1}\n')
@@ -504,8 +506,8 @@ def test_a_ledger_cut_short_or_damaged(tmp_path: Path) -> None:
 def test_a_file_that_is_too_large_for_the_provider(server: OpenAIBatchServer, tmp_path: Path) -> None:
     """Its own limit, which is lower than the one we know: files are halved until they pass."""
     server.most_bytes = 30_000
-    found = session(a_plan(a_model(server), count=40), tmp_path)
-    assert found.stopped == [""]
-    assert found.reasons == {"verdict": 40}
-    assert found.states[DROPPED] == 2
+    outcome = session(a_plan(a_model(server), count=40), tmp_path)
+    assert outcome.stopped == [""]
+    assert outcome.reasons == {"verdict": 40}
+    assert outcome.states[DROPPED] == 2
     assert max(server.sizes) <= 30_000

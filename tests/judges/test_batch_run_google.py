@@ -23,11 +23,12 @@ NAMES = ("gemini:gemini-2.5-flash", "vertex:gemini-2.5-flash", "vertex-endpoint:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GoogleBatchServer]:
-    one = tmp_path / "one.pem"  # the package reads all of them for each client, which takes most of a test's time
+    # The package reads all certificates for each client, which takes most of a test's time.
+    certificates = tmp_path / "one.pem"
     end = "-----END CERTIFICATE-----\n"
-    one.write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
+    certificates.write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
     with GoogleBatchServer() as server:
-        monkeypatch.setenv("SSL_CERT_FILE", str(one))
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificates))
         monkeypatch.setenv("GEMINI_API_KEY", "secret-key-of-gemini")
         monkeypatch.setenv("VERTEX_TOKEN", "secret-token-of-vertex")
         monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p1")
@@ -46,8 +47,8 @@ def a_model(name: str, server: GoogleBatchServer) -> Model:
 def test_rough_batches_come_to_what_is_asked_directly(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = drawn(5, *ROUGH, attempts=2)
     plan = a_plan(a_model(name, server), count=40)
-    found = session(plan, tmp_path)
-    assert found.stopped == [""]
+    outcome = session(plan, tmp_path)
+    assert outcome.stopped == [""]
     assert not server.service.overlapping
     twice = {key for key, times in server.service.answers.items() if times > 1}
     if name.startswith("gemini"):  # it keeps what a batch that expires has answered
@@ -55,5 +56,5 @@ def test_rough_batches_come_to_what_is_asked_directly(name: str, server: GoogleB
     assert not twice
     server.service.behaviour = lambda job: Behaviour()
     (tmp_path / "local").mkdir()
-    assert found.ratings == local_session(plan, tmp_path / "local").ratings
-    assert found.reasons == {"verdict": 40}
+    assert outcome.ratings == local_session(plan, tmp_path / "local").ratings
+    assert outcome.reasons == {"verdict": 40}

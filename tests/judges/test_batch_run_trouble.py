@@ -94,9 +94,9 @@ def test_a_service_that_is_busy_while_a_batch_is_open_is_left_alone(server: Open
 
     server.service.behaviour = behaves
     plan = a_plan(a_model(server, batch=replace(SOON, requests=10)), count=31)
-    found = session(plan, tmp_path, Rules(backoff=0.05))
-    assert found.stopped == [""]
-    assert found.reasons == {"verdict": 31}
+    outcome = session(plan, tmp_path, Rules(backoff=0.05))
+    assert outcome.stopped == [""]
+    assert outcome.reasons == {"verdict": 31}
     assert len(server.sizes) < 12
     nothing_twice(server)
 
@@ -122,9 +122,9 @@ def test_a_service_out_of_reach_is_waited_for(
     with monkeypatch.context() as changed:
         changed.setattr("metal.raters.judges.batch.judge.OUTAGE", 0.0)
         assert "connection lost" in session(plan, tmp_path, replace(QUICK, attempts=2)).stopped[0]
-    found = session(plan, tmp_path, replace(QUICK, attempts=2))
-    assert found.stopped == [""]
-    assert found.reasons == {"verdict": 20}
+    outcome = session(plan, tmp_path, replace(QUICK, attempts=2))
+    assert outcome.stopped == [""]
+    assert outcome.reasons == {"verdict": 20}
     nothing_twice(server)
 
 
@@ -162,9 +162,9 @@ def test_fetched_results_that_are_lost_are_fetched_again(server: OpenAIBatchServ
 def test_results_that_the_provider_no_longer_has_can_be_given_up(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.disturbs = lambda request, number: Fault("404") if request.path.endswith("/content") else None
     plan = a_plan(a_model(server), count=20)
-    found = session(plan, tmp_path)
-    assert "give it up with `metal.judge_cancel(...)`" in found.stopped[0]
-    assert found.states == {SUBMITTED: 1}
+    outcome = session(plan, tmp_path)
+    assert "give it up with `metal.judge_cancel(...)`" in outcome.stopped[0]
+    assert outcome.states == {SUBMITTED: 1}
     assert session(plan, tmp_path, cancelling=True).states == {MERGED: 1}
     server.disturbs = None
     assert session(plan, tmp_path).reasons == {"verdict": 20}
@@ -182,9 +182,9 @@ def test_a_full_disk_names_the_file(
     plan = a_plan(a_model(server), count=20)
     with monkeypatch.context() as changed:
         changed.setattr(step, full)
-        with pytest.raises(OSError, match="No space left") as told:
+        with pytest.raises(OSError, match="No space left") as raised:
             session(plan, tmp_path)
-    assert str(told.value.filename).startswith(str(tmp_path / "batches"))
+    assert str(raised.value.filename).startswith(str(tmp_path / "batches"))
     assert session(plan, tmp_path).reasons == {"verdict": 20}
     nothing_twice(server)
 
@@ -197,10 +197,10 @@ def test_what_may_be_spent_is_kept_when_the_first_answer_is_a_short_one(
     server.faults = lambda call: None if "summary 0." in call.prompt else long
     price = Price(1.0, 10.0)
     plan = a_plan(a_model(server, price=price, batch_price=price.halved()), count=600)
-    found = session(plan, tmp_path, replace(QUICK, max_cost=0.5))
+    outcome = session(plan, tmp_path, replace(QUICK, max_cost=0.5))
     assert len(server.service.jobs[0].requests) == SAMPLE
-    assert found.run.over_budget
-    assert 0.4 < (found.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0) <= 0.5
+    assert outcome.run.over_budget
+    assert 0.4 < (outcome.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0) <= 0.5
 
 
 def test_answers_to_calls_that_are_gone_are_counted(server: OpenAIBatchServer, tmp_path: Path) -> None:
@@ -209,9 +209,11 @@ def test_answers_to_calls_that_are_gone_are_counted(server: OpenAIBatchServer, t
     session(a_plan(a_model(server), texts=texts), tmp_path, wait=False)
     server.service.ahead += 100.0
     server.service.wait = 0.0
-    found = session(a_plan(a_model(server), texts=[*texts[:15], *(f"{text} Edited." for text in texts[15:])]), tmp_path)
-    assert found.reasons == {"verdict": 20}
-    assert found.run.progress[0].unused == 5
+    outcome = session(
+        a_plan(a_model(server), texts=[*texts[:15], *(f"{text} Edited." for text in texts[15:])]), tmp_path
+    )
+    assert outcome.reasons == {"verdict": 20}
+    assert outcome.run.progress[0].unused == 5
     assert server.stats()["answered_twice"] == 0
 
 

@@ -49,7 +49,7 @@ def on_cluster(
     path = folder / "journal.jsonl"
     address = address or two_nodes()
 
-    async def whole() -> RayRun:
+    async def work() -> RayRun:
         journal = Journal(path)
         try:
             answered, options = read_answered(rules.reasks, path), EngineOptions(address=address)
@@ -64,7 +64,7 @@ def on_cluster(
         return run
 
     folder.mkdir(exist_ok=True)
-    run = asyncio.run(whole())
+    run = asyncio.run(work())
     assert sorted(path.name for path in folder.iterdir()) == ["journal.jsonl"]
     records = [json.loads(line) for line in path.read_bytes().splitlines()]
     return run, list(Collected(plan, index_journal(plan, path)).ratings()), records
@@ -251,12 +251,12 @@ def coordinated(folder: Path, what: Callable[[Coordinator], Any]) -> Coordinator
     """A coordinator outside of any cluster, and what is done with it."""
     coordinator = Coordinator()
 
-    async def whole() -> None:
+    async def work() -> None:
         await coordinator.start(folder, Rules(), 0.0, [setup_of(MODEL)], [Progress(MODEL)])
         await what(coordinator)
         await coordinator.close()
 
-    asyncio.run(whole())
+    asyncio.run(work())
     return coordinator
 
 
@@ -264,9 +264,9 @@ def test_a_shard_begun_again_is_told_what_is_answered(tmp_path: Path) -> None:
     async def what(coordinator: Coordinator) -> None:
         await coordinator.begin("a", "m", 1)
         await coordinator.report("a", "m", WorkerReport([(1, Record(LINES[3][:-1], "verdict", True))]))
-        known = await coordinator.begin("b", "m", 1)
-        assert known is not None
-        assert known.settled == {b"\x03"}
+        answered = await coordinator.begin("b", "m", 1)
+        assert answered is not None
+        assert answered.settled == {b"\x03"}
         assert coordinator.judges["m"].places.held == {"b": 16}
         await coordinator.end("a", 1)  # a is no longer asked
         assert (await coordinator.status()).at_work == 1

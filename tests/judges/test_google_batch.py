@@ -90,7 +90,7 @@ def test_a_batch_asks_what_a_direct_call_asks(name: str, server: GoogleBatchServ
     odd = Message("", "half \ud83d a pair")
     for one in (ask, replace(ask, parameters=parameters, structured="json_object"), replace(ask, message=odd)):
 
-        async def directly(one: calls.Ask = one) -> None:
+        async def directly(one: calls.ModelRequest = one) -> None:
             client = open_client(model_of(name, server))
             await client.ask(one)
             await client.close()

@@ -15,7 +15,7 @@ import pytest
 
 from metal.errors import MetalError, MissingExtra, UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Client, Reply, answer_schema
+from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply, answer_schema
 from metal.raters.judges.models import family, find_model, listed_price, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import find_provider, open_client
@@ -29,7 +29,9 @@ PATHS = {
     "guidance:openai-compatible:org/llama:8b": "/v1/chat/completions",
 }
 GPT = "guidance:openai:gpt-4o"
-ask = Ask(Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0)
+ask = ModelRequest(
+    Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
+)
 
 
 @pytest.fixture(autouse=True)
@@ -61,12 +63,12 @@ def with_client(name: str, server: LlmServer, use: Callable[[Client], Awaitable[
     return asyncio.run(once())
 
 
-def asked(name: str, server: LlmServer, ask: Ask = ask) -> Reply:
+def asked(name: str, server: LlmServer, ask: ModelRequest = ask) -> Reply:
     reply: Reply = with_client(name, server, lambda client: client.ask(ask))
     return reply
 
 
-def failed(name: str, server: LlmServer, ask: Ask = ask) -> CallFailed:
+def failed(name: str, server: LlmServer, ask: ModelRequest = ask) -> CallFailed:
     with pytest.raises(CallFailed) as found:
         asked(name, server, ask)
     return found.value
@@ -207,7 +209,7 @@ def test_a_parameter_that_is_rejected_is_named(code: str, parameter: str, llm_se
 def test_a_schema_that_guidance_does_not_take_is_never_sent(llm_server: LlmServer) -> None:
     found = failed(GPT, llm_server, replace(ask, schema={"type": "no such type"}))
     assert found.kind == calls.REJECTED
-    assert "guidance" in found.said
+    assert "guidance" in found.message
     assert llm_server.requests == 0
 
 

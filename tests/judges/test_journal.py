@@ -76,11 +76,11 @@ def test_scan_gives_every_whole_line_and_its_place(tmp_path: Path) -> None:
     path = tmp_path / "j"
     assert list(scan(path)) == []
     path.write_bytes(WHOLE)
-    found = list(scan(path))
-    assert [(key, kind) for key, kind, _, _ in found] == [(key, kind) for key, kind, _ in RECORDS]
-    for _, _, place, whole in found:
-        assert WHOLE[place : place + len(whole)] == whole
-        assert read_line(path, whole, place)
+    lines = list(scan(path))
+    assert [(key, kind) for key, kind, _, _ in lines] == [(key, kind) for key, kind, _ in RECORDS]
+    for _, _, place, line in lines:
+        assert WHOLE[place : place + len(line)] == line
+        assert read_line(path, line, place)
 
 
 @pytest.mark.parametrize("cut", range(len(WHOLE) + 1))
@@ -88,7 +88,7 @@ def test_heal_takes_off_what_a_crash_cut_short(tmp_path: Path, cut: int) -> None
     path = tmp_path / "j"
     path.write_bytes(WHOLE[:cut])
     kept = WHOLE[: WHOLE.rfind(b"\n", 0, cut) + 1]
-    before = [whole for _, _, _, whole in scan(path)]  # a torn line is not seen even before it is healed
+    before = [line for _, _, _, line in scan(path)]  # a torn line is not seen even before it is healed
     assert heal(path) == (len(kept) < cut)
     assert path.read_bytes() == kept
     assert not heal(path)
@@ -142,10 +142,10 @@ def test_scan_never_raises_anything_else(tmp_path: Path) -> None:
         for byte in (b"\xff", b"\x00", b'"', b"{", b"\\"):
             path.write_bytes(LINES[0][:place] + byte + LINES[0][place + 1 :] + b"\n")
             try:
-                found = list(scan(path))
+                lines = list(scan(path))
             except DataError:
                 continue
-            assert len(found) == 1
+            assert len(lines) == 1
 
 
 @pytest.mark.parametrize("damaged", [b'{"key":"a","kind":"verdict"', b"[1]", b"\xff", b"5", b""])
@@ -177,9 +177,9 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
         opened = Journal(path)
         opened.append(LINES[0], lambda: safe.append("first"))
         monkeypatch.setattr(journal.os, "write", half)
-        with pytest.raises(OSError, match="No space left") as found:
+        with pytest.raises(OSError, match="No space left") as raised:
             opened.append(LINES[1], lambda: safe.append("lost"))
-        assert found.value.errno == errno.ENOSPC
+        assert raised.value.errno == errno.ENOSPC
         monkeypatch.setattr(journal.os, "write", write)
         with pytest.raises(OSError, match="No space left"):  # a run that lost a reply does not go on
             opened.append(LINES[2], lambda: safe.append("third"))
@@ -221,9 +221,9 @@ def test_a_sync_that_fails_is_told_and_counts_nothing(tmp_path: Path, monkeypatc
         opened = Journal(tmp_path / "j")
         opened.append(LINES[0], lambda: safe.append("first"))
         await asyncio.wait([opened._syncing], timeout=10)
-        with pytest.raises(OSError, match="Input/output error") as found:
+        with pytest.raises(OSError, match="Input/output error") as raised:
             opened.append(LINES[1], lambda: safe.append("second"))
-        assert (found.value.errno, found.value.filename) == (errno.EIO, str(tmp_path / "j"))
+        assert (raised.value.errno, raised.value.filename) == (errno.EIO, str(tmp_path / "j"))
         with pytest.raises(OSError, match="Input/output error"):
             await opened.close()
 

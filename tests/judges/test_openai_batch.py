@@ -18,7 +18,7 @@ import pytest
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import BatchClient, Limits, Status
-from metal.raters.judges.call import Ask, CallFailed, Reply, answer_schema
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply, answer_schema
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import open_client
@@ -59,8 +59,10 @@ MODELS: dict[str, Callable[[OpenAIBatchServer], str]] = {
 OPENAI = "openai:gpt-4o"
 
 
-def question(text: str) -> Ask:
-    return Ask(Message("You judge.", text), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0)
+def question(text: str) -> ModelRequest:
+    return ModelRequest(
+        Message("You judge.", text), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
+    )
 
 
 def with_client(name: str, url: str, does: Callable[[BatchClient], Awaitable[T]]) -> T:
@@ -278,7 +280,7 @@ def test_an_upload_that_is_cut_off_or_refused(server: OpenAIBatchServer, tmp_pat
     busy = failed(upload, server.openai_url)
     assert (busy.kind, busy.wait) == (calls.BUSY, 7.0)
     server.disturbs = lambda request, time: Fault("unauthorized")
-    assert "OPENAI_API_KEY" in str(failed(upload, server.openai_url, "openai:gpt-4o").said)
+    assert "OPENAI_API_KEY" in str(failed(upload, server.openai_url, "openai:gpt-4o").message)
     server.disturbs, server.most_bytes = None, 2
     assert failed(upload, server.openai_url).status == 413
     assert server.asked["POST", "/v1/files"] == 4, "a hidden retry"
@@ -297,7 +299,7 @@ def test_request_files_are_taken_away(server: OpenAIBatchServer, tmp_path: Path)
 def test_a_batch_whose_file_is_gone_can_be_uploaded_again(server: OpenAIBatchServer) -> None:
     gone = failed(lambda client: client.submit("file-gone", TOKEN), server.openai_url)
     assert gone.kind in calls.TRANSIENT, "and not: the model is unknown"
-    assert "file is gone" in gone.said
+    assert "file is gone" in gone.message
 
 
 # ---------------------------------------------------------------- batches that go wrong
@@ -388,9 +390,9 @@ def test_why_a_batch_was_refused(
 ) -> None:
     found = refused(server, tmp_path, refusal)
     assert (found.kind, found.parameter) == (kind, parameter)
-    assert refusal.message in found.said
+    assert refusal.message in found.message
     assert not server.counts
-    assert refusal.line is None or f"line {refusal.line}" in found.said
+    assert refusal.line is None or f"line {refusal.line}" in found.message
 
 
 def test_the_service_refuses_files_that_it_cannot_read(server: OpenAIBatchServer, tmp_path: Path) -> None:
@@ -407,7 +409,7 @@ def test_the_service_refuses_files_that_it_cannot_read(server: OpenAIBatchServer
         file.write_bytes(content)
         found = with_client(OPENAI, server.openai_url, does)
         assert found
-        assert (found.kind, code in found.said) == (calls.REJECTED, True)
+        assert (found.kind, code in found.message) == (calls.REJECTED, True)
     server.models = frozenset({"another"})
     file.write_bytes(good)
     unknown = with_client(OPENAI, server.openai_url, does)
@@ -476,7 +478,7 @@ def test_an_account_that_is_used_up_says_so_when_a_batch_begins() -> None:
 def test_an_unknown_batch(server: OpenAIBatchServer) -> None:
     found = failed(lambda client: client.status("batch_none"), server.openai_url)
     assert found.kind == calls.UNKNOWN_MODEL
-    assert "batch_none" in found.said
+    assert "batch_none" in found.message
     assert failed(lambda client: client.status("../files"), server.openai_url).status == 404
     assert not server.files
 

@@ -51,8 +51,8 @@ def test_one_call_an_output_criterion_prompt_and_sample() -> None:
     assert len(calls) == made.questions_per_model == 2 * 2 * 2 * 2
     assert len({call.key for call in calls}) == len(calls)
     assert made.without_text == 1
-    said = [(call.prompt.name, call.criterion, call.sample, call.output.output) for call in calls[:5]]
-    assert said == [
+    asked = [(call.prompt.name, call.criterion, call.sample, call.output.output) for call in calls[:5]]
+    assert asked == [
         ("simple", "task_quality", 1, "o1"),
         ("simple", "task_quality", 1, "o2"),
         ("simple", "task_quality", 2, "o1"),
@@ -110,15 +110,15 @@ def test_keys_differ_with_the_sample_and_the_answers_allowed() -> None:
     assert first != second
     bare = (prompt(user="{{ output }}", system="x"),)
     wider = replace(TASK_QUALITY, scale=Scale("ordinal", tuple(Level(value, str(value)) for value in range(5))))
-    one, other = (plan(prompts=bare, criteria={"task_quality": c}) for c in (TASK_QUALITY, wider))
-    assert keys(one) != keys(other)
+    narrow, other = (plan(prompts=bare, criteria={"task_quality": c}) for c in (TASK_QUALITY, wider))
+    assert keys(narrow) != keys(other)
 
 
 @given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip))
 def test_two_texts_have_two_keys(first: str, second: str) -> None:
     only = plan(output("o1", text=first), output("o2", text=second), prompts=(prompt(),))
-    found = keys(only)
-    assert (found[0] == found[1]) == (first == second)
+    both = keys(only)
+    assert (both[0] == both[1]) == (first == second)
 
 
 def test_the_border_between_source_and_output_counts() -> None:
@@ -200,14 +200,14 @@ def test_languages_are_chosen() -> None:
 
 def test_estimates_count_what_is_still_to_be_asked() -> None:
     made = plan(output("o1"), output("o2", text="Another."), output("o3"))  # o3 asks what o1 asks
-    (whole,) = estimates(made, set())
+    (estimate,) = estimates(made, set())
     calls = {call.key: call for call in made.questions(MODEL)}
-    assert (whole.calls, whole.answered) == (8, 0)
-    assert whole.tokens_in == pytest.approx(sum(call.rough_tokens for call in calls.values()))
-    assert whole.tokens_out == 8 * ANSWER_TOKENS
-    assert whole.cost == pytest.approx((whole.tokens_in * 2.5 + whole.tokens_out * 10) / 1e6)
-    assert whole.first
-    assert whole.first.key == keys(made)[0]
+    assert (estimate.calls, estimate.answered) == (8, 0)
+    assert estimate.tokens_in == pytest.approx(sum(call.rough_tokens for call in calls.values()))
+    assert estimate.tokens_out == 8 * ANSWER_TOKENS
+    assert estimate.cost == pytest.approx((estimate.tokens_in * 2.5 + estimate.tokens_out * 10) / 1e6)
+    assert estimate.first
+    assert estimate.first.key == keys(made)[0]
     answered = {bytes.fromhex(key) for key in keys(made)[:2]}
     (rest,) = estimates(made, answered)
     assert (rest.calls, rest.answered, rest.begins) == (6, 2, 3)  # o1, o2, and o3 which asks the same as o1
@@ -215,16 +215,16 @@ def test_estimates_count_what_is_still_to_be_asked() -> None:
 
 def test_calls_from_a_place_on_are_the_rest_of_the_calls() -> None:
     made = replace(plan(output("o1"), output("o2", text="Another.")), repeat=3)
-    whole = keys(made)
-    for start in range(len(whole) + 2):
-        assert [call.key for call in made.questions(MODEL, start)] == whole[start:]
+    all_keys = keys(made)
+    for start in range(len(all_keys) + 2):
+        assert [call.key for call in made.questions(MODEL, start)] == all_keys[start:]
 
 
 def test_a_limit_is_shared_by_the_models() -> None:
     made = plan(models=(MODEL, replace(MODEL, name="b", model="b", price=None)))
-    assert [one.calls for one in estimates(made, set())] == [4, 4]
-    assert [one.calls for one in estimates(made, set(), limit=5)] == [4, 1]
-    assert [one.calls for one in estimates(made, set(), limit=0)] == [0, 0]
+    assert [estimate.calls for estimate in estimates(made, set())] == [4, 4]
+    assert [estimate.calls for estimate in estimates(made, set(), limit=5)] == [4, 1]
+    assert [estimate.calls for estimate in estimates(made, set(), limit=0)] == [0, 0]
     assert estimates(made, set())[1].cost is None
 
 
@@ -267,13 +267,13 @@ def test_only_chosen_outputs_are_to_be_rated() -> None:
     outputs = {
         f"{code}{n}": replace(output(f"{code}{n}", code), chosen=n > 0) for code in ("en", "sw") for n in range(4)
     }
-    assert [one.output for one in choose_outputs(outputs)] == ["en1", "en2", "en3", "sw1", "sw2", "sw3"]
-    assert [one.output for one in choose_outputs(outputs, ["sw"])] == ["sw1", "sw2", "sw3"]
+    assert [output.output for output in choose_outputs(outputs)] == ["en1", "en2", "en3", "sw1", "sw2", "sw3"]
+    assert [output.output for output in choose_outputs(outputs, ["sw"])] == ["sw1", "sw2", "sw3"]
     for sample in range(1, 9):
         drawn = choose_outputs(outputs, sample=sample)
         assert len(drawn) == min(sample, 6)
-        assert all(one.chosen for one in drawn)
-    unchosen = {name: replace(one, chosen=False) for name, one in outputs.items()}
+        assert all(output.chosen for output in drawn)
+    unchosen = {name: replace(output, chosen=False) for name, output in outputs.items()}
     with pytest.raises(UsageError, match="none of the outputs is chosen"):
         choose_outputs(unchosen)
     assert choose_outputs({}) == []

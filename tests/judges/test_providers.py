@@ -13,7 +13,7 @@ import pytest
 
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Reply, answer_schema
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply, answer_schema
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import open_client
@@ -58,10 +58,12 @@ MODELS: dict[str, tuple[Callable[[LlmServer], str], str]] = {
     "langchain:anthropic:claude-one": (lambda s: s.url, "/v1/messages"),
 }
 STRUCTURED = [name for name in MODELS if not name.startswith("vertex-endpoint")]
-ask = Ask(Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0)
+ask = ModelRequest(
+    Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
+)
 
 
-def asked(name: str, server: LlmServer, ask: Ask = ask) -> Reply:
+def asked(name: str, server: LlmServer, ask: ModelRequest = ask) -> Reply:
     model = find_model(name, {}, base_url=MODELS[name][0](server))
     own = {"api_key_env": "VERTEX_TOKEN"} if name.startswith("vertex") else {}
     model = with_settings(model, timeout=ask.timeout, base_url=MODELS[name][0](server), **own)
@@ -76,7 +78,7 @@ def asked(name: str, server: LlmServer, ask: Ask = ask) -> Reply:
     return asyncio.run(once())
 
 
-def failed(name: str, server: LlmServer, ask: Ask = ask) -> CallFailed:
+def failed(name: str, server: LlmServer, ask: ModelRequest = ask) -> CallFailed:
     with pytest.raises(CallFailed) as found:
         asked(name, server, ask)
     return found.value
@@ -163,14 +165,14 @@ def test_what_is_no_reply_is_kept(llm_server: LlmServer) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_reply_that_never_comes_is_a_timeout(name: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("hang"))
-    quick = Ask(ask.message, ask.schema, ask.parameters, ask.structured, 0.5)
+    quick = ModelRequest(ask.message, ask.schema, ask.parameters, ask.structured, 0.5)
     assert failed(name, llm_server, quick).kind == calls.TIMEOUT
 
 
 @pytest.mark.parametrize("name", [n for n in MODELS if not n.startswith("vertex-endpoint")])
 def test_a_body_that_trickles_is_a_timeout_too(name: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("slow_body", seconds=20.0))
-    quick = Ask(ask.message, ask.schema, ask.parameters, ask.structured, 0.5)
+    quick = ModelRequest(ask.message, ask.schema, ask.parameters, ask.structured, 0.5)
     assert failed(name, llm_server, quick).kind == calls.TIMEOUT
 
 
@@ -210,7 +212,7 @@ def test_a_filtered_prompt(name: str, llm_server: LlmServer) -> None:
 @pytest.mark.parametrize("parameter", ["temperature", "seed", "response_format", "max_tokens"])
 def test_a_parameter_that_is_rejected_is_named(name: str, code: str, parameter: str, llm_server: LlmServer) -> None:
     llm_server.faults = rejects_parameters(parameter, code=code)
-    full = Ask(ask.message, ask.schema, {"temperature": 0, "seed": 1, "max_tokens": 50}, "json_schema", 5.0)
+    full = ModelRequest(ask.message, ask.schema, {"temperature": 0, "seed": 1, "max_tokens": 50}, "json_schema", 5.0)
     if name.startswith("langchain") and parameter == "max_tokens":
         return  # langchain-openai sends max_completion_tokens
     found = failed(name, llm_server, full)

@@ -96,8 +96,8 @@ def test_of_nothing_nothing_is_said() -> None:
 
 def test_lasting_refusals_are_no_failures(made: JudgingPlan, tmp_path: Path) -> None:
     first, *_ = made.questions(MODEL)
-    found = index_journal(made, journal(tmp_path, failure(first, calls.TOO_LONG)))
-    record = next(found.records(made.questions(MODEL)))[1]
+    index = index_journal(made, journal(tmp_path, failure(first, calls.TOO_LONG)))
+    record = next(index.records(made.questions(MODEL)))[1]
     assert record is not None
     assert failure_reason(record) == calls.TOO_LONG
 

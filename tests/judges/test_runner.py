@@ -18,7 +18,7 @@ import pytest
 from metal.data.records import Criterion, Output, Rating, Source
 from metal.raters.judges import call as calls
 from metal.raters.judges import journal as journals
-from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.collect import Collected
 from metal.raters.judges.engine import Engine, Rules, Session
 from metal.raters.judges.journal import Journal
@@ -31,7 +31,7 @@ from metal.raters.judges.providers.openai_like import read_body
 from metal.raters.judges.run_statistics import CallStatistics, index_journal
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
-from metal.running.judging import Request, load_prompts, prompt_folders
+from metal.running.judging import JudgeRequest, load_prompts, prompt_folders
 from tests.cli.runs import KEY
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import (
@@ -70,7 +70,7 @@ def a_plan(
 ) -> JudgingPlan:
     texts = texts if texts is not None else [f"summary {item}." for item in range(count)]
     outputs = [Output(f"o{item}", "s", "g", "en", text) for item, text in enumerate(texts)]
-    prompts = load_prompts(Request((), ("simple",)), criteria, prompt_folders((), None))
+    prompts = load_prompts(JudgeRequest((), ("simple",)), criteria, prompt_folders((), None))
     named = {criterion.name: criterion for criterion in criteria}
     return JudgingPlan(models, prompts, named, outputs, {"s": Source("s", "en", "the passage")}, repeat)
 
@@ -95,7 +95,7 @@ class Outcome:
 
     @property
     def stopped(self) -> list[str]:
-        return [one.stopped for one in self.run.progress]
+        return [progress.stopped for progress in self.run.progress]
 
 
 def carried_out(
@@ -107,7 +107,7 @@ def carried_out(
 ) -> AnyRun:
     """A run over the journal, from its first call to its end. during: awaited beside it."""
 
-    async def whole() -> AnyRun:
+    async def work() -> AnyRun:
         answered = read_answered(rules.reasks, path)
         journal = Journal(path)
         try:
@@ -125,7 +125,7 @@ def carried_out(
             await journal.close()
         return run
 
-    return asyncio.run(whole())
+    return asyncio.run(work())
 
 
 def session(
@@ -147,21 +147,21 @@ def session(
         during,
     )
     seconds = time.monotonic() - began
-    found = index_journal(plan, path)
-    ratings = list(Collected(plan, found).ratings())
+    outcome = index_journal(plan, path)
+    ratings = list(Collected(plan, outcome).ratings())
     lines = path.read_bytes().split(b"\n")
     assert lines.pop() == b""
     assert KEY.encode() not in path.read_bytes()
-    return Outcome(run, ratings, dict(found.statistics), [json.loads(line) for line in lines], seconds)
+    return Outcome(run, ratings, dict(outcome.statistics), [json.loads(line) for line in lines], seconds)
 
 
 class Scripted:
     """A client that answers as told, without a network."""
 
-    def __init__(self, answer: Callable[[Ask, int], Reply | Exception], seconds: float = 0.0) -> None:
+    def __init__(self, answer: Callable[[ModelRequest, int], Reply | Exception], seconds: float = 0.0) -> None:
         self.answer, self.seconds, self.asked, self.flying, self.most = answer, seconds, 0, 0, 0
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         self.asked += 1
         number = self.asked
         self.flying += 1
@@ -170,10 +170,10 @@ class Scripted:
             await asyncio.sleep(self.seconds)
         finally:
             self.flying -= 1
-        found = self.answer(ask, number)
-        if isinstance(found, Exception):
-            raise found
-        return found
+        outcome = self.answer(ask, number)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     async def close(self) -> None:
         return
@@ -188,20 +188,20 @@ LOCAL = Model("local", "openai", "local")
 
 def test_every_question_is_asked_once_and_counted(llm_server: LlmServer, tmp_path: Path) -> None:
     plan = a_plan(a_model(llm_server), count=40, criteria=(TASK_QUALITY, HALLUCINATIONS))
-    found = session(plan, tmp_path)
-    assert found.reasons == {"verdict": 80}
+    outcome = session(plan, tmp_path)
+    assert outcome.reasons == {"verdict": 80}
     assert set(llm_server.counts.values()) == {1}
     assert llm_server.requests == 80
-    progress = found.run.progress[0]
+    progress = outcome.run.progress[0]
     assert (progress.total, progress.done, progress.sent) == (80, 80, 80)
     assert progress.kinds == {"verdict": 80}
-    assert found.tally.answered == 80
-    assert found.tally.versions == {"gpt-4o-2026-01-01 fp_1": 80}
-    assert all(record["reply"]["choices"] for record in found.records)
+    assert outcome.tally.answered == 80
+    assert outcome.tally.versions == {"gpt-4o-2026-01-01 fp_1": 80}
+    assert all(record["reply"]["choices"] for record in outcome.records)
     again = session(plan, tmp_path)
     assert llm_server.requests == 80
     assert again.run.progress[0].done == 80
-    assert again.ratings == found.ratings
+    assert again.ratings == outcome.ratings
 
 
 def test_concurrency_is_bounded(llm_server: LlmServer, tmp_path: Path) -> None:
@@ -212,26 +212,26 @@ def test_concurrency_is_bounded(llm_server: LlmServer, tmp_path: Path) -> None:
 
 def test_equal_questions_are_asked_once(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.latency_ms = 20
-    found = session(a_plan(a_model(llm_server), texts=["one", "same", "same", "same"]), tmp_path)
+    outcome = session(a_plan(a_model(llm_server), texts=["one", "same", "same", "same"]), tmp_path)
     assert llm_server.requests == 2
-    assert found.reasons == {"verdict": 4}
-    assert found.run.progress[0].done == 4
+    assert outcome.reasons == {"verdict": 4}
+    assert outcome.run.progress[0].done == 4
 
 
 def test_two_names_of_one_model_pay_once(llm_server: LlmServer, tmp_path: Path) -> None:
     """judges.toml may name a model that is also asked for by its own name: the answers are the same."""
     llm_server.latency_ms = 20
-    one = a_model(llm_server)
+    first = a_model(llm_server)
     other = Model("mine", "openai", "gpt-4o", base_url=llm_server.openai_url)
-    found = session(a_plan(one, other), tmp_path)
+    outcome = session(a_plan(first, other), tmp_path)
     assert set(llm_server.counts.values()) == {1}
-    assert found.reasons == {"verdict": 12}
+    assert outcome.reasons == {"verdict": 12}
 
 
 def test_repeats_are_asked_so_often_and_are_raters_of_their_own(llm_server: LlmServer, tmp_path: Path) -> None:
-    found = session(a_plan(a_model(llm_server), repeat=3), tmp_path)
+    outcome = session(a_plan(a_model(llm_server), repeat=3), tmp_path)
     assert set(llm_server.counts.values()) == {3}
-    names = Counter(rating.rater for rating in found.ratings)
+    names = Counter(rating.rater for rating in outcome.ratings)
     assert names == {"openai:gpt-4o/simple": 6, "openai:gpt-4o/simple#2": 6, "openai:gpt-4o/simple#3": 6}
 
 
@@ -253,13 +253,13 @@ def test_repeats_are_asked_so_often_and_are_raters_of_their_own(llm_server: LlmS
 )
 def test_a_passing_fault_is_retried(fault: Fault, llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = first_attempts(fault)
-    found = session(a_plan(a_model(llm_server, timeout=0.4)), tmp_path)
-    assert found.reasons == {"verdict": 6}
+    outcome = session(a_plan(a_model(llm_server, timeout=0.4)), tmp_path)
+    assert outcome.reasons == {"verdict": 6}
     assert llm_server.requests == 12
-    assert found.tally.retried == 6
-    assert len(found.records) == 6
-    assert {record["retries"] for record in found.records} == {1}
-    assert sum(found.run.progress[0].retries.values()) == 6
+    assert outcome.tally.retried == 6
+    assert len(outcome.records) == 6
+    assert {record["retries"] for record in outcome.records} == {1}
+    assert sum(outcome.run.progress[0].retries.values()) == 6
 
 
 @pytest.mark.parametrize("fault", [Fault("fenced"), Fault("slow", seconds=0.1), Fault("slow_body", seconds=0.2)])
@@ -291,44 +291,46 @@ def test_what_a_lasting_fault_becomes(kind: str, llm_server: LlmServer, tmp_path
     reason, times = LASTING[kind]
     llm_server.faults = when_prompt_has("summary 3", UNREADABLE if kind == "text" else Fault(kind))
     plan = a_plan(a_model(llm_server, timeout=0.15 if kind == "hang" else 5.0))
-    found = session(plan, tmp_path)
-    assert found.reasons == {"verdict": 5, reason: 1}
+    outcome = session(plan, tmp_path)
+    assert outcome.reasons == {"verdict": 5, reason: 1}
     assert llm_server.requests == 5 + times
-    assert found.tally.kinds == found.reasons
-    assert found.run.progress[0].done == 6
-    assert found.stopped == [""]
-    missing = next(rating for rating in found.ratings if rating.score is None)
+    assert outcome.tally.kinds == outcome.reasons
+    assert outcome.run.progress[0].done == 6
+    assert outcome.stopped == [""]
+    missing = next(rating for rating in outcome.ratings if rating.score is None)
     assert missing.output == "o3"
     llm_server.reset()
     llm_server.faults = None
     again = session(plan, tmp_path)  # what failed is asked again; what was answered, however badly, is not
     assert llm_server.requests == (1 if reason.startswith("failed") else 0)
-    assert again.reasons == ({"verdict": 6} if reason.startswith("failed") else found.reasons)
+    assert again.reasons == ({"verdict": 6} if reason.startswith("failed") else outcome.reasons)
 
 
 @pytest.mark.parametrize("kind", ["malformed", "off_schema", "empty", "truncated", "refusal", "content_filter_reply"])
 def test_every_reply_is_kept_as_it_arrived(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = always(Fault(kind))
-    found = session(a_plan(a_model(llm_server)), tmp_path)
-    assert len(found.records) == llm_server.completed
-    assert all(record["reply"]["object"] == "chat.completion" for record in found.records)
+    outcome = session(a_plan(a_model(llm_server)), tmp_path)
+    assert len(outcome.records) == llm_server.completed
+    assert all(record["reply"]["object"] == "chat.completion" for record in outcome.records)
     assert all(record["text"] == (record["reply"]["choices"][0]["message"]["content"] or record["text"])
-               for record in found.records)  # fmt: skip
+               for record in outcome.records)  # fmt: skip
 
 
 def test_an_unreadable_reply_keeps_its_text_as_comment(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = always(UNREADABLE)
-    found = session(a_plan(a_model(llm_server)), tmp_path)
-    assert {rating.comment for rating in found.ratings} == {"I would rather not say."}
+    outcome = session(a_plan(a_model(llm_server)), tmp_path)
+    assert {rating.comment for rating in outcome.ratings} == {"I would rather not say."}
 
 
 def test_a_storm_of_faults_ends_with_every_answer(llm_server: LlmServer, tmp_path: Path) -> None:
     rates = dict.fromkeys(("429", "500", "503", "drop", "drop_mid_body", "not_json_body", "malformed", "empty"), 0.08)
     llm_server.faults = random_faults(1, rates, max_attempt=1, retry_after=0.01)
-    found = session(a_plan(a_model(llm_server), count=200), tmp_path)
-    assert found.reasons == {"verdict": 200}
-    assert len({record["key"] for record in found.records}) == 200
-    assert len(found.records) == llm_server.completed - sum(call.fault == "not_json_body" for call in llm_server.calls)
+    outcome = session(a_plan(a_model(llm_server), count=200), tmp_path)
+    assert outcome.reasons == {"verdict": 200}
+    assert len({record["key"] for record in outcome.records}) == 200
+    assert len(outcome.records) == llm_server.completed - sum(
+        call.fault == "not_json_body" for call in llm_server.calls
+    )
 
 
 # ---------------------------------------------------------------- too many requests
@@ -352,35 +354,35 @@ def test_a_storm_of_429_cuts_the_calls_in_flight_and_they_grow_again(llm_server:
             lowest = min(lowest, run.judges[0].attempts.pace.limit)
             await asyncio.sleep(0.005)
 
-    found = session(a_plan(a_model(llm_server, concurrency=32), count=300), tmp_path, during=look)
-    assert found.reasons == {"verdict": 300}
+    outcome = session(a_plan(a_model(llm_server, concurrency=32), count=300), tmp_path, during=look)
+    assert outcome.reasons == {"verdict": 300}
     assert lowest < 32 * 0.7
-    assert found.run.judges[0].attempts.pace.limit > lowest
-    assert found.run.judges[0].attempts.pace.in_flight == 0
+    assert outcome.run.judges[0].attempts.pace.limit > lowest
+    assert outcome.run.judges[0].attempts.pace.in_flight == 0
 
 
 @pytest.mark.parametrize("kind", ["429", "503"])
 def test_a_provider_that_wants_an_hour_is_not_waited_for(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
     """Nor by the calls that were under way, nor by those that wait for their turn."""
     llm_server.faults = always(Fault(kind, retry_after=3600.0))
-    found = session(a_plan(a_model(llm_server, concurrency=4), count=40), tmp_path)
-    assert "60 minutes" in found.stopped[0]
-    assert found.seconds < 3
+    outcome = session(a_plan(a_model(llm_server, concurrency=4), count=40), tmp_path)
+    assert "60 minutes" in outcome.stopped[0]
+    assert outcome.seconds < 3
     assert llm_server.requests <= 4
-    assert found.tally.not_asked == 40
+    assert outcome.tally.not_asked == 40
 
 
 def test_requests_a_minute(llm_server: LlmServer, tmp_path: Path) -> None:
-    found = session(a_plan(a_model(llm_server, requests_per_minute=1200.0), count=50), tmp_path)
-    assert found.seconds > (50 - 21) / 20  # twenty a second, after one second's worth at once
-    assert found.seconds < 6
+    outcome = session(a_plan(a_model(llm_server, requests_per_minute=1200.0), count=50), tmp_path)
+    assert outcome.seconds > (50 - 21) / 20  # twenty a second, after one second's worth at once
+    assert outcome.seconds < 6
 
 
 def test_tokens_a_minute(tmp_path: Path) -> None:
     client = Scripted(lambda ask, number: GOOD)
     model = Model("local", "openai", "local", tokens_per_minute=60 * 4800.0)
-    found = session(a_plan(model, count=60), tmp_path, opener=lambda model: client)
-    assert found.seconds > (60 - 50) * 120 / 4800
+    outcome = session(a_plan(model, count=60), tmp_path, opener=lambda model: client)
+    assert outcome.seconds > (60 - 50) * 120 / 4800
 
 
 def test_an_allowance_is_spent_evenly() -> None:
@@ -392,11 +394,11 @@ def test_an_allowance_is_spent_evenly() -> None:
 def test_places_are_handed_on(tmp_path: Path) -> None:
     """Nobody waits for ever, whatever the limit does meanwhile."""
 
-    async def whole() -> int:
+    async def work() -> int:
         pace = Pace(8)
         done = 0
 
-        async def one(number: int) -> None:
+        async def take(number: int) -> None:
             nonlocal done
             await pace.enter(1, asyncio.Event())
             await asyncio.sleep(0.001 * (number % 3))
@@ -408,11 +410,11 @@ def test_places_are_handed_on(tmp_path: Path) -> None:
             done += 1
 
         async with asyncio.timeout(HANGS):
-            await asyncio.gather(*(one(number) for number in range(300)))
+            await asyncio.gather(*(take(number) for number in range(300)))
         assert pace.in_flight == 0
         return done
 
-    assert asyncio.run(whole()) == 300
+    assert asyncio.run(work()) == 300
 
 
 # ---------------------------------------------------------------- stopping
@@ -428,9 +430,9 @@ async def after(run: LocalRun, calls_sent: int, seconds: float = 0.0) -> None:
 def test_a_stop_finishes_calls_in_flight_and_begins_no_more(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.latency_ms = 150
     plan = a_plan(a_model(llm_server, concurrency=5), count=50)
-    found = session(plan, tmp_path, during=lambda run: after(run, 5, 0.05))
+    outcome = session(plan, tmp_path, during=lambda run: after(run, 5, 0.05))
     assert llm_server.requests == 5
-    assert found.reasons == {"verdict": 5}
+    assert outcome.reasons == {"verdict": 5}
     llm_server.latency_ms = 0
     assert session(plan, tmp_path).reasons == {"verdict": 50}
     assert set(llm_server.counts.values()) == {1}
@@ -451,9 +453,9 @@ def test_a_stop_does_not_sit_out_a_wait(
 ) -> None:
     llm_server.faults = always(fault) if fault else None
     plan = a_plan(a_model(llm_server, **settings), count=40)
-    found = session(plan, tmp_path, during=lambda run: after(run, 1, 0.3))
-    assert found.seconds < 3
-    assert found.tally.failed == 0  # what was abandoned is no failure
+    outcome = session(plan, tmp_path, during=lambda run: after(run, 1, 0.3))
+    assert outcome.seconds < 3
+    assert outcome.tally.failed == 0  # what was abandoned is no failure
 
 
 @pytest.mark.parametrize("why", ["limit", "budget", "key"])
@@ -463,32 +465,32 @@ def test_an_end_does_not_wait_for_the_rate_limit(why: str, llm_server: LlmServer
     llm_server.faults = always(Fault("401")) if why == "key" else None
     plan = a_plan(a_model(llm_server, requests_per_minute=6, price=price), count=40)
     rules = Rules(backoff=0.01, limit=1 if why == "limit" else None, max_cost=0.0005 if why == "budget" else None)
-    found = session(plan, tmp_path, rules)
-    assert found.seconds < 3
+    outcome = session(plan, tmp_path, rules)
+    assert outcome.seconds < 3
     assert llm_server.requests <= 2
 
 
 def test_a_stopped_judge_wakes_calls_that_wait_to_be_retried(llm_server: LlmServer, tmp_path: Path) -> None:
     fault = Fault("500", retry_after=200.0)
     llm_server.faults = lambda call: fault if call.number <= 3 else Fault("401", seconds=0.2)
-    found = session(a_plan(a_model(llm_server, concurrency=5), count=30), tmp_path)
-    assert "access denied" in found.stopped[0]
-    assert found.seconds < 3
+    outcome = session(a_plan(a_model(llm_server, concurrency=5), count=30), tmp_path)
+    assert "access denied" in outcome.stopped[0]
+    assert outcome.seconds < 3
 
 
 def test_a_filtered_call_that_ends_after_the_stop_is_kept(tmp_path: Path) -> None:
     client = Scripted(lambda ask, number: CallFailed(calls.BLOCKED, "no", status=400), seconds=0.2)
     plan = a_plan(LOCAL, count=3)
-    found = session(plan, tmp_path, opener=lambda model: client, during=lambda run: after(run, 3))
-    assert found.reasons == {"filtered": 3}
+    outcome = session(plan, tmp_path, opener=lambda model: client, during=lambda run: after(run, 3))
+    assert outcome.reasons == {"filtered": 3}
 
 
 def test_no_new_ask_after_the_stop(tmp_path: Path) -> None:
     client = Scripted(lambda ask, number: Reply("?", raw=b"{}"), seconds=0.1)
     plan = a_plan(LOCAL, count=4)
-    found = session(plan, tmp_path, Rules(3, backoff=0.01), lambda model: client, lambda run: after(run, 4))
+    outcome = session(plan, tmp_path, Rules(3, backoff=0.01), lambda model: client, lambda run: after(run, 4))
     assert client.asked == 4
-    assert [record["ask"] for record in found.records] == [1] * 4
+    assert [record["ask"] for record in outcome.records] == [1] * 4
     again = session(plan, tmp_path, Rules(3, backoff=0.01), lambda model: client)
     assert client.asked == 16
     assert sorted(record["ask"] for record in again.records) == sorted([1, 2, 3, 4] * 4)
@@ -501,10 +503,10 @@ def test_no_new_ask_after_the_stop(tmp_path: Path) -> None:
 def test_a_provider_that_is_down_is_left_alone(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = always(Fault(kind))
     plan = a_plan(a_model(llm_server, concurrency=4), count=100)
-    found = session(plan, tmp_path)
-    assert "seems to be down" in found.stopped[0]
+    outcome = session(plan, tmp_path)
+    assert "seems to be down" in outcome.stopped[0]
     assert llm_server.requests <= 30
-    assert found.seconds < 5
+    assert outcome.seconds < 5
     llm_server.faults = None
     assert session(plan, tmp_path).reasons == {"verdict": 100}
     assert set(llm_server.counts.values()) == {1}
@@ -512,9 +514,9 @@ def test_a_provider_that_is_down_is_left_alone(kind: str, llm_server: LlmServer,
 
 def test_a_server_that_is_gone(llm_server: LlmServer, tmp_path: Path) -> None:
     plan = a_plan(a_model(llm_server, base_url="http://127.0.0.1:9/v1"), count=100)
-    found = session(plan, tmp_path)
-    assert "seems to be down" in found.stopped[0]
-    assert found.tally.not_asked > 80
+    outcome = session(plan, tmp_path)
+    assert "seems to be down" in outcome.stopped[0]
+    assert outcome.tally.not_asked > 80
 
 
 FATAL = {
@@ -530,29 +532,29 @@ def test_a_fatal_error_stops_one_judge_and_not_another(kind: str, llm_server: Ll
     llm_server.latency_ms = 5
     llm_server.faults = lambda call: Fault(kind) if call.model == "bad-model" else None
     plan = a_plan(a_model(llm_server, "bad-model", concurrency=4), a_model(llm_server), count=30)
-    found = session(plan, tmp_path)
+    outcome = session(plan, tmp_path)
     what, named = FATAL[kind]
-    assert what in found.stopped[0]
-    assert named in found.stopped[0]
-    assert "\n" not in found.stopped[0]
-    assert KEY not in found.stopped[0]
-    assert found.stopped[1] == ""
-    assert found.reasons == {"verdict": 30}
+    assert what in outcome.stopped[0]
+    assert named in outcome.stopped[0]
+    assert "\n" not in outcome.stopped[0]
+    assert KEY not in outcome.stopped[0]
+    assert outcome.stopped[1] == ""
+    assert outcome.reasons == {"verdict": 30}
     assert sum(call.model == "bad-model" for call in llm_server.calls) <= 4
-    assert found.statistics["openai:bad-model/simple"].not_asked == 30
+    assert outcome.statistics["openai:bad-model/simple"].not_asked == 30
 
 
 def test_a_key_in_a_parameters_error_is_hidden(llm_server: LlmServer, tmp_path: Path) -> None:
-    said = f"temperature is not supported for {KEY}"
-    llm_server.faults = lambda call: Fault("400", text=said) if "temperature" in call.body else None
-    found = session(a_plan(a_model(llm_server)), tmp_path)
-    assert "[key hidden]" in found.tally.rejected["temperature"]
+    message = f"temperature is not supported for {KEY}"
+    llm_server.faults = lambda call: Fault("400", text=message) if "temperature" in call.body else None
+    outcome = session(a_plan(a_model(llm_server)), tmp_path)
+    assert "[key hidden]" in outcome.tally.rejected["temperature"]
 
 
 def test_a_key_in_a_reply_is_hidden(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"because {KEY}"})
-    found = session(a_plan(a_model(llm_server)), tmp_path)
-    assert {rating.comment for rating in found.ratings} == {"because [key hidden]"}
+    outcome = session(a_plan(a_model(llm_server)), tmp_path)
+    assert {rating.comment for rating in outcome.ratings} == {"because [key hidden]"}
 
 
 @pytest.mark.parametrize("concurrency", [1, 16])
@@ -561,8 +563,8 @@ def test_a_request_that_is_always_wrong_stops_the_judge(
 ) -> None:
     llm_server.latency_ms = 60  # longer than it takes to sync the journal
     llm_server.faults = always(Fault("400"))
-    found = session(a_plan(a_model(llm_server, concurrency=concurrency), count=40), tmp_path)
-    assert "request rejected" in found.stopped[0]
+    outcome = session(a_plan(a_model(llm_server, concurrency=concurrency), count=40), tmp_path)
+    assert "request rejected" in outcome.stopped[0]
     assert llm_server.requests <= 2 + concurrency
 
 
@@ -571,9 +573,9 @@ def test_texts_that_are_always_rejected_stop_nothing_when_resumed(llm_server: Ll
     plan = a_plan(a_model(llm_server, concurrency=2), texts=[*(f"fine {n}" for n in range(8)),
                                                             *(f"bad {n}" for n in range(6))])  # fmt: skip
     for _ in range(2):
-        found = session(plan, tmp_path)
-        assert found.stopped == [""]
-        assert found.reasons == {"verdict": 8, "failed: request rejected": 6}
+        outcome = session(plan, tmp_path)
+        assert outcome.stopped == [""]
+        assert outcome.reasons == {"verdict": 8, "failed: request rejected": 6}
 
 
 # ---------------------------------------------------------------- parameters that a model does not take
@@ -587,12 +589,12 @@ def test_a_parameter_is_left_out_after_the_first_refusal(
     llm_server.faults = rejects_parameters(name, code=code)
     model = a_model(llm_server, parameters={"temperature": 0, "seed": 7, "max_tokens": 300}, concurrency=4)
     plan = a_plan(model, count=20)
-    found = session(plan, tmp_path)
-    assert found.reasons == {"verdict": 20}
+    outcome = session(plan, tmp_path)
+    assert outcome.reasons == {"verdict": 20}
     steps = 2 if name == "response_format" else 1  # json_schema, then json_object
     assert llm_server.requests <= 20 + 4 * steps
-    assert set(found.tally.rejected) == ({"json_schema", "json_object"} if name == "response_format" else {name})
-    assert found.run.progress[0].retries == {f"rejects {one}": 1 for one in found.tally.rejected}
+    assert set(outcome.tally.rejected) == ({"json_schema", "json_object"} if name == "response_format" else {name})
+    assert outcome.run.progress[0].retries == {f"rejects {parameter}": 1 for parameter in outcome.tally.rejected}
     sent = Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).raters()[0].about["sent"]
     assert name not in sent or name == "response_format"
     assert (sent["structured"] == "none") == (name == "response_format")
@@ -609,27 +611,27 @@ def test_a_parameter_is_left_out_after_the_first_refusal(
 def test_temperature_seed_and_schema_all_refused(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = rejects_parameters("temperature", "seed", "response_format")
     model = a_model(llm_server, parameters={"temperature": 0, "seed": 7})
-    found = session(a_plan(model, count=20), tmp_path)
-    assert found.reasons == {"verdict": 20}
-    assert sum(record["kind"] == "rejected" for record in found.records) == 4
+    outcome = session(a_plan(model, count=20), tmp_path)
+    assert outcome.reasons == {"verdict": 20}
+    assert sum(record["kind"] == "rejected" for record in outcome.records) == 4
 
 
 @pytest.mark.parametrize(
-    "said", ["response_format is not supported", "max_tokens is not supported", "max_completion_tokens: unsupported"]
+    "message", ["response_format is not supported", "max_tokens is not supported", "max_completion_tokens: unsupported"]
 )
-def test_a_parameter_that_is_refused_even_when_it_is_gone(said: str, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_parameter_that_is_refused_even_when_it_is_gone(message: str, llm_server: LlmServer, tmp_path: Path) -> None:
     """Each step down is taken once; then the request counts as rejected."""
-    llm_server.faults = lambda call: Fault("400", text=said)
-    found = session(a_plan(a_model(llm_server, parameters={"max_tokens": 9}, concurrency=2), count=20), tmp_path)
-    assert found.stopped[0]
+    llm_server.faults = lambda call: Fault("400", text=message)
+    outcome = session(a_plan(a_model(llm_server, parameters={"max_tokens": 9}, concurrency=2), count=20), tmp_path)
+    assert outcome.stopped[0]
     assert llm_server.requests < 20
 
 
 def test_neither_name_of_max_tokens(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = rejects_parameters("max_tokens", "max_completion_tokens")
     model = a_model(llm_server, parameters={"max_tokens": 300}, concurrency=1)
-    found = session(a_plan(model, count=5), tmp_path)
-    assert found.reasons == {"verdict": 5}
+    outcome = session(a_plan(model, count=5), tmp_path)
+    assert outcome.reasons == {"verdict": 5}
     assert llm_server.requests == 7
 
 
@@ -643,24 +645,24 @@ def test_unreadable_replies_are_asked_again_so_often(
 ) -> None:
     llm_server.faults = always(UNREADABLE if kind == "text" else Fault(kind))
     plan = a_plan(a_model(llm_server))
-    found = session(plan, tmp_path, Rules(reasks, backoff=0.01))
+    outcome = session(plan, tmp_path, Rules(reasks, backoff=0.01))
     assert llm_server.requests == 6 * (1 + reasks)
-    assert sorted(record["ask"] for record in found.records) == sorted([*range(1, reasks + 2)] * 6)
+    assert sorted(record["ask"] for record in outcome.records) == sorted([*range(1, reasks + 2)] * 6)
     assert len({json.dumps(body, sort_keys=True) for body in llm_server.bodies}) == 6  # the same parameters
-    assert found.tally.asked_again == 6 * reasks
+    assert outcome.tally.asked_again == 6 * reasks
     session(plan, tmp_path, Rules(reasks, backoff=0.01))
     assert llm_server.requests == 6 * (1 + reasks)
 
 
 def test_a_readable_reply_at_the_second_ask_counts(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = by_attempt(UNREADABLE)
-    found = session(a_plan(a_model(llm_server)), tmp_path)
-    assert found.reasons == {"verdict": 6}
-    assert [kind for kind, _ in Counter(record["kind"] for record in found.records).items()] == [
+    outcome = session(a_plan(a_model(llm_server)), tmp_path)
+    assert outcome.reasons == {"verdict": 6}
+    assert [kind for kind, _ in Counter(record["kind"] for record in outcome.records).items()] == [
         "unparsable",
         "verdict",
     ]
-    assert found.run.progress[0].kinds == {"verdict": 6}
+    assert outcome.run.progress[0].kinds == {"verdict": 6}
 
 
 def test_more_reasks_later(llm_server: LlmServer, tmp_path: Path) -> None:
@@ -678,9 +680,9 @@ def test_more_reasks_later(llm_server: LlmServer, tmp_path: Path) -> None:
 def test_a_limit_is_kept(limit: int, llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.latency_ms = 10
     plan = a_plan(a_model(llm_server), a_model(llm_server, "other"), count=30)
-    found = session(plan, tmp_path, Rules(limit=limit, backoff=0.01))
+    outcome = session(plan, tmp_path, Rules(limit=limit, backoff=0.01))
     assert llm_server.requests == limit
-    assert found.reasons == {"verdict": limit}
+    assert outcome.reasons == {"verdict": limit}
     assert session(plan, tmp_path).reasons == {"verdict": 60}
     assert set(llm_server.counts.values()) == {2}  # once for each model
 
@@ -701,20 +703,20 @@ def test_the_budget_is_never_exceeded(concurrency: int, tokens_out: int, reasks:
     reply = Reply(text, raw=b"{}", tokens_in=400, tokens_out=tokens_out)
     client = Scripted(lambda ask, number: reply, seconds=0.01)
     model = Model("local", "openai", "local", concurrency=concurrency, price=Price(1.0, 4.0))
-    one = model.price.cost(400, tokens_out) if model.price else 0.0
-    most = 10.5 * one
-    found = session(a_plan(model, count=200), tmp_path, Rules(reasks, max_cost=most, backoff=0.01), lambda _: client)
-    assert found.run.over_budget
-    assert client.asked * one <= most
+    price_of_call = model.price.cost(400, tokens_out) if model.price else 0.0
+    most = 10.5 * price_of_call
+    outcome = session(a_plan(model, count=200), tmp_path, Rules(reasks, max_cost=most, backoff=0.01), lambda _: client)
+    assert outcome.run.over_budget
+    assert client.asked * price_of_call <= most
     assert client.asked >= 5
-    assert found.run.progress[0].cost == pytest.approx(client.asked * one)
+    assert outcome.run.progress[0].cost == pytest.approx(client.asked * price_of_call)
 
 
 def test_a_budget_that_suffices_stops_nothing(tmp_path: Path) -> None:
     client = Scripted(lambda ask, number: GOOD, seconds=0.01)
     model = Model("local", "openai", "local", concurrency=32, price=Price(1.0, 1.0))
-    found = session(a_plan(model, count=100), tmp_path, Rules(max_cost=1.0), lambda _: client)
-    assert found.reasons == {"verdict": 100}
+    outcome = session(a_plan(model, count=100), tmp_path, Rules(max_cost=1.0), lambda _: client)
+    assert outcome.reasons == {"verdict": 100}
     assert client.most > 8
 
 
@@ -722,9 +724,9 @@ def test_a_free_judge_goes_on_when_the_money_is_spent(tmp_path: Path) -> None:
     dear = Model("dear", "openai", "dear", price=Price(1000.0, 1000.0))
     free = Model("free", "openai", "free", price=Price(0.0, 0.0))
     client = Scripted(lambda ask, number: GOOD, seconds=0.005)
-    found = session(a_plan(dear, free, count=50), tmp_path, Rules(max_cost=0.5), lambda _: client)
-    assert found.run.over_budget
-    assert found.statistics["free/simple"].answered == 50
+    outcome = session(a_plan(dear, free, count=50), tmp_path, Rules(max_cost=0.5), lambda _: client)
+    assert outcome.run.over_budget
+    assert outcome.statistics["free/simple"].answered == 50
 
 
 # ---------------------------------------------------------------- hostile replies
@@ -733,8 +735,8 @@ def test_a_free_judge_goes_on_when_the_money_is_spent(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["500", "401", "400", "content_filter"])
 def test_half_a_surrogate_in_an_error_message(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = when_prompt_has("summary 3", Fault(kind, text="bad \ud83d and \x1b[31m and \0 text"))
-    found = session(a_plan(a_model(llm_server, concurrency=1)), tmp_path)
-    assert len(found.records) >= 3
+    outcome = session(a_plan(a_model(llm_server, concurrency=1)), tmp_path)
+    assert len(outcome.records) >= 3
 
 
 HOSTILE = {
@@ -754,10 +756,10 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts(name: str, llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.answer = lambda prompt, body: HOSTILE[name]
-    found = session(a_plan(a_model(llm_server), count=2), tmp_path, Rules(0, backoff=0.01))
-    assert sum(found.reasons.values()) == 2
-    assert all(len(record["text"]) == len(HOSTILE[name]) for record in found.records)
-    for rating in found.ratings:
+    outcome = session(a_plan(a_model(llm_server), count=2), tmp_path, Rules(0, backoff=0.01))
+    assert sum(outcome.reasons.values()) == 2
+    assert all(len(record["text"]) == len(HOSTILE[name]) for record in outcome.records)
+    for rating in outcome.ratings:
         rating.comment.encode()
 
 
@@ -781,23 +783,23 @@ BODIES = {
 def test_hostile_bodies(name: str, tmp_path: Path) -> None:
     """Whatever the body is, it is a reply or a failed call, and the journal stays readable."""
 
-    def answer(ask: Ask, number: int) -> Reply | Exception:
+    def answer(ask: ModelRequest, number: int) -> Reply | Exception:
         try:
             return read_body(BODIES[name])
         except CallFailed as failure:
             return failure
 
-    found = session(a_plan(LOCAL, count=2), tmp_path, opener=lambda model: Scripted(answer))
-    assert len(found.ratings) == 2
+    outcome = session(a_plan(LOCAL, count=2), tmp_path, opener=lambda model: Scripted(answer))
+    assert len(outcome.ratings) == 2
 
 
 def test_a_change_of_version_is_noted(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = lambda call: Fault("model_version") if call.number > 4 else None
     plan = a_plan(a_model(llm_server))
-    found = session(plan, tmp_path)
-    assert found.tally.versions == {"gpt-4o-2026-01-01 fp_1": 4, "gpt-4o-2026-02-02 fp_2": 2}
+    outcome = session(plan, tmp_path)
+    assert outcome.tally.versions == {"gpt-4o-2026-01-01 fp_1": 4, "gpt-4o-2026-02-02 fp_2": 2}
     assert Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).raters()[0].about["versions"] == dict(
-        found.tally.versions
+        outcome.tally.versions
     )
 
 
@@ -808,10 +810,10 @@ def test_a_torn_last_record_is_healed_wherever_it_is_torn(llm_server: LlmServer,
     plan = a_plan(a_model(llm_server, concurrency=1), count=4)
     session(plan, tmp_path)
     path = tmp_path / "journal.jsonl"
-    whole = path.read_bytes()
-    last = whole.rstrip(b"\n").rfind(b"\n") + 1
-    for cut in (last + 1, last + 8, last + 40, (last + len(whole)) // 2, len(whole) - 1):
-        path.write_bytes(whole[:cut])
+    content = path.read_bytes()
+    last = content.rstrip(b"\n").rfind(b"\n") + 1
+    for cut in (last + 1, last + 8, last + 40, (last + len(content)) // 2, len(content) - 1):
+        path.write_bytes(content[:cut])
         llm_server.reset()
         assert session(plan, tmp_path).reasons == {"verdict": 4}
         assert llm_server.requests == 1
@@ -842,9 +844,9 @@ def test_a_full_disk_loses_no_answer_that_was_written(
 
     with monkeypatch.context() as patch:
         patch.setattr(journals.os, "write", full)
-        with pytest.raises(OSError, match="No space left") as found:
+        with pytest.raises(OSError, match="No space left") as outcome:
             session(plan, tmp_path)
-    assert str(found.value.filename) == str(tmp_path / "journal.jsonl")  # which file, for the one line people see
+    assert str(outcome.value.filename) == str(tmp_path / "journal.jsonl")  # which file, for the one line people see
     llm_server.reset()
     assert session(plan, tmp_path).reasons == {"verdict": 6}
     assert llm_server.requests == 3
@@ -859,9 +861,9 @@ def test_a_sync_that_fails_stops_the_run(
     llm_server.latency_ms = 30
     with monkeypatch.context() as patch:
         patch.setattr(journals, "_to_disk", broken)
-        with pytest.raises(OSError, match="Input/output") as found:
+        with pytest.raises(OSError, match="Input/output") as outcome:
             session(a_plan(a_model(llm_server, concurrency=1), count=50), tmp_path)
-    assert str(found.value.filename) == str(tmp_path / "journal.jsonl")
+    assert str(outcome.value.filename) == str(tmp_path / "journal.jsonl")
     assert llm_server.requests < 20
 
 

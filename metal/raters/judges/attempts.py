@@ -13,7 +13,7 @@ from typing import Any
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Client, Question, Reply
+from metal.raters.judges.call import CallFailed, Client, ModelRequest, Question, Reply
 from metal.raters.judges.cost import TokenEstimator, book
 from metal.raters.judges.engine import JudgeSetup, Progress
 from metal.raters.judges.journal_records import ASK_AGAIN, Attempt, Record, failure_line, reply_line
@@ -32,7 +32,7 @@ def parameters_of(model: Model, question: Question) -> dict[str, Any]:
     return {key: question.parameters.get(key, value) for key, value in model.parameters.items()}
 
 
-def request_for(model: Model, question: Question, rejected: Collection[str]) -> Ask:
+def request_for(model: Model, question: Question, rejected: Collection[str]) -> ModelRequest:
     """The question as it is sent, without the parameters and the structure that the model rejects."""
     parameters = parameters_of(model, question)
     kept = {key: value for key, value in parameters.items() if key not in rejected}
@@ -44,7 +44,7 @@ def request_for(model: Model, question: Question, rejected: Collection[str]) -> 
         structured = "none"
     elif "json_schema" in rejected and structured == "json_schema":
         structured = "json_object"
-    return Ask(question.message, question.schema, kept, structured, model.timeout)
+    return ModelRequest(question.message, question.schema, kept, structured, model.timeout)
 
 
 class Attempts:
@@ -136,20 +136,20 @@ class Attempts:
             self.ever_answered = True
             return reply
 
-    def request(self, question: Question) -> Ask:
+    def request(self, question: Question) -> ModelRequest:
         """A question as it is sent now, without what the model rejects."""
         return request_for(self.model, question, self.rejected)
 
     def hide_secrets(self, failure: CallFailed) -> None:
         """Remove keys from a failure's message."""
-        failure.said = self.secrets.hidden(failure.said.encode("utf-8", "replace")).decode()
+        failure.message = self.secrets.hidden(failure.message.encode("utf-8", "replace")).decode()
 
-    def drop_rejected(self, failure: CallFailed, question: Question, request: Ask) -> bool:
+    def drop_rejected(self, failure: CallFailed, question: Question, request: ModelRequest) -> bool:
         """Whether a request that failed for a parameter can be sent again without it; noted once for the whole run."""
         name = request.structured if failure.parameter == "response_format" else failure.parameter
         if name == "none" or (name not in request.parameters and name != request.structured):
             return False
-        self._drop(name, failure.said)
+        self._drop(name, failure.message)
         now = self.request(question)
         # Where nothing changed, the request would be rejected for ever.
         return (now.parameters, now.structured) != (request.parameters, request.structured)

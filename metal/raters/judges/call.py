@@ -1,6 +1,6 @@
 """What is asked of a model, what comes back and what can go wrong: the terms that every provider and engine uses.
 
-A *plan* holds the *questions* of a run. A question is sent as a request (`Ask`), which leaves out what the model has
+A *plan* holds the *questions* of a run. A question is sent as a `ModelRequest`, which leaves out what the model has
 rejected so far; a *reply* or a *failure* comes back.
 """
 
@@ -20,7 +20,7 @@ COMPLETE, TRUNCATED, FILTERED, REFUSED = "complete", "truncated", "filtered", "r
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ModelRequest:
     """One request to a model, as its client sends it.
 
     schema: the JSON schema of the answer. parameters: temperature, seed, max_tokens, ..., without those the model has
@@ -53,7 +53,7 @@ class Reply:
 
 
 class CallFailed(Exception):
-    """A request that brought no reply. kind: one of the kinds below; said: the provider's message, on one line.
+    """A request that brought no reply. kind: one of the kinds below; message: the provider's, on one line.
 
     status: of HTTP. wait: seconds the provider asks us to wait. parameter: the parameter it rejects, if it names one.
     body: what arrived, where that is not a reply at all.
@@ -62,7 +62,7 @@ class CallFailed(Exception):
     def __init__(
         self,
         kind: str,
-        said: str = "",
+        message: str = "",
         *,
         status: int = 0,
         wait: float = 0.0,
@@ -70,11 +70,11 @@ class CallFailed(Exception):
         body: str = "",
     ) -> None:
         super().__init__(kind)
-        self.kind, self.said, self.status, self.wait, self.parameter = kind, said, status, wait, parameter
+        self.kind, self.message, self.status, self.wait, self.parameter = kind, message, status, wait, parameter
         self.body = body
 
     def __str__(self) -> str:  # keys are removed from the message after the error is made
-        return f"{self.kind}: {self.said}" if self.said else self.kind
+        return f"{self.kind}: {self.message}" if self.message else self.kind
 
 
 # Worth another attempt: too many requests, a server error, no answer in time, a lost connection, and a request that its
@@ -144,7 +144,7 @@ class JudgeStopped(MetalError):
 class Client(Protocol):
     """A connection to a model, for one event loop."""
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         """The reply to one request; it is not retried here. Raises CallFailed."""
 
     async def close(self) -> None:

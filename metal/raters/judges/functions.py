@@ -19,7 +19,7 @@ from typing import Any
 
 from metal.data.records import Criterion
 from metal.errors import UsageError
-from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message, Prompt, Template
 from metal.raters.judges.rubric import Rubric
@@ -96,7 +96,7 @@ class FunctionClient:
     async def close(self) -> None:
         """Nothing is open."""
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         """One call of the function. Raises CallFailed where it raises."""
         texts = json.loads(ask.message.user)
         extras = {name: texts[name] for name in self._extras}

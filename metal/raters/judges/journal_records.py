@@ -98,16 +98,16 @@ def failure_line(judge: str, question: Question, failure: CallFailed, attempt: A
         "retries": max(0, attempt.failures - 1),
         "why": failure.kind,
         "status": failure.status,
-        "said": failure.said,
+        "said": failure.message,
     }
     if failure.body:
         record["body"] = failure.body
     return head(question.key, failure.kind if failure.kind in LASTING else FAILED) + b"," + _dump(record)[1:]
 
 
-def rejected_line(judge: str, parameter: str, said: str) -> bytes:
+def rejected_line(judge: str, parameter: str, why: str) -> bytes:
     """The line of a parameter that requests leave out from now on."""
-    record = {"judge": judge, "parameter": parameter, "said": said, "at": _now()}
+    record = {"judge": judge, "parameter": parameter, "said": why, "at": _now()}
     return head("", REJECTED) + b"," + _dump(record)[1:]
 
 

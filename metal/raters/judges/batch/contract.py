@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class BatchClient(Protocol):
         """The provider's own limits, which the user's settings can only lower or add to."""
         ...
 
-    def line(self, key: str, ask: Ask) -> bytes:
+    def line(self, key: str, ask: ModelRequest) -> bytes:
         """The line of a request file for a question, without its line break. key: 32 hex digits, unique in a batch."""
         ...
 

@@ -202,7 +202,7 @@ class BatchJudge:
                 if failure.kind != calls.TOO_LONG or batch.requests == 1:
                     raise
                 self.limits = replace(self.limits, bytes=file.stat().st_size // 2)
-                await self._refused(batch, CallFailed(calls.BUSY, failure.said))
+                await self._refused(batch, CallFailed(calls.BUSY, failure.message))
                 return
             self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
         batch_id = await self._find(batch) if batch.state == states.SUBMITTING else None
@@ -273,9 +273,9 @@ class BatchJudge:
 
     def _lower_token_limit(self, batch: Batch, failure: CallFailed) -> None:
         """Too many tokens are waiting: take the provider's limit, else what was waiting without this batch."""
-        if "token" not in failure.said.lower() and (self.open or self.fruitless < 2):
+        if "token" not in failure.message.lower() and (self.open or self.fruitless < 2):
             return  # too many requests at this moment
-        most = tokens_that_may_wait(batch, sum(other.tokens for other in self.open), failure.said)
+        most = tokens_that_may_wait(batch, sum(other.tokens for other in self.open), failure.message)
         self.limits = replace(self.limits, tokens=min(most, self.limits.tokens or most))
 
     def _hold(self, wait: float) -> None:
@@ -308,8 +308,10 @@ class BatchJudge:
             status = await self._retry(self.service.status, batch.id)
         except CallFailed as failure:
             if failure.kind == calls.UNKNOWN_MODEL:
-                failure.said += f"; batch {batch.id} is not known there: resume with the key it was submitted with, or "
-                failure.said += GIVE_UP
+                failure.message += (
+                    f"; batch {batch.id} is not known there: resume with the key it was submitted with, or "
+                )
+                failure.message += GIVE_UP
             raise
         if (status.stage, status.done or 0) != (batch.stage, batch.done):
             self.looks = 0
@@ -346,7 +348,7 @@ class BatchJudge:
             if failure.kind != calls.UNKNOWN_MODEL:
                 raise
             if not self.options.cancelling:
-                failure.said += f"; the results of batch {batch.id} are not there any more: {GIVE_UP}"
+                failure.message += f"; the results of batch {batch.id} are not there any more: {GIVE_UP}"
                 raise
             results.write_bytes(b"")
 

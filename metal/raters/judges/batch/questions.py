@@ -15,7 +15,7 @@ from metal.raters.judges.batch.contract import BatchClient
 from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.batch.packing import TURN, Item, Waiting
 from metal.raters.judges.batch.state import BatchState
-from metal.raters.judges.call import Ask, CallFailed, Question, Reply
+from metal.raters.judges.call import CallFailed, ModelRequest, Question, Reply
 from metal.raters.judges.journal import scan
 from metal.raters.judges.journal_records import LASTING, Attempt, Record
 from metal.raters.judges.models import Price
@@ -80,7 +80,7 @@ class BatchQuestions:
                 questions[key] = question
         return questions
 
-    def request(self, batch: Batch, question: Question) -> Ask:
+    def request(self, batch: Batch, question: Question) -> ModelRequest:
         """The request that a batch contains for a question."""
         return request_for(self.model, question, batch.without)
 
@@ -144,7 +144,9 @@ class BatchQuestions:
             self.answered.unreadable[key] += 1
             self.free([key])
 
-    def fail(self, question: Question, key: bytes, failure: CallFailed, attempt: Attempt, request: Ask) -> None:
+    def fail(
+        self, question: Question, key: bytes, failure: CallFailed, attempt: Attempt, request: ModelRequest
+    ) -> None:
         """Ask a question without a reply again, or record its failure. A fatal failure stops the judge."""
         self.attempts.hide_secrets(failure)
         if failure.kind in calls.FATAL:

@@ -76,9 +76,9 @@ def _parameter(named: str, message: str) -> str:
 
 def without_keys(failed: CallFailed, secrets: Secrets) -> CallFailed:
     """The same failure, with keys taken out of its texts: some services repeat them."""
-    failed.said, failed.body = (
+    failed.message, failed.body = (
         secrets.hidden(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-        for text in (failed.said, failed.body)
+        for text in (failed.message, failed.body)
     )
     return failed
 

@@ -18,7 +18,7 @@ from google.genai import errors, types
 
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.failures import (
     as_object,
@@ -107,7 +107,7 @@ class Gemini:
         await self._client.aio.aclose()
         self._client.close()
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         """One call. Raises CallFailed."""
         try:
             response = await self._client.aio.models.generate_content(
@@ -127,7 +127,7 @@ class Gemini:
         return read_body((raw or "").encode("utf-8", "surrogatepass"))
 
 
-def configured(ask: Ask) -> types.GenerateContentConfig:
+def configured(ask: ModelRequest) -> types.GenerateContentConfig:
     """All of a question but its words. Raises CallFailed for parameters that Gemini does not have."""
     parameters = {OURS.get(name, name): value for name, value in ask.parameters.items()}
     if ask.structured != "none":

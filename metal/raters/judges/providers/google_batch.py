@@ -27,7 +27,7 @@ from google.oauth2.credentials import Credentials
 from metal.data.folders import naming, new_file
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import BatchClient, Limits, Status
-from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers.cloud_storage import Bucket, open_bucket
@@ -76,7 +76,7 @@ class GeminiBatches:
         self._raw: dict[str, bytes] = {}  # batch -> the body it was described with
         self._client, self._whose = connect(model, client_args={"event_hooks": {"response": [self._keep]}})
 
-    def line(self, key: str, ask: Ask) -> bytes:
+    def line(self, key: str, ask: ModelRequest) -> bytes:
         """A request with its key. Raises CallFailed(REJECTED) for parameters that Gemini does not have."""
         return encoded({"key": key, "request": self._requests.body(ask)})
 
@@ -118,7 +118,7 @@ class GeminiBatches:
                 )
         except CallFailed as error:
             if error.kind == calls.UNKNOWN_MODEL:
-                error.said += " (it may be a model that takes no batches)"
+                error.message += " (it may be a model that takes no batches)"
             raise file_gone(error, uploaded) from None
         if not job.name:
             raise CallFailed(calls.SERVER, "a batch was given no name")
@@ -189,7 +189,7 @@ class GeminiBatches:
             with self._failures():
                 self._client.files.delete(name=uploaded)
         except CallFailed as error:  # of a file that is gone it says 403: it may not exist
-            if error.status != 404 and not (error.status == 403 and "not exist" in error.said):
+            if error.status != 404 and not (error.status == 403 and "not exist" in error.message):
                 raise
 
     def _keep(self, response: httpx.Response) -> None:
@@ -230,7 +230,7 @@ class VertexGeminiBatches(GeminiBatches):
         super().__init__(model)
         self._bucket = bucket
 
-    def line(self, key: str, ask: Ask) -> bytes:
+    def line(self, key: str, ask: ModelRequest) -> bytes:
         """A request with its key, also as a label of the request, which is repeated beside the reply."""
         body = self._requests.body(ask)
         return encoded({"key": key, "request": {**body, "labels": {**body.get("labels", {}), "metal": key}}})
@@ -279,7 +279,7 @@ class Requests:
         self._model, self._sent = model, b""
         self._shapes: dict[str, Json] = {}
 
-    def body(self, ask: Ask) -> Json:
+    def body(self, ask: ModelRequest) -> Json:
         """The body of generateContent. Raises CallFailed(REJECTED) for parameters that Gemini does not have."""
         kind = json.dumps([bool(ask.message.system), ask.structured, ask.parameters, ask.schema], default=str)
         if kind not in self._shapes:
@@ -290,7 +290,7 @@ class Requests:
             body["systemInstruction"] = {**body["systemInstruction"], "parts": [{"text": ask.message.system}]}
         return body
 
-    def _shape(self, ask: Ask) -> Json:
+    def _shape(self, ask: ModelRequest) -> Json:
         wordless = replace(ask, message=Message("." if ask.message.system else "", "."))
         try:
             self._client.models.generate_content(model=self._model.model, contents=".", config=configured(wordless))

@@ -89,9 +89,9 @@ async def ask_to_cancel(cancel: Awaitable[None], status: Callable[[], Awaitable[
 
 def file_gone(refused: CallFailed, uploaded: str) -> CallFailed:
     """What refused a batch; when its file is no longer there, a failure that uploading it once more mends."""
-    gone = refused.status in (400, 404) or "not exist" in refused.said
-    if gone and uploaded.removeprefix("files/") in refused.said:
-        return CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.said}", status=refused.status)
+    gone = refused.status in (400, 404) or "not exist" in refused.message
+    if gone and uploaded.removeprefix("files/") in refused.message:
+        return CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.message}", status=refused.status)
     return refused
 
 

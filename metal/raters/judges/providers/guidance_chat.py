@@ -34,7 +34,7 @@ from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import Choice, ChoiceDelta
 
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.models import Model, called
 from metal.raters.judges.providers import openai_like
 from metal.raters.judges.providers.failures import one_line
@@ -60,7 +60,7 @@ class GuidanceChat:
         self._threads.shutdown(wait=False, cancel_futures=True)
         await self._connection.close()
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         """One call. Raises CallFailed."""
         loop = asyncio.get_running_loop()
         line = Line(self._connection, loop, ask)  # a new one, and a new program: what they share, guidance would keep
@@ -70,7 +70,7 @@ class GuidanceChat:
             line.cut()  # of use when this call was cancelled: its thread then ends at once
         return line.reply
 
-    def _run(self, line: Line, ask: Ask) -> None:
+    def _run(self, line: Line, ask: ModelRequest) -> None:
         """The program of one call, on a thread. Texts go in as `string`: in a bare str, guidance looks for its tags."""
         program = Program(Interpreter(self._name, line), sampling_params={}, echo=False)
         try:
@@ -106,7 +106,7 @@ class Interpreter(OpenAIRuleMixin, OpenAIJSONMixin, OpenAIRegexMixin, BaseOpenAI
 class Line(BaseOpenAIClientWrapper):  # type: ignore[misc]
     """What guidance takes for its client: sends one request from guidance's thread over the loop's connection."""
 
-    def __init__(self, connection: openai_like.OpenAILike, loop: asyncio.AbstractEventLoop, ask: Ask) -> None:
+    def __init__(self, connection: openai_like.OpenAILike, loop: asyncio.AbstractEventLoop, ask: ModelRequest) -> None:
         self._connection, self._loop, self._ask = connection, loop, ask
         self._under_way: Future[Reply] | None = None
         self._is_cut = False

@@ -15,7 +15,7 @@ from langchain.chat_models import init_chat_model
 
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.failures import failure, one_line, retry_after
 
@@ -71,7 +71,7 @@ class LangChainChat:
                 raise UsageError(f"{self._model.name}: {type(error).__name__}: {one_line(str(error))}") from None
         return self._chats[settings]
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         """One call. Raises CallFailed."""
         parameters = dict(ask.parameters)
         try:

@@ -25,7 +25,7 @@ import openai
 from metal.data.folders import naming
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import Limits, Status
-from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.failures import MOST_BODY, as_object, one_line, read_json, retry_after, without_keys
 from metal.raters.judges.providers.openai_like import connect, lost, request_body, whose
@@ -72,7 +72,7 @@ class OpenAIBatch:
 
     # ------------------------------------------------------------ requests
 
-    def line(self, key: str, ask: Ask) -> bytes:
+    def line(self, key: str, ask: ModelRequest) -> bytes:
         """The line of a request. Raises CallFailed (REJECTED) for a text that no UTF-8 can hold, as a call does."""
         body = request_body(self._model.model, ask)
         asked = {"custom_id": key, "method": "POST", "url": self._endpoint, "body": body}
@@ -107,8 +107,8 @@ class OpenAIBatch:
             async with self._guarded():
                 return _id_in(await self._post("/batches", asked | {"metadata": {OURS: token}}), "batch")
         except CallFailed as refused:
-            if refused.status == 404 and uploaded in refused.said:  # not the model: uploading once more mends it
-                raise CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.said}", status=404) from None
+            if refused.status == 404 and uploaded in refused.message:  # not the model: uploading once more mends it
+                raise CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.message}", status=404) from None
             raise
 
     async def forget(self, uploaded: str) -> None:

@@ -18,7 +18,7 @@ import openai
 
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.failures import as_object, failure, one_line, one_line_json, read_json, retry_after
 from metal.raters.judges.secrets import key_from_environment
@@ -87,7 +87,7 @@ class OpenAILike:
     async def close(self) -> None:
         await self._client.close()
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         """One call. Raises CallFailed."""
         return await self.post(request_body(self._model.model, ask), ask.timeout)
 
@@ -121,7 +121,7 @@ class OpenAILike:
         return await self._http.send(again)
 
 
-def request_body(model: str, ask: Ask) -> dict[str, Any]:
+def request_body(model: str, ask: ModelRequest) -> dict[str, Any]:
     """The body of a chat completion."""
     messages = [{"role": "system", "content": ask.message.system}] if ask.message.system else []
     messages.append({"role": "user", "content": ask.message.user})

@@ -92,9 +92,9 @@ def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -
         return failed
     if status in (400, 403, 429) and failed.kind != calls.TOO_LONG:
         if _BUSY.search(code):
-            return CallFailed(calls.BUSY, failed.said, status=status, wait=wait)
+            return CallFailed(calls.BUSY, failed.message, status=status, wait=wait)
         if _QUOTA.search(code):
-            return CallFailed(calls.QUOTA, failed.said, status=status)
+            return CallFailed(calls.QUOTA, failed.message, status=status)
     return failed
 
 

@@ -22,7 +22,7 @@ from metal.data.folders import new_file
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import BatchClient, Limits, Status
-from metal.raters.judges.call import Ask, CallFailed, Reply
+from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import FILE, Model
 from metal.raters.judges.providers.cloud_storage import Bucket, open_bucket
 from metal.raters.judges.providers.failures import as_object, read_json, without_keys
@@ -79,7 +79,7 @@ class VertexBatches:
         self._parent = endpoint.partition("/endpoints/")[0]
         self._settings: dict[str, Any] = {"timeout": model.timeout, "retry": None}
 
-    def line(self, key: str, ask: Ask) -> bytes:
+    def line(self, key: str, ask: ModelRequest) -> bytes:
         """An instance with its key."""
         return encoded({**instance_of(ask), KEY: key})
 

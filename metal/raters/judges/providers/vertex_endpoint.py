@@ -16,7 +16,7 @@ with warnings.catch_warnings():  # about its own dependencies
     from google.cloud import aiplatform
 
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import Ask, CallFailed, Client, Reply
+from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.failures import as_object
 from metal.raters.judges.providers.google import credentials, login_needed, project_and_location
@@ -53,7 +53,7 @@ def resource_name(model: Model, project: str, location: str) -> str:
     return model.model if "/" in model.model else f"projects/{project}/locations/{location}/endpoints/{model.model}"
 
 
-def instance_of(ask: Ask) -> dict[str, Any]:
+def instance_of(ask: ModelRequest) -> dict[str, Any]:
     """What the serving container is given."""
     return {"prompt": f"{ask.message.system}\n\n{ask.message.user}".strip(), **ask.parameters}
 
@@ -68,7 +68,7 @@ class VertexEndpoint:
     async def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def ask(self, ask: Ask) -> Reply:
+    async def ask(self, ask: ModelRequest) -> Reply:
         """One call. Raises CallFailed."""
         loop = asyncio.get_running_loop()
         try:
@@ -77,7 +77,7 @@ class VertexEndpoint:
         except TimeoutError:
             raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
 
-    def _predict(self, ask: Ask) -> Reply:
+    def _predict(self, ask: ModelRequest) -> Reply:
         with cloud_failures(self._whose):
             answer = self._endpoint.predict(
                 instances=[instance_of(ask)], parameters=dict(ask.parameters), timeout=ask.timeout
