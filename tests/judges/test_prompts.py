@@ -385,7 +385,7 @@ def test_a_rubric_file(tmp_path: Path) -> None:
             "value = 3",
             "its scale (0 Bad, 1 Medium, 3 Good) is not the dataset's (0 Bad, 1 Medium, 2 Good)",
         ),
-        ('measure = "ordinal"', 'measure = "ordinal"\ndirection = "lower"', "flip=[\"task_quality\"]"),
+        ('measure = "ordinal"', 'measure = "ordinal"\ndirection = "lower"', 'flip=["task_quality"]'),
         ('measure = "ordinal"', 'measure = "ordnal"', "ordnal"),
         ('simple = "Looks at the task."', "simple = 5", "simple is not a text"),
         ('simple = "Looks', 'smple = "Looks', "smple"),
