@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,17 +13,10 @@ import pytest
 from metal.data import plugins
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import providers
-from metal.raters.judges.collect import Collected
-from metal.raters.judges.engine import Rules, Session
-from metal.raters.judges.journal import Journal
-from metal.raters.judges.journal_records import Answered
 from metal.raters.judges.models import family_of_name, find_model
 from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
-from metal.raters.judges.run_statistics import index_journal
-from metal.raters.judges.runner import LocalRun
-from metal.raters.judges.secrets import Secrets
 from tests.installed import offer
-from tests.judges.test_runner import a_plan
+from tests.judges.test_runner import a_plan, session
 
 ECHO = """
 from metal.raters.judges.call import Reply
@@ -56,19 +48,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("far_echo", None)
 
 
-def test_it_answers_a_run(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = a_plan(find_model("echo:2", {}), count=3)
-
-    async def asked() -> None:
-        journal = Journal(tmp_path / "journal.jsonl")
-        run = LocalRun(Session(plan, journal, Answered(), Rules(), Secrets.of(plan.models), tmp_path))
-        await run.go()
-        await journal.close()
-
-    asyncio.run(asked())
-    ratings = list(Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).ratings())
-    assert [rating.score for rating in ratings] == [2.0] * 3
-    assert "letters" in ratings[0].comment
+def test_it_answers_a_run(site: Path, tmp_path: Path) -> None:
+    outcome = session(a_plan(find_model("echo:2", {}), count=3), tmp_path)
+    assert [rating.score for rating in outcome.ratings] == [2.0] * 3
+    assert "letters" in outcome.ratings[0].comment
 
 
 def test_it_is_listed_with_what_it_lacks(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def open_metric(asked: Asked) -> Metric:
             f"metric {name} needs unbabel-comet, which needs numpy below 2 and so an environment of its own. "
             f"Score there (pip install unbabel-comet; comet-score --model {model}), write the scores to a CSV with "
             "the columns output and score, and bring them in with: "
-            f'`metal.score("DATASET", table="FILE.csv", name="{asked.name}")`'
+            f'`metal.score("DATASET", from_file="FILE.csv", name="{asked.name}")`'
         )
 
     @cache
