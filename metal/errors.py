@@ -1,8 +1,8 @@
 """Every deliberate error of METAL, in one tree.
 
 A deliberate error says what is wrong, where, what would be right and what to do next. Messages speak of parameters in
-backticks (`` `resamples` ``), which the command line turns into flags; it prints them as one line, exit code 2.
-Anything else that is raised is a defect (exit code 70).
+backticks (`` `resamples` ``). The command line turns them into flags, prints the message as one line and exits with
+code 2. Anything else that is raised is a defect (exit code 70).
 """
 
 from __future__ import annotations

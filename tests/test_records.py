@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from metal.data.records import Criterion, Estimate, Judge, Level, Output, Rater, Rating, Scale, Source
+from metal.data.records import Criterion, Estimate, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import DataError
 
 BAD, GOOD = Level(0, "Bad"), Level(1, "Good")
@@ -41,12 +41,6 @@ def test_refusals(build: object, said: str) -> None:
 
 def test_a_nominal_scale_may_stand_in_any_order() -> None:
     assert Scale("nominal", (GOOD, BAD)).values == (1, 0)
-
-
-def test_judge_names() -> None:
-    judge = Judge("gpt-4", "detailed", {"temperature": 0})
-    assert judge.name == "gpt-4/detailed"
-    assert judge.rater().about == {"model": "gpt-4", "prompt": "detailed", "settings": {"temperature": 0}}
 
 
 def test_scale_in_words() -> None:

@@ -1,4 +1,4 @@
-"""Where prompts/ and datasets/demo are: at the top of a checkout, or inside an installed package."""
+"""The folders prompts/ and datasets/demo: at the top of a checkout, or inside an installed package."""
 
 from __future__ import annotations
 

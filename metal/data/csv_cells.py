@@ -8,9 +8,9 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def guard(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with an apostrophe before every text that a spreadsheet would take for a formula.
+    """The table with an apostrophe before every text that a spreadsheet would read as a formula.
 
-    Numbers stay as they are; so does text that is a number or a lone dash (an undefined figure).
+    Numbers stay as they are; so does text that is a number or only a dash (an undefined figure).
     """
     safe = table.copy()
     for name in safe.columns:

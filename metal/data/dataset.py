@@ -84,7 +84,7 @@ class Dataset:
         return f"<p>{html.escape(repr(self))}</p>\n{table}"
 
     def save(self, folder: str | Path, *, force: bool = False, update: bool = False) -> None:
-        """Write the dataset folder. force: in place of another one; update: anew, keeping what else lies in it.
+        """Write a new dataset folder, with force in the place of another; with update write into an existing one.
 
         See save_dataset and update_dataset.
         """

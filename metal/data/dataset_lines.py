@@ -11,9 +11,9 @@ from metal.data.records import Output, Rater, Source
 from metal.errors import DataError, UnknownName
 
 
-def read_raters(folder: Path) -> list[Rater]:
+def read_raters(folder: str | Path) -> list[Rater]:
     """raters.jsonl of a dataset or run folder."""
-    return [_rater(record, where) for where, record in numbered_records(folder / "raters.jsonl")]
+    return [_rater(record, where) for where, record in numbered_records(Path(folder) / "raters.jsonl")]
 
 
 def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -25,10 +25,14 @@ def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"{path} row {row + 1}", record
 
 
-def _fields(record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+def _check_names(record: dict[str, Any], where: str, required: tuple[str, ...], remedy: str) -> None:
     for name in required:
         if not isinstance(record.get(name), str) or not record[name]:
-            raise DataError(where, f"no {name!r}", f"Each line has {', '.join(required)}")
+            raise DataError(where, f"no {name!r}", remedy)
+
+
+def _check_keys(record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+    _check_names(record, where, required, f"Each line has {', '.join(required)}")
     for name in record:
         if name not in required + optional:
             raise UnknownName(f"{where}: key", name, required + optional)
@@ -36,7 +40,7 @@ def _fields(record: dict[str, Any], where: str, required: tuple[str, ...], optio
 
 def read_source(record: dict[str, Any], where: str) -> Source:
     """A line of sources.jsonl."""
-    _fields(record, where, ("source", "language"), ("text", "title", "references", "tokens"))
+    _check_keys(record, where, ("source", "language"), ("text", "title", "references", "tokens"))
     return Source(
         record["source"],
         record["language"],
@@ -70,7 +74,8 @@ def _tokens(record: dict[str, Any], where: str) -> int | None:
 
 def read_output(record: dict[str, Any], where: str) -> Output:
     """A line of outputs.jsonl."""
-    _fields(record, where, ("output", "source", "generator", "language"), _OF_OUTPUTS)
+    required, optional = ("output", "source", "generator", "language"), ("text", "note", "chosen", "flags", "tokens")
+    _check_keys(record, where, required, optional)
     if type(record.get("chosen", True)) is not bool:
         raise DataError(where, "chosen is neither true nor false", "Leave it out for an output that is to be rated")
     return Output(
@@ -86,13 +91,8 @@ def read_output(record: dict[str, Any], where: str) -> Output:
     )
 
 
-_OF_OUTPUTS = ("text", "note", "chosen", "flags", "tokens")
-
-
 def _rater(record: dict[str, Any], where: str) -> Rater:
-    for name in ("rater", "kind"):
-        if not isinstance(record.get(name), str) or not record[name]:
-            raise DataError(where, f"no {name!r}", "Each line has rater, kind and usually group")
+    _check_names(record, where, ("rater", "kind"), "Each line has rater, kind and usually group")
     about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
     if not isinstance(about.get("repeats", ""), str):
         raise DataError(where, f"repeats is {about['repeats']!r}", "It is the name of the rater that was asked again")
@@ -103,30 +103,22 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
 
 
 def source_record(source: Source) -> dict[str, Any]:
-    """A source as its line of sources.jsonl."""
+    """A source as its line of sources.jsonl; empty fields are left out, but not the text and the references."""
     record: dict[str, Any] = {"source": source.source, "language": source.language, "text": source.text}
-    if source.title:
-        record["title"] = source.title
-    return record | {"references": list(source.references)} | _if_known(source.tokens)
-
-
-def _if_known(tokens: int | None) -> dict[str, int]:
-    return {} if tokens is None else {"tokens": tokens}
+    record |= {"title": source.title} if source.title else {}
+    record["references"] = list(source.references)
+    return record | ({} if source.tokens is None else {"tokens": source.tokens})
 
 
 def output_record(output: Output) -> dict[str, Any]:
-    """An output as its line of outputs.jsonl."""
+    """An output as its line of outputs.jsonl; empty fields are left out, but not the text."""
     record: dict[str, Any] = {
-        "output": output.output,
-        "source": output.source,
-        "generator": output.generator,
-        "language": output.language,
-        "text": output.text,
+        key: getattr(output, key) for key in ("output", "source", "generator", "language", "text")
     }
     record |= {"note": output.note} if output.note else {}
     record |= {} if output.chosen else {"chosen": False}
     record |= {"flags": list(output.flags)} if output.flags else {}
-    return record | _if_known(output.tokens)
+    return record | ({} if output.tokens is None else {"tokens": output.tokens})
 
 
 def rater_record(rater: Rater) -> dict[str, Any]:

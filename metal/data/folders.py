@@ -1,4 +1,4 @@
-"""Folders that METAL writes: whole or not at all, and never over something that is not its own."""
+"""Folders that METAL writes: as a whole or not at all, and never over something that is not its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metal.errors import UsageError
 
 
 def recover(folder: Path) -> None:
-    """Clear away what a killed process left beside `folder`; if it died while replacing it, put the old one back."""
+    """Remove what a killed process left beside `folder`; if it died while replacing it, put the old folder back."""
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.*"):
         _, process, ending = left.name.rsplit(".", 2)
         if ending not in ("part", "old") or not process.isdigit() or _alive(int(process)):
@@ -31,8 +31,8 @@ def _alive(process: int) -> bool:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:
-        return True
+    except PermissionError:  # it is somebody else's
+        pass
     return True
 
 
@@ -40,7 +40,7 @@ OURS = ("dataset.toml", "run.toml")  # a folder with one of these is METAL's
 
 
 def check_new(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OURS) -> None:
-    """Raises UsageError when `folder` exists and force is not given, or it holds none of the files `marks`."""
+    """Raises UsageError when `folder` exists, unless force is given and it is empty or holds a file of `marks`."""
     recover(folder)
     if not folder.exists():
         return
@@ -52,7 +52,7 @@ def check_new(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OUR
 
 
 def check_new_file(path: Path, *, force: bool = False) -> None:
-    """Raises UsageError when `path` exists and force is not given, is a folder, or lies in a folder of METAL's."""
+    """Raises UsageError when `path` exists and force is not given, is a folder, or is in a folder of METAL's."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; give a file")
     if any((path.parent / name).is_file() for name in OURS):
@@ -63,7 +63,7 @@ def check_new_file(path: Path, *, force: bool = False) -> None:
 
 @contextmanager
 def new_folder(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OURS) -> Iterator[Path]:
-    """A folder to fill that takes its place under `folder` only when the block ends well (see check_new)."""
+    """A folder to fill; it becomes `folder` only when the block ends well (see check_new)."""
     check_new(folder, force=force, marks=marks)
     partial = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def new_folder(folder: Path, *, force: bool = False, marks: tuple[str, ...] = OU
 
 
 def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:
-    """Copy what lies in `folder` to `target`, but for the entries of these names; links stay links."""
+    """Copy the entries of `folder` to `target`, except those of these names; links stay links."""
     for entry in folder.iterdir():
         if entry.name in names:
             continue
@@ -94,16 +94,16 @@ def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:
 
 
 def check_outside(folder: Path) -> None:
-    """Raises UsageError when the working directory lies in a folder that is to be replaced: it would be gone."""
+    """Raises UsageError when the working directory is in a folder that is to be replaced: it would be gone."""
     if Path.cwd().is_relative_to(folder.resolve()):
         raise UsageError(f"{folder} is written anew as a whole; go to a folder outside of it and name it from there")
 
 
 @contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
-    """One process at a time reads `folder` to replace it; others wait. The lock goes with the process, however it ends.
+    """One process at a time reads `folder` to replace it; others wait. The lock ends with the process, however it ends.
 
-    Within a process it can be taken again by who holds it.
+    A process that holds it can take it again.
     """
     import filelock
 
@@ -115,7 +115,7 @@ def one_writer(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A file to write that takes its place under `path` only when the block ends well."""
+    """A file to write; it becomes `path` only when the block ends well."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield partial
@@ -126,7 +126,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """An OSError in the block says which file it is about, as that of a full disk does not."""
+    """Name the file in every OSError of the block; that of a full disk does not."""
     try:
         yield
     except OSError as error:

@@ -35,14 +35,14 @@ def _parse(text: str) -> Any:
 
 
 def whole_text(text: str) -> str:
-    """Text that UTF-8 can hold: halves of surrogate pairs become U+FFFD."""
+    """Text that UTF-8 can hold: lone halves of surrogate pairs become U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Rows (from 0) and objects of a JSON Lines file; blank lines are passed over.
+    """Rows (from 0) and objects of a JSON Lines file; blank lines are skipped.
 
-    Raises DataError for what is not UTF-8, not JSON or not an object, naming the line.
+    Raises DataError for the first line that is not UTF-8, not JSON or not an object.
     """
     with path.open("rb") as file:
         row = 0
@@ -56,9 +56,8 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
             try:
                 record = _parse(text)
             except json.JSONDecodeError as error:
-                raise DataError(
-                    f"{path} line {number + 1}", f"not JSON ({error.msg})", "One JSON object a line"
-                ) from None
+                problem = f"not JSON ({error.msg})"
+                raise DataError(f"{path} line {number + 1}", problem, "One JSON object a line") from None
             if not isinstance(record, dict):
                 raise DataError(f"{path} line {number + 1}", "not a JSON object", 'One object a line: {"output": ...}')
             yield row, record
@@ -66,7 +65,7 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
 
 
 def not_utf8(path: Path, row: int, error: UnicodeDecodeError) -> DataError:
-    """The message for bytes that are not UTF-8; row: lines before the fault."""
+    """The error for bytes that are not UTF-8. row: the number of lines before the fault."""
     return DataError(
         f"{path} line {row + 1}",
         f"not UTF-8 (byte 0x{error.object[error.start]:02x})",

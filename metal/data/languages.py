@@ -9,7 +9,7 @@ import langcodes
 
 from metal.errors import DataError
 
-# Names that released data sets use for a language and that CLDR does not know.
+# Names of languages in released data sets that CLDR does not have.
 FOLDER_NAMES = {
     "chinese_simplified": "zh",
     "chinese_traditional": "zh-Hant",
@@ -21,7 +21,7 @@ FOLDER_NAMES = {
     "oromo": "om",
 }
 
-# English names in use beside the one CLDR prefers.
+# English names in use besides the one that CLDR prefers.
 OTHER_NAMES = {"bengali": "bn", "burmese": "my", "farsi": "fa", "sinhalese": "si", "kyrgyz": "ky", "mandarin": "zh"}
 
 
@@ -45,12 +45,12 @@ def _pair(code: str) -> tuple[str, str] | None:
 
 
 def sides(code: str) -> tuple[str, str]:
-    """The languages of source and output: both of a pair, else the same twice."""
+    """The languages of source and output: the two of a pair, or the same one twice."""
     return _pair(code) or (code, code)
 
 
 def check_language(code: str, where: object) -> None:
-    """Raises DataError when `code` is no language, with the code that was probably meant."""
+    """Raises DataError when `code` is not a language code, with the code that was probably meant."""
     if is_language(code):
         return
     meant = find_language(code)
@@ -65,10 +65,8 @@ def find_language(name: str) -> str | None:
         return FOLDER_NAMES[folded]
     if is_language(name.strip()) and len(folded) <= 3:
         return name.strip()
-    named = _codes_by_name().get(folded.replace("_", " "))
-    if named:
-        return named
-    return name.strip() if is_language(name.strip()) else None
+    by_name = _codes_by_name().get(folded.replace("_", " "))
+    return by_name or (name.strip() if is_language(name.strip()) else None)
 
 
 @lru_cache(maxsize=1)
@@ -86,9 +84,9 @@ def _codes_by_name() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1024)
 def language_name(code: str) -> str:
-    """The English name (`Swahili`), of a pair both (`Chinese to English`); the code itself where unknown.
+    """The English name (`Swahili`, of a pair `Chinese to English`); the code itself where it has none.
 
-    A code that says more than CLDR has a name for keeps it: `Serbian (sr-Latn)`.
+    A code that CLDR has a name for only in part is added: `Serbian (sr-Latn)`.
     """
     pair = _pair(code)
     if pair:
@@ -103,7 +101,7 @@ def language_name(code: str) -> str:
 
 @lru_cache(maxsize=1024)
 def text_direction(code: str) -> str:
-    """`rtl` or `ltr`, as CLDR has it, of a pair that of the second language; `auto` where CLDR does not know."""
+    """`rtl` or `ltr` as in CLDR, for a pair that of the second language; `auto` where CLDR has none."""
     from babel import Locale, UnknownLocaleError
 
     pair = _pair(code)

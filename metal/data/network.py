@@ -1,4 +1,4 @@
-"""Whether a host can be reached, found out quickly: libraries that are offline try for half a minute."""
+"""A quick check whether a host can be reached: without a network, libraries try for half a minute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PATIENCE = 1.0  # seconds
 
 
 def reachable(host: str) -> bool:
-    """Whether `host` answers on port 443. True without a look where a proxy is set, which we cannot ask."""
+    """Whether `host` answers on port 443. Always true with a proxy, which cannot be asked."""
     if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
         return True
     try:

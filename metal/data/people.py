@@ -10,7 +10,7 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
     """The people that `reference` names, in string order.
 
     reference: "" for all people, `GROUP` or `group=GROUP`, or `rater=A1,A2`. Raises UnknownName for a group or person
-    that does not occur, UsageError where nobody is left.
+    that does not occur, UsageError when it names nobody.
     """
     humans = {rater.rater: rater for rater in dataset.raters.values() if rater.kind == "human"}
     what, equals, value = reference.partition("=")

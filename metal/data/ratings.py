@@ -1,8 +1,8 @@
 """The ratings table: schema, check, join, to arrays (ratings_files.py reads and writes it).
 
-On disk a rating is six facts (FACTS). In memory they are joined with what is known of the output and
-the rater into the tidy table (COLUMNS): one row a rating, names as pandas categories, so that a million
-ratings take some tens of megabytes.
+On disk a rating is six facts (FACTS). In memory they are joined with facts about the output and the rater into the
+tidy table (COLUMNS): one row a rating, names as pandas categories, so that a million ratings take some tens of
+megabytes.
 """
 
 from __future__ import annotations
@@ -16,22 +16,11 @@ import numpy as np
 import pandas as pd
 
 from metal.data.records import Criterion, Output, Rater, Rating, Scale
+from metal.data.text import plural
 from metal.errors import DataError, nearest
 
 FACTS = ("output", "criterion", "rater", "score", "reason", "comment")
-COLUMNS = (
-    "language",
-    "source",
-    "generator",
-    "output",
-    "criterion",
-    "rater",
-    "kind",
-    "group",
-    "score",
-    "reason",
-    "comment",
-)
+COLUMNS = ("language", "source", "generator", "output", "criterion", "rater", "kind", "group", *FACTS[3:])
 
 FRAME = Path("DataFrame")  # what messages name in place of a file when ratings come from a DataFrame
 
@@ -53,12 +42,12 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
     facts = pd.DataFrame(index=range(len(frame)))
     for name in ("output", "criterion", "rater"):
         column = frame[name].reset_index(drop=True)
-        named = isinstance(column.dtype, pd.CategoricalDtype)
-        facts[name] = _used_only(column) if named else column.astype(str).astype("category")
+        categorical = isinstance(column.dtype, pd.CategoricalDtype)
+        facts[name] = _used_only(column) if categorical else column.astype(str).astype("category")
     facts["score"] = pd.to_numeric(frame["score"].reset_index(drop=True)).astype(np.float64)
     reason = frame["reason"].reset_index(drop=True) if "reason" in frame else pd.Series("", index=facts.index)
     if isinstance(reason.dtype, pd.CategoricalDtype):
-        facts["reason"] = _filled_category(reason)
+        facts["reason"] = (reason if "" in reason.cat.categories else reason.cat.add_categories([""])).fillna("")
     else:
         facts["reason"] = reason.astype(object).where(reason.notna(), "").astype(str).astype("category")
     comment = frame["comment"].reset_index(drop=True) if "comment" in frame else pd.Series("", index=facts.index)
@@ -70,15 +59,9 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _used_only(column: pd.Series) -> pd.Series:
-    """The column without categories that do not occur; counting them is quicker than looking for them by sorting."""
+    """The column without categories that do not occur; counting them is quicker than sorting."""
     counts = np.bincount(column.cat.codes.to_numpy().astype(np.intp) + 1, minlength=len(column.cat.categories) + 1)
     return column if counts[1:].all() else column.cat.remove_unused_categories()
-
-
-def _filled_category(column: pd.Series) -> pd.Series:
-    if "" not in column.cat.categories:
-        column = column.cat.add_categories([""])
-    return column.fillna("")
 
 
 # ---------------------------------------------------------------- check and join
@@ -115,25 +98,13 @@ def join(
     _check_scores(facts, criteria, where)
     _check_once(facts, where)
 
-    rated = [outputs[name] for name in facts["output"].cat.categories]
-    known = [raters[name] for name in facts["rater"].cat.categories]
     by_output = facts["output"].cat.codes.to_numpy()
     by_rater = facts["rater"].cat.codes.to_numpy()
-    table = pd.DataFrame(
-        {
-            "language": _spread([item.language for item in rated], by_output),
-            "source": _spread([item.source for item in rated], by_output),
-            "generator": _spread([item.generator for item in rated], by_output),
-            "output": facts["output"],
-            "criterion": facts["criterion"],
-            "rater": facts["rater"],
-            "kind": _spread([rater.kind for rater in known], by_rater),
-            "group": _spread([rater.group for rater in known], by_rater),
-            "score": facts["score"],
-            "reason": facts["reason"],
-            "comment": facts["comment"],
-        }
-    )
+    table = facts.loc[:, list(FACTS)]
+    for name in ("language", "source", "generator"):
+        table[name] = _spread([getattr(outputs[output], name) for output in facts["output"].cat.categories], by_output)
+    for name in ("kind", "group"):
+        table[name] = _spread([getattr(raters[rater], name) for rater in facts["rater"].cat.categories], by_rater)
     return table.loc[:, list(COLUMNS)]
 
 
@@ -143,13 +114,8 @@ def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
     return pd.Categorical.from_codes(small.codes[codes] if len(values) else codes, dtype=small.dtype)
 
 
-def _rows(count: int) -> str:
-    return f"{count:,} such row{'s' if count > 1 else ''}"
-
-
-def _check_known(facts: pd.DataFrame, column: str, known: Mapping[str, Any], where: Path, remedy: str) -> None:
-    categories = facts[column].cat.categories
-    unknown = np.array([name not in known for name in categories], dtype=bool)
+def _check_known(facts: pd.DataFrame, column: str, names: Mapping[str, Any], where: Path, remedy: str) -> None:
+    unknown = np.array([name not in names for name in facts[column].cat.categories], dtype=bool)
     if not unknown.any():
         return
     hits = np.flatnonzero(unknown[facts[column].cat.codes.to_numpy()])
@@ -158,7 +124,7 @@ def _check_known(facts: pd.DataFrame, column: str, known: Mapping[str, Any], whe
     name = str(facts[column].iloc[hits[0]])
     raise DataError(
         row_of(where, int(hits[0])),
-        f"{column} {name!r} does not exist ({_rows(len(hits))}); {nearest(name, list(known))}",
+        f"{column} {name!r} does not exist ({plural(len(hits), 'such row')}); {nearest(name, list(names))}",
         remedy,
     )
 
@@ -170,7 +136,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
     if len(silent):
         raise DataError(
             row_of(where, int(silent[0])),
-            f"no score and no reason ({_rows(len(silent))})",
+            f"no score and no reason ({plural(len(silent), 'such row')})",
             "Say why in the column 'reason' (refused, unparsable, skipped, ...)",
         )
     codes = facts["criterion"].cat.codes.to_numpy()
@@ -180,9 +146,10 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
         wrong = _off_scale(score[rows], scale)
         if wrong.any():
             row = int(rows[np.flatnonzero(wrong)[0]])
+            count = plural(int(wrong.sum()), "such row")
             raise DataError(
                 row_of(where, row),
-                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {_rows(int(wrong.sum()))})",
+                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})",
                 "Declare the levels in dataset.toml, or shift the scores (`metal.read(..., shift=-1)`)",
             )
 
@@ -207,20 +174,20 @@ def _check_once(facts: pd.DataFrame, where: Path) -> None:
     raise DataError(
         row_of(where, second),
         f"rater {line['rater']!r} rates output {line['output']!r} on {line['criterion']} a second time "
-        f"(first in row {row_number(where, first)}; {_rows(int(again.sum()))})",
+        f"(first in row {row_number(where, first)}; {plural(int(again.sum()), 'such row')})",
         "Keep one of them",
     )
 
 
 def _any_twice(key: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
-    """Whether a number from 0 stands there twice: by counting where the numbers lie close together."""
+    """Whether a number occurs twice. key: from 0; counted if the numbers are close together, which is quicker."""
     if not len(key) or int(key.max()) < 4 * len(key) + 1_000_000:
         return bool((np.bincount(key) > 1).any())
     return bool(pd.Series(key).duplicated().any())
 
 
 def rating_keys(facts: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """One integer a rating that is equal exactly for the same output, criterion and rater."""
+    """An integer for each rating; two are equal if and only if output, criterion and rater are the same."""
     key = np.zeros(len(facts), dtype=np.int64)
     for name in ("output", "criterion", "rater"):
         key = key * max(len(facts[name].cat.categories), 1) + facts[name].cat.codes.to_numpy().astype(np.int64)
@@ -236,7 +203,7 @@ class CodeMatrix:
 
     codes: (items, raters) positions on the scale, UNANSWERED (-1) or NOT_ASKED (-2).
     sources: (items,) codes of the source each output belongs to. outputs, raters: the names in order.
-    places: (items, raters) where each rating stands among the rows, -1 where there is none.
+    places: (items, raters) the position of each rating among the rows, -1 where there is none.
     """
 
     codes: np.ndarray[Any, np.dtype[np.int16]]
@@ -253,7 +220,7 @@ class CodeMatrix:
 def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
     """The code matrix of rows that all belong to one criterion (and usually one language).
 
-    Raters stand in string order, outputs in order of their names, so that the order of the file does not matter.
+    Raters and outputs are in string order, so that the order of the file does not matter.
     """
     outputs, item = names_in(rows["output"])
     raters, column = names_in(rows["rater"])
@@ -272,7 +239,7 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
 
 
 def names_in(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
-    """The names in a categorical column, in string order, and the place of each row's name among them."""
+    """The names in a categorical column, in string order, and the position of each row's name among them."""
     codes = column.cat.codes.to_numpy()
     used = np.flatnonzero(np.bincount(codes))
     names = [str(name) for name in column.cat.categories[used]]

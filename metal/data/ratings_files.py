@@ -1,4 +1,4 @@
-"""Ratings files: the six facts as .parquet, .csv or .jsonl."""
+"""Ratings files: the six facts, read from .parquet, .csv or .jsonl and written as .parquet."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import os
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -31,58 +32,52 @@ _TYPES = {
     "reason": _NAMES,
     "comment": pa.string(),
 }
+_SCHEMA = pa.schema(list(_TYPES.items()))
 _NO_NUMBER = ["", "NaN", "nan", "NA", "null", "None"]
 
 
-def find_ratings(folder: Path) -> Path:
+def find_ratings(folder: str | Path) -> Path:
     """The ratings file of a dataset or run folder: ratings.parquet, .csv or .jsonl."""
-    found = [folder / f"ratings{ending}" for ending in FORMATS if (folder / f"ratings{ending}").is_file()]
-    if not found:
+    folder = Path(folder)
+    files = [folder / f"ratings{ending}" for ending in FORMATS if (folder / f"ratings{ending}").is_file()]
+    if not files:
         raise DataError(folder, "no ratings file", "It should hold ratings.parquet, ratings.csv or ratings.jsonl")
-    if len(found) > 1:
-        raise DataError(
-            folder,
-            f"two ratings files: {', '.join(path.name for path in found)}",
-            "Keep one; they may differ",
-        )
-    return found[0]
+    if len(files) > 1:
+        names = ", ".join(path.name for path in files)
+        raise DataError(folder, f"two ratings files: {names}", "Keep one; they may differ")
+    return files[0]
 
 
-def read_facts(path: Path) -> pd.DataFrame:
+def read_facts(path: str | Path) -> pd.DataFrame:
     """The facts in a ratings file (.parquet, .csv, .jsonl).
 
     Raises DataError for unknown or missing columns, text that is not UTF-8, and scores that are no numbers.
     """
+    path = Path(path)
     readers = {".parquet": _read_parquet, ".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix not in readers:
         raise UsageError(f"{path}: ratings are read from {', '.join(FORMATS)}, not from {path.suffix or 'this'!r}")
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    table = readers[path.suffix](path)
-    facts = tidy_facts(table.to_pandas())
+    facts = tidy_facts(readers[path.suffix](path).to_pandas())
     for name in ("output", "criterion", "rater"):
         empty = (facts[name].isna() | (facts[name] == "")).to_numpy()
         if empty.any():
-            row = int(empty.argmax())
-            raise DataError(row_of(path, row), f"{name} is empty", "Every rating names its output, criterion and rater")
+            where = row_of(path, int(empty.argmax()))
+            raise DataError(where, f"{name} is empty", "Every rating names its output, criterion and rater")
     return facts
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:
     unknown = [name for name in columns if name not in FACTS]
-    if unknown:
-        raise DataError(
-            path,
-            f"unknown column {unknown[0]!r}: {nearest(unknown[0], list(FACTS))}",
-            "Other layouts are read by `metal.read(...)`",
-        )
     missing = [name for name in REQUIRED_FACTS if name not in columns]
-    if missing:
-        raise DataError(
-            path,
-            f"no column {missing[0]!r} (columns found: {', '.join(columns)})",
-            "Other layouts are read by `metal.read(...)`",
-        )
+    if unknown:
+        problem = f"unknown column {unknown[0]!r}: {nearest(unknown[0], list(FACTS))}"
+    elif missing:
+        problem = f"no column {missing[0]!r} (columns found: {', '.join(columns)})"
+    else:
+        return
+    raise DataError(path, problem, "Other layouts are read by `metal.read(...)`")
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -104,11 +99,10 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> Exception:
-    """What to raise for a fault within a Parquet file; a file that cannot be opened is its own error."""
+    """The error to raise for a fault within a Parquet file; a file that cannot be opened is its own error."""
     if isinstance(error, OSError) and error.errno is not None:
         return error
-    said = " ".join(str(error).split())
-    return DataError(path, f"a damaged Parquet file ({said})", "Take the file from a backup")
+    return DataError(path, f"a damaged Parquet file ({' '.join(str(error).split())})", "Take the file from a backup")
 
 
 def _read_csv(path: Path) -> pa.Table:
@@ -138,7 +132,7 @@ def _read_csv(path: Path) -> pa.Table:
 
 
 def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
-    """Find the row that pyarrow could not read, and say what is wrong with it."""
+    """Raise DataError for the row that pyarrow could not read."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as failure:
@@ -148,19 +142,17 @@ def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
     for number, fields in enumerate(csv.reader(io.StringIO(text, newline=""))):
         if not number or not fields:
             continue
+        where = row_of(path, number - 1)
         if len(fields) != len(header):
-            raise DataError(
-                row_of(path, number - 1),
-                f"{len(fields)} fields where the header names {len(header)}",
-                "Quote fields that hold commas or line breaks",
-            )
+            problem = f"{len(fields)} fields where the header names {len(header)}"
+            raise DataError(where, problem, "Quote fields that hold commas or line breaks")
         if fields[position] not in _NO_NUMBER:
-            _number(fields[position], row_of(path, number - 1))
+            _number(fields[position], where)
     raise DataError(path, f"not readable as CSV ({error})", "Write it again, or use Parquet")
 
 
 def _read_jsonl(path: Path) -> pa.Table:
-    """By columns, a block at a time; a file with a line that cannot be read so, line by line, which tells which."""
+    """Read by columns, a block at a time; a file that cannot be read so is read line by line, which finds the line."""
     with path.open("rb") as file:
         blocks = []
         for block in _blocks(file):
@@ -172,15 +164,15 @@ def _read_jsonl(path: Path) -> pa.Table:
 
 
 def _blocks(file: BinaryIO, size: int = 1 << 24) -> Iterator[bytes]:
-    """The file in pieces of whole lines, of about so many bytes."""
+    """The file in pieces of about `size` bytes that end with a line."""
     while block := file.read(size):
         yield block + file.readline()
 
 
 def _jsonl_columns(block: bytes) -> pa.Table | None:
-    """The lines of a block as a table; None where a line is not one object of facts, each of the type it should have.
+    """The lines of a block as a table; None unless each line is one object of facts of the right types.
 
-    A key that is missing looks like null here, so a null score counts only where every line has the key.
+    A missing key looks like null here, so a null score is accepted only if every line has the key.
     """
     from pyarrow import compute
     from pyarrow import json as arrow_json
@@ -202,7 +194,7 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
     if not (named and scored and finite and len(table) == lines):
         return None
     filled = {name: table[name] if name == "score" else table[name].fill_null("") for name in FACTS}
-    return pa.table(filled).cast(pa.schema(list(_TYPES.items())))
+    return pa.table(filled).cast(_SCHEMA)
 
 
 def _jsonl_rows(path: Path) -> pa.Table:
@@ -226,11 +218,8 @@ def _number(text: object, where: str) -> float:
     try:
         return float(str(text))
     except ValueError:
-        raise DataError(
-            where,
-            f"score {text!r} is not a number",
-            "Give level values; an unanswered rating has an empty score",
-        ) from None
+        remedy = "Give level values; an unanswered rating has an empty score"
+        raise DataError(where, f"score {text!r} is not a number", remedy) from None
 
 
 def _cast(path: Path, table: pa.Table) -> pa.Table:
@@ -240,50 +229,43 @@ def _cast(path: Path, table: pa.Table) -> pa.Table:
         raise DataError(path, f"columns of the wrong type ({error})", "score is a number, the rest is text") from None
 
 
-def write_ratings(ratings: Iterable[Rating], path: Path, rows: int = 20_000) -> int:
-    """Write ratings as Parquet, so many rows at a time, whole or not at all; how many there were."""
+# ---------------------------------------------------------------- write
+
+
+def write_ratings(ratings: Iterable[Rating], path: str | Path, rows: int = 20_000) -> int:
+    """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many there were."""
     import pyarrow.parquet as pq
 
-    partial = path.with_name(path.name + ".part")
-    schema, written = pa.schema(list(_TYPES.items())), 0
-    with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
-        for part in _batches(ratings, rows):
-            frame = facts_from(part).loc[:, list(FACTS)]
-            writer.write_table(pa.Table.from_pandas(frame, preserve_index=False).cast(schema))
-            written += len(frame)
-    os.replace(partial, path)
+    written, remaining = 0, iter(ratings)
+    with _replacing(Path(path)) as partial, pq.ParquetWriter(partial, _SCHEMA, compression="zstd") as writer:
+        while batch := list(islice(remaining, rows)):
+            writer.write_table(_arrow(facts_from(batch)))
+            written += len(batch)
     return written
-
-
-def _batches(ratings: Iterable[Rating], rows: int) -> Iterator[list[Rating]]:
-    """The ratings in lists of at most so many."""
-    following = iter(ratings)
-    while part := list(islice(following, rows)):
-        yield part
 
 
 def facts_parquet(facts: pd.DataFrame) -> bytes:
     """The six facts as the content of a Parquet file."""
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pandas(facts.loc[:, list(FACTS)], preserve_index=False)
     content = pa.BufferOutputStream()
-    pq.write_table(
-        table.cast(pa.schema(list(_TYPES.items()))).replace_schema_metadata(None), content, compression="zstd"
-    )
+    pq.write_table(_arrow(facts).replace_schema_metadata(None), content, compression="zstd")
     return bytes(content.getvalue().to_pybytes())
 
 
-def write_facts(facts: pd.DataFrame, path: Path) -> None:
-    """Write the six facts as .parquet, .csv or .jsonl, whole or not at all."""
-    frame = facts.loc[:, list(FACTS)]
+def write_facts(facts: pd.DataFrame, path: str | Path) -> None:
+    """Write the six facts as Parquet, as a whole or not at all."""
+    with _replacing(Path(path)) as partial:
+        partial.write_bytes(facts_parquet(facts))
+
+
+def _arrow(facts: pd.DataFrame) -> pa.Table:
+    return pa.Table.from_pandas(facts.loc[:, list(FACTS)], preserve_index=False).cast(_SCHEMA)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A file beside `path` that takes its place when the block ends well."""
     partial = path.with_name(path.name + ".part")
-    if path.suffix == ".parquet":
-        partial.write_bytes(facts_parquet(frame))
-    elif path.suffix == ".csv":
-        frame.to_csv(partial, index=False, lineterminator="\n")
-    else:
-        frame.astype(dict.fromkeys(("output", "criterion", "rater", "reason"), str)).to_json(
-            partial, orient="records", lines=True, force_ascii=False
-        )
+    yield partial
     os.replace(partial, path)

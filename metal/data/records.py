@@ -38,7 +38,7 @@ class Level:
 
     @property
     def shown(self) -> str:
-        """`2 Good`; once where the word is the number."""
+        """`2 Good`, or `2` where the label is the number."""
         return self.label if self.label == f"{self.value:g}" else f"{self.value:g} {self.label}"
 
 
@@ -47,7 +47,7 @@ class Scale:
     """The answers a criterion allows, worst to best as listed by its author.
 
     levels is empty for a continuous score (measure "interval"), which class-based figures leave out; low and high
-    are then its ends, where it has them.
+    are then its ends, if it has any.
     """
 
     measure: Measure
@@ -90,7 +90,7 @@ class Scale:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The lowest and the highest score; None for a scale without ends, and for categories in no order."""
+        """The lowest and the highest score; None for a scale without ends, and for three or more unordered levels."""
         if self.levels:
             ranked = self.measure != "nominal" or len(self.levels) == 2
             return (min(self.values), max(self.values)) if ranked else None
@@ -123,11 +123,8 @@ class Criterion:
     def __post_init__(self) -> None:
         _named("criterion", self.name)
         if self.direction not in DIRECTIONS:
-            raise DataError(
-                f"criterion {self.name}",
-                f"direction {self.direction!r}",
-                "say 'higher' or 'lower' (is better)",
-            )
+            remedy = "say 'higher' or 'lower' (is better)"
+            raise DataError(f"criterion {self.name}", f"direction {self.direction!r}", remedy)
 
     @property
     def short(self) -> str:
@@ -135,7 +132,7 @@ class Criterion:
         return self.abbreviation or self.name
 
     def share(self, score: Scores) -> Scores:
-        """Where on the scale a score (or an array of scores) stands: 0 the worst, 1 the best.
+        """The position of a score (or an array of scores) on the scale, from 0 for the worst to 1 for the best.
 
         Five Likert levels become 0, .25, .5, .75, 1, two classes 0 and 1 (GENIE, footnote 6). NaN where the scale has
         no ends (see Scale.ends).
@@ -147,14 +144,14 @@ class Criterion:
         return (score - low) / (high - low) if self.direction == "higher" else (high - score) / (high - low)
 
 
-# What an automatic metric says of an output: one number for all criteria, higher is better. Metrics of which lower is
-# better are negated when they join, and their line in raters.jsonl says so (`negated`).
+# The score of an automatic metric: one number for all criteria, higher is better. Metrics whose lower scores are
+# better are negated when they join, and marked in raters.jsonl (`negated`).
 METRIC_SCORE = Criterion("score", Scale("interval"), label="Score", question="What a metric gives the output.")
 
 
 @dataclass(frozen=True)
 class Source:
-    """An input: passage, prompt, image, source segment. tokens: of its text, where they were counted."""
+    """An input: passage, prompt, image, source segment. tokens: of its text, if they were counted."""
 
     source: str
     language: str
@@ -169,10 +166,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Output:
-    """What a generator made of a source. `note` is what the generator said of it.
+    """A generator's output for a source. note: the generator's own remark about it.
 
-    chosen: whether it is to be rated; others are kept only. flags: what is wrong with it as an output. tokens: of its
-    text, where they were counted.
+    chosen: whether it is to be rated; others are only kept. flags: what is wrong with it as an output. tokens: of its
+    text, if they were counted.
     """
 
     output: str
@@ -193,9 +190,9 @@ class Output:
 
 @dataclass(frozen=True)
 class Rater:
-    """Whatever scores outputs: a person, an LLM judge, a metric, a baseline.
+    """Someone or something that scores outputs: a person, an LLM judge, a metric, a baseline.
 
-    about: further facts kept as they are (model, prompt, family, settings, signature).
+    about: further facts, kept as they are (model, prompt, family, settings, signature).
     """
 
     rater: str
@@ -210,31 +207,8 @@ class Rater:
 
 
 @dataclass(frozen=True)
-class Judge:
-    """A model asked with a prompt under fixed settings; its name identifies its ratings."""
-
-    model: str
-    prompt: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """`model/prompt`, as it stands in the ratings table."""
-        return f"{self.model}/{self.prompt}" if self.prompt else self.model
-
-    def rater(self, group: str = "") -> Rater:
-        """This judge as a row of raters.jsonl."""
-        about: dict[str, Any] = {"model": self.model}
-        if self.prompt:
-            about["prompt"] = self.prompt
-        if self.settings:
-            about["settings"] = dict(self.settings)
-        return Rater(self.name, "llm", group or self.model, about)
-
-
-@dataclass(frozen=True)
 class Rating:
-    """One answer to one criterion about one output. No answer is a rating with a reason, never a number."""
+    """A rater's answer to a criterion about an output. A missing answer is a rating with a reason, never a number."""
 
     output: str
     criterion: str
@@ -246,19 +220,16 @@ class Rating:
     def __post_init__(self) -> None:
         missing = self.score is None or math.isnan(self.score)
         if missing and not self.reason:
-            raise DataError(
-                f"rating of {self.output} by {self.rater}",
-                "neither a score nor a reason",
-                "say why there is no answer",
-            )
+            where = f"rating of {self.output} by {self.rater}"
+            raise DataError(where, "neither a score nor a reason", "say why there is no answer")
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A figure with its doubts.
 
-    value, low, high: None where undefined, and then `reason` says why. n: items it rests on.
-    dropped: items left out, by reason. method: how the interval was made. caveats: what to know.
+    value, low, high: None where undefined, for the reason in `reason`. n: the number of items it is computed from.
+    dropped: items left out, by reason. method: of the interval. caveats: what a reader should know.
     """
 
     value: float | None

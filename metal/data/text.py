@@ -97,9 +97,9 @@ def percent(value: Any) -> str:
     return UNDEFINED if not known(value) else f"{value:.0%}"
 
 
-def plural(number: int, one: str, many: str = "") -> str:
-    """`1 language`, `5 languages`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def plural(number: int, singular: str, many: str = "") -> str:
+    """`1 language`, `5 languages`. many: the plural where it is not formed with s."""
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def listed(names: list[str]) -> str:

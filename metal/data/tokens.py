@@ -1,9 +1,9 @@
-"""Token counts with tiktoken, also without a network and on all cores.
+"""Token counts with tiktoken, on all cores, and without a network if possible.
 
 The encoding decides the figures (Bengali has 1.21 tokens a character in cl100k_base and 0.32 in o200k_base), so another
-one is used only when asked for, and recorded. Its file is looked for in METAL's cache, in tiktoken's own caches, in
-installed packages that carry a copy, and read where it lies; else it is brought from the network into METAL's cache.
-A file with another hash than tiktoken's is never used.
+one is used only on request, and recorded. Its file is read from METAL's cache, from tiktoken's own caches, or from
+installed packages that carry a copy; otherwise it is downloaded into METAL's cache. A file with another hash than
+tiktoken's is never used.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ ENCODINGS = {
 CARRIERS = {"litellm": "litellm_core_utils/tokenizers", "llama_index.core": "_static/tiktoken_cache"}
 
 CHUNK = 64  # texts a thread takes at a time
-PIECE = 50_000  # letters of a text that cannot be counted whole
+PIECE = 50_000  # letters of a text that cannot be counted at once
 
 
 def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
-    """The encoding of that name. Raises UnknownName, or UsageError when its file can be had nowhere."""
+    """The encoding of that name. Raises UnknownName, or UsageError when its file cannot be found or downloaded."""
     if name not in ENCODINGS:
         raise UnknownName("encoding", name, ENCODINGS)
     path = _file(name)
@@ -69,12 +69,12 @@ def cache_folder() -> Path:
 
 
 def _file(name: str) -> Path:
-    """Where the encoding's file lies; downloaded into METAL's cache when it is nowhere on this machine."""
+    """The encoding's file, downloaded into METAL's cache if this machine has no copy."""
     url = f"https://{HOST}/encodings/{name}.tiktoken"
     file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # as tiktoken names it
     path = cache_folder() / file_name
     for place in (path, *_copies(file_name)):
-        if _whole(place, name):
+        if place.is_file() and hashlib.sha256(place.read_bytes()).hexdigest() == ENCODINGS[name]:
             return place
     content = _downloaded(url, name, path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,22 +83,18 @@ def _file(name: str) -> Path:
     return path
 
 
-def _whole(path: Path, name: str) -> bool:
-    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == ENCODINGS[name]
-
-
 def _copies(file_name: str) -> Iterator[Path]:
-    """Where else a copy may lie."""
+    """Other places that may hold a copy."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if os.environ.get(variable):
             yield Path(os.environ[variable]) / file_name
     yield Path(tempfile.gettempdir()) / "data-gym-cache" / file_name
     for package, folder in CARRIERS.items():
         try:
-            found = importlib.util.find_spec(package)
+            spec = importlib.util.find_spec(package)
         except ImportError:  # the package above it is missing
             continue
-        for place in (found.submodule_search_locations or []) if found else []:
+        for place in (spec.submodule_search_locations or []) if spec else []:
             yield Path(place) / folder / file_name
 
 
@@ -125,9 +121,10 @@ def _downloaded(url: str, name: str, path: Path) -> bytes:
 def count_tokens(texts: Iterable[str], encoding: tiktoken.Encoding, threads: int | None = None) -> Iterator[int]:
     """How many tokens each text has, in order; special tokens count as plain text.
 
-    Streams: a few chunks for each thread are held at a time. threads: all cores unless given.
+    Holds a few chunks for each thread at a time. threads: all cores unless given.
     """
-    threads = threads or _cores()
+    if threads is None:
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     waiting: deque[Future[list[int]]] = deque()
     following = iter(texts)
     with ThreadPoolExecutor(threads) as pool:
@@ -139,8 +136,8 @@ def count_tokens(texts: Iterable[str], encoding: tiktoken.Encoding, threads: int
                     return
                 yield from waiting.popleft().result()
         finally:
-            for left in waiting:
-                left.cancel()
+            for future in waiting:
+                future.cancel()
 
 
 def _count(texts: list[str], encoding: tiktoken.Encoding) -> list[int]:
@@ -150,28 +147,19 @@ def _count(texts: list[str], encoding: tiktoken.Encoding) -> list[int]:
 def count_text(text: str, encoding: tiktoken.Encoding) -> int:
     """How many tokens a text has; special tokens count as plain text.
 
-    A run of about a million blanks is more than tiktoken's pattern can match; such a text is counted in pieces, each
-    of whose ends may make one token more than there would be.
+    tiktoken's pattern cannot match a run of about a million blanks; such a text is counted in pieces, each of which
+    may have one token more than in the text.
     """
-    whole = _encodable(text)
-    try:
-        return _length(whole, encoding)
-    except ValueError:  # of the pattern; nothing else is one here
-        return sum(_length(whole[start : start + PIECE], encoding) for start in range(0, len(whole), PIECE))
-
-
-def _length(text: str, encoding: tiktoken.Encoding) -> int:
-    """Tokens as an array, not as a list of numbers: the lists would be built one thread at a time."""
-    return len(encoding.encode_to_numpy(text, disallowed_special=()))
-
-
-def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return whole_text(text)
-    return text
+        text = whole_text(text)
+    try:
+        return _length(text, encoding)
+    except ValueError:  # raised by the pattern only
+        return sum(_length(text[start : start + PIECE], encoding) for start in range(0, len(text), PIECE))
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _length(text: str, encoding: tiktoken.Encoding) -> int:
+    """Counted in an array: lists of numbers would be built by one thread at a time."""
+    return len(encoding.encode_to_numpy(text, disallowed_special=()))

@@ -91,6 +91,11 @@ def read_score(text: Any, allowed: Container[float], missing: str, unparsable: s
     return (score, "") if score in allowed else (math.nan, f"off scale: {score:g}")
 
 
+def judge_rater(model: str, prompt: str, group: str) -> Rater:
+    """An LLM judge: a model asked with a prompt."""
+    return Rater(f"{model}/{prompt}", "llm", group, {"model": model, "prompt": prompt})
+
+
 COMMON_OPTIONS = frozenset({"name", "only"})
 
 

@@ -15,10 +15,10 @@ from typing import Any
 from metal.data.dataset import Card
 from metal.data.formats import Format
 from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
-from metal.data.formats.draft import Draft, Reading, only_file, read_score
+from metal.data.formats.draft import Draft, Reading, judge_rater, only_file, read_score
 from metal.data.json_files import read_json
 from metal.data.languages import find_language
-from metal.data.records import Judge, Output, Rater, Source
+from metal.data.records import Output, Rater, Source
 from metal.errors import DataError
 
 PROMPTS = {"LLM_Scores_Simple": "simple", "LLM_Scores_Detailed": "detailed"}
@@ -82,10 +82,10 @@ def _add_judge_ratings(key: str, entry: dict[str, Any], reading: Reading, where:
             if not isinstance(judged, dict) or not isinstance(judged.get("scores"), dict):
                 raise DataError(where, f"{field} {criterion} has no scores", GIVE_RELEASE)
             for model, score in judged["scores"].items():
-                judge = Judge(model, prompt)
-                reading.raters.setdefault(judge.name, judge.rater(model))
+                judge = judge_rater(model, prompt, model)
+                reading.raters.setdefault(judge.rater, judge)
                 comment = str((judged.get("comments") or {}).get(model) or "")
-                reading.rows.append((key, criterion, judge.name, *_score(score, criterion), comment))
+                reading.rows.append((key, criterion, judge.rater, *_score(score, criterion), comment))
 
 
 def _score(score: Any, criterion: str) -> tuple[float, str]:

@@ -22,10 +22,10 @@ import pandas as pd
 from metal.data.dataset import Card
 from metal.data.formats import Format
 from metal.data.formats.criteria import metal_criterion
-from metal.data.formats.draft import Draft, Reading
+from metal.data.formats.draft import Draft, Reading, judge_rater
 from metal.data.json_files import read_json
 from metal.data.languages import find_language
-from metal.data.records import Judge, Output, Rater, Source
+from metal.data.records import Output, Rater, Source
 from metal.errors import DataError, UsageError
 
 CARD = Card(
@@ -35,7 +35,7 @@ CARD = Card(
     citation="Watts et al. (2024), PARIKSHA: A Large-Scale Investigation of Human-LLM Evaluator Agreement on "
     "Multilingual and Multi-Cultural Data",
 )
-JUDGE = Judge("gpt-4-32k", "detailed")
+JUDGE = judge_rater("gpt-4-32k", "detailed", "gpt-4")
 # criterion: the column of the workers' rating, the column of their reasons
 COLUMNS = {
     "linguistic_acceptability": ("ling_rating", "ling_rating_reasoning"),
@@ -57,8 +57,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     pairs = len(list(path.glob("karya_eval/round*/pairwise/*.tsv")))
     if pairs:
         reading.notes.append(f"{pairs} files of pairwise battles are not ratings of single outputs and were not read")
-    if JUDGE.name in reading.raters:  # after the people
-        reading.raters[JUDGE.name] = reading.raters.pop(JUDGE.name)
+    if JUDGE.rater in reading.raters:  # after the people
+        reading.raters[JUDGE.rater] = reading.raters.pop(JUDGE.rater)
     return reading.draft(CARD, map(metal_criterion, COLUMNS))
 
 
@@ -72,7 +72,7 @@ def _read_language(path: Path, table: Path, reading: Reading) -> None:
     answers = _answers(path / "outputs" / round_ / "formatted" / f"output_{name}.json", reading)
     judged = set(_add_judge(path / "gpt_eval" / "outputs" / round_ / "individual", name, language, reading))
     if judged - rated:
-        reading.notes.append(f"{language}: {len(judged - rated)} answers were rated by {JUDGE.name} only")
+        reading.notes.append(f"{language}: {len(judged - rated)} answers were rated by {JUDGE.rater} only")
     unrated = sum(f"{language}/{prompt}/{model}" not in reading.outputs for prompt, model in answers)
     if unrated:
         reading.notes.append(f"{language}: {unrated} answers that nobody rated were left out")
@@ -167,15 +167,15 @@ def _add_judge(folder: Path, name: str, language: str, reading: Reading) -> Iter
     for criterion in COLUMNS:
         path = folder / criterion / f"individual_{name}.json"
         if not path.is_file():
-            reading.notes.append(f"{language}: no ratings of {criterion} by {JUDGE.name}")
+            reading.notes.append(f"{language}: no ratings of {criterion} by {JUDGE.rater}")
             continue
         for entry in _read_json(path):
             for model, verdict in entry.items():
                 if model in ABOUT_PROMPT or not isinstance(verdict, dict):
                     continue
                 output = _add_output(language, entry["prompt_id"], model, reading, str(entry.get("prompt") or ""))
-                reading.raters.setdefault(JUDGE.name, JUDGE.rater("gpt-4"))
-                reading.rows.append((output, criterion, JUDGE.name, *_verdict(verdict)))
+                reading.raters.setdefault(JUDGE.rater, JUDGE)
+                reading.rows.append((output, criterion, JUDGE.rater, *_verdict(verdict)))
                 yield output
 
 
