@@ -134,13 +134,13 @@ def billboard_references(
     elif out:
         check_new(Path(out), force=force, marks=REFERENCE_MARKS)
     asked = [metrics] if isinstance(metrics, str) else list(metrics)
-    found = [find_metric(name) for names in asked for name in split_names(names)]
+    opened = [find_metric(name) for names in asked for name in split_names(names)]
     settings = BoardSettings(
         reference, as_names(criteria), as_names(languages), seed=seed, exclude_noisy=noise_model(exclude_noisy)
     )
     choices = ReferenceSettings(most, draws, as_names(beside))
     loaded, warnings = load(dataset, (), exclude_noisy, board=True)
-    distinct = list({metric.name: metric for metric in found}.values())
+    distinct = list({metric.name: metric for metric in opened}.values())
     curve = reference_curve(loaded, distinct, settings, choices, progress=progress)
     curve = replace(curve, warnings=warnings)
     if figures:
