@@ -25,10 +25,9 @@ from metal.genie.monitoring import Doubted, Monitoring
 from metal.genie.store import Tests
 from metal.genie.test_questions import NEGATIVE, SIDES, leak_line
 from metal.show.monitor.page import page
-from metal.show.monitor.run import NEEDED, MonitorRun
+from metal.show.monitor.run import AGREEMENT, PANELS, ROUNDS, MonitorRun
 
 COMMAND = "monitor"
-ROUNDS = ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked")))
 
 
 def tables(
@@ -64,7 +63,7 @@ def tables(
         "mixtures": found.mixtures,
         "questions": found.questions,
         "behaviour": beside,
-        "agreement": pd.DataFrame(agreement, columns=[*NEEDED["agreement"]]),
+        "agreement": pd.DataFrame(agreement, columns=[*AGREEMENT]),
         "panels": _panels(dataset, seed),
         "exclusions": dropped,
         "rounds": pd.DataFrame(_rounds(folder), columns=list(ROUNDS)),
@@ -98,7 +97,7 @@ def _panels(dataset: Dataset, seed: int) -> pd.DataFrame:
     rows = [
         row for cell, scale in scales for row in rater_rows(cell) if row["fixed"] == "items" and row["scale"] == scale
     ]
-    return pd.DataFrame(rows, columns=[*NEEDED["panels"]])
+    return pd.DataFrame(rows, columns=[*PANELS])
 
 
 def _rounds(folder: Path) -> Iterator[dict[str, Any]]:

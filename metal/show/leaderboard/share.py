@@ -1,19 +1,10 @@
-"""Scores of a leaderboard as they are shown."""
+"""How many of a leaderboard's tables a page holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from metal.data.text import UNDEFINED, known
 from metal.show.view import TableView
-
-DIGITS = 3
-
-
-def share(value: Any) -> str:
-    """A score between 0 and 1; a dash where undefined."""
-    return f"{value:.{DIGITS}f}" if known(value) else UNDEFINED
 
 
 def within_cells(tables: Sequence[TableView], cells: int) -> tuple[tuple[TableView, ...], int]:

@@ -31,8 +31,8 @@ def show_monitor(tables: Mapping[str, pd.DataFrame], found: Monitoring, warnings
 
 
 def _show_tests(found: Monitoring) -> None:
+    from metal.data.text import probability
     from metal.genie.test_questions import SIDES
-    from metal.show.monitor.examined import probability
 
     rows = []
     for row in found.raters.head(SHOWN).to_dict("records"):
