@@ -131,8 +131,8 @@ def _standing(opened: OpenBoard, entry: Entry) -> Iterator[str]:
     from metal.boards.store import is_told, kept_settings, store_ensembles, stored_ensembles
     from metal.errors import MetalError
     from metal.genie.excluding import without_noisy
+    from metal.show.board.standing import standing_lines
     from metal.show.terminal import console as show
-    from metal.show.terminal.billboard_text import standing_lines
 
     if not is_told(opened.folder):
         yield "ranked against all its people, as no `metal billboard` with --reference has said against whom"

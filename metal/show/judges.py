@@ -29,7 +29,7 @@ def f1_table(run: AuditRun) -> TableView:
         for column, words in (("pairwise_f1", "people, pairwise"), ("leave_one_out_f1", "people, against the others")):
             rows.append(_f1_row(criterion, words, "", of_people, column, "floor"))
         if run.judge_names:
-            rows.append(_f1_row(criterion, "most frequent class", "", _floors(run, criterion), "majority_f1", "floor"))
+            rows.append(_f1_row(criterion, "most frequent class", "", floors(run, criterion), "majority_f1", "floor"))
         for judge in run.judge_names:
             of_judge = {code: judges.get((key, judge, code)) for code in run.languages}
             if any(of_judge.values()):
@@ -41,7 +41,7 @@ def f1_table(run: AuditRun) -> TableView:
     )
 
 
-def _floors(run: AuditRun, criterion: Criterion) -> dict[str, dict[str, Any] | None]:
+def floors(run: AuditRun, criterion: Criterion) -> dict[str, dict[str, Any] | None]:
     """language -> the row with the floor: of the judge with the most items, where judges had different ones."""
     floors: dict[str, dict[str, Any] | None] = dict.fromkeys(run.languages)
     for row in run.records("judges", criterion=criterion.name):
@@ -115,7 +115,7 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
     if all(math.isnan(people[code][column]) for code in languages):
         column, words = "pairwise_f1", "pairwise"
     ceiling = {code: people[code][column] for code in languages}
-    floor = {code: row["majority_f1"] for code, row in _floors(run, criterion).items() if row}
+    floor = {code: row["majority_f1"] for code, row in floors(run, criterion).items() if row}
     charts: list[Chart] = []
     for judges, part in _chunks(tuple(dict.fromkeys(row["judge"] for row in records))):
         points: dict[str, dict[str, Point]] = {judge: {} for judge in judges}

@@ -1,22 +1,23 @@
-"""The page of a run, its charts and its tables, whatever kind of run it is."""
+"""The page of a run, its charts and tables, and what a terminal shows of it, whatever kind of run it is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from metal.runs.run import Run
-    from metal.show.view import Chart, TableView
+    from metal.show.view import Chart, Screen, TableView
 
-# The command of a run: the module that draws its page.
-PAGES = {
-    "audit": "metal.show.page",
-    "billboard": "metal.show.board.page",
-    "design": "metal.show.design.page",
-    "leaderboard": "metal.show.leaderboard.page",
-    "monitor": "metal.show.monitor.page",
+# The command of a run: the package with its `page` and its `screen`.
+KINDS = {
+    "audit": "metal.show",
+    "billboard": "metal.show.board",
+    "design": "metal.show.design",
+    "leaderboard": "metal.show.leaderboard",
+    "monitor": "metal.show.monitor",
 }
 
 
@@ -38,5 +39,11 @@ def tables(run: Run) -> list[TableView]:
     return views
 
 
+def screen(run: Run, by: Sequence[str] = ()) -> Screen:
+    """What a terminal shows, in its order. by: slices that are shown as well (language, criterion, generator)."""
+    parts: Screen = import_module(f"{KINDS[run.command]}.screen").screen(run, by)
+    return parts
+
+
 def _module(run: Run) -> ModuleType:
-    return import_module(PAGES[run.command])
+    return import_module(f"{KINDS[run.command]}.page")

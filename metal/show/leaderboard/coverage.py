@@ -20,7 +20,9 @@ def coverage_rows(run: LeaderboardRun) -> list[dict[str, Any]]:
     return [row for row in rows if row["language"] == rows[0]["language"]]
 
 
-def coverage_table(run: LeaderboardRun, rows: Sequence[dict[str, Any]] | None = None) -> TableView:
+def coverage_table(
+    run: LeaderboardRun, rows: Sequence[dict[str, Any]] | None = None, title: str = "Rated so far"
+) -> TableView:
     """A generator a row and language: sources and outputs rated, and what can still be handed out.
 
     rows: these of the table, all if None.
@@ -29,7 +31,7 @@ def coverage_table(run: LeaderboardRun, rows: Sequence[dict[str, Any]] | None = 
     return TableView.of_figures(
         run,
         "coverage",
-        "Rated so far",
+        title,
         run.records("coverage") if rows is None else rows,
         cells={
             "sources_rated": lambda row: Cell(f"{count(row['sources_rated'])} of {count(row['sources'])}"),

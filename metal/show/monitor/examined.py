@@ -67,10 +67,12 @@ def _right(side: str) -> Callable[[Record], Cell]:
 RIGHT = {f"{side}_right": _right(side) for side in SIDES}
 
 
-def raters_table(run: MonitorRun) -> TableView:
-    """Everybody who was asked, noisiest first."""
+def raters_table(run: MonitorRun, most: int | None = None) -> TableView:
+    """Everybody who was asked, noisiest first. most: rows."""
     cells = {**RIGHT, "weakest": lambda row: Cell(name(row["weakest"]) if known(row["weakest"]) else UNDEFINED)}
-    return TableView.of_figures(run, "raters", "Answers to test questions", run.examined, cells=cells, name="examined")
+    return TableView.of_figures(
+        run, "raters", "Answers to test questions", run.examined, cells=cells, name="examined", most=most
+    )
 
 
 def _cells(run: MonitorRun) -> TableView:
