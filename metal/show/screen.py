@@ -66,11 +66,10 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
             rows.append([Cell(f"people: {column.title}"), *(Cell(column.text(row)) for row in people.values())])
     if judges:
         columns = {column.name: column for column in run.columns("judges")}
+        majority = columns["majority_f1"]
         lowest = floors(run, criterion)
-        majority = (
-            Cell.of(columns["majority_f1"], row) if (row := lowest[code]) else Cell(UNDEFINED) for code in people
-        )
-        rows.append([Cell("most frequent class"), *(Cell(cell.text) for cell in majority)])
+        cells = (Cell(majority.text(row) if (row := lowest[code]) else UNDEFINED) for code in people)
+        rows.append([Cell(majority.title), *cells])
         by_judge: dict[str, dict[str, dict[str, Any]]] = {}
         for row in judges:
             by_judge.setdefault(row["judge"], {})[row["language"]] = row

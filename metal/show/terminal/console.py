@@ -17,6 +17,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from metal.data.text import without_isolates
+from metal.show.view import Paragraph, TableView
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -68,7 +71,7 @@ def warn(messages: Iterable[str], *, more: str = "") -> None:
 
 
 def show(part: TableView | Paragraph) -> None:
-    """A table or paragraph of a page. What stands below in a cell is a second line; a head like the one above is blank."""
+    """A table or paragraph. What stands below in a cell is a second line; a name like the one above is left blank."""
     if isinstance(part, Paragraph):
         say(without_isolates(part.text), bold=part.strong, dim=part.soft, wrap=not part.copied)
         return
