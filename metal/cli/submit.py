@@ -59,8 +59,8 @@ for command in (generator, metric, withdraw):
 
 def _submit(function: Callable[..., api.Submitted], board: Path, *arguments: Any, **options: Any) -> None:
     """Call the public function, and print what came of it and where the submission stands now."""
+    from metal.show.board.standing import standing_lines
     from metal.show.terminal import console as show
-    from metal.show.terminal.billboard_text import standing_lines
 
     with show.progress("submitting") as advance:
         result = function(board, *arguments, progress=advance, **options)

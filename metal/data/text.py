@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 UNDEFINED = "–"
@@ -49,6 +50,11 @@ def within(text: object) -> str:
     return f"{ISOLATE}{line}{END_ISOLATE}" if turns else line
 
 
+def without_isolates(text: str) -> str:
+    """A text of `within` where nothing writes from right to left: in LaTeX, in a terminal."""
+    return text.replace(ISOLATE, "").replace(END_ISOLATE, "")
+
+
 def slug(text: str) -> str:
     """The text as a file name or an anchor: letters, digits, dash and underscore, at most 60."""
     return re.sub("[^A-Za-z0-9_-]+", "-", text)[:60].strip("-") or "x"
@@ -59,20 +65,48 @@ def known(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
-def figure(value: Any) -> str:
-    """A coefficient or share of one with two digits; a dash where undefined."""
+def figure(value: Any, form: str = ".2f") -> str:
+    """A coefficient or share of one with two digits, or in another format; a dash where undefined.
+
+    >>> figure(-0.126), figure(-0.001), figure(None)
+    ('−0.13', '0.00', '–')
+    """
     if not known(value):
         return UNDEFINED
-    text = f"{value:.2f}"
-    return ("0.00" if float(text) == 0 else text).replace("-", MINUS)
+    text = format(value, form)
+    return (text.lstrip("+-") if float(text.replace(",", "")) == 0 else text).replace("-", MINUS)
 
 
 def signed(value: Any) -> str:
     """A difference with two digits and its sign."""
+    return figure(value, "+.2f")
+
+
+def share(value: Any) -> str:
+    """A score from 0 to 1, a width or a power, with three digits."""
+    return figure(value, ".3f")
+
+
+def spread(value: Any) -> str:
+    """A standard deviation with four digits."""
+    return figure(value, ".4f")
+
+
+def score(value: Any) -> str:
+    """A mean on any scale, with four significant digits."""
+    return figure(value, ".4g")
+
+
+def amount(value: Any) -> str:
+    """Money with two digits and thousands apart, without its sign."""
+    return figure(value, ",.2f")
+
+
+def probability(value: Any) -> str:
+    """Three digits, and never a rounded 0 or 1."""
     if not known(value):
         return UNDEFINED
-    text = f"{value:+.2f}"
-    return ("0.00" if float(text) == 0 else text).replace("-", MINUS)
+    return ">0.999" if value > 0.9995 else "<0.001" if value < 0.0005 else f"{value:.3f}"
 
 
 def interval(low: Any, high: Any, form: Any = figure) -> str:
@@ -89,7 +123,12 @@ def p_value(value: Any) -> str:
 
 def count(value: Any) -> str:
     """A whole number with thousands apart."""
-    return UNDEFINED if not known(value) else f"{int(value):,}".replace("-", MINUS)
+    return figure(int(value) if known(value) else None, ",d")
+
+
+def rounded(value: Any) -> str:
+    """A quantity rounded to a whole number, with thousands apart."""
+    return figure(value, ",.0f")
 
 
 def percent(value: Any) -> str:
@@ -97,9 +136,48 @@ def percent(value: Any) -> str:
     return UNDEFINED if not known(value) else f"{value:.0%}"
 
 
+def coverage(value: Any) -> str:
+    """A share in whole percent that is 0% or 100% only where nothing or everything is covered.
+
+    >>> coverage(0.999), coverage(1.0), coverage(0.001)
+    ('99%', '100%', '1%')
+    """
+    return percent(min(max(value, 0.01), 0.99) if known(value) and 0 < value < 1 else value)
+
+
+def dollars(value: Any) -> str:
+    """`$1.20`, `<$0.01`; a dash where it is not known."""
+    if not known(value):
+        return UNDEFINED
+    return f"${value:,.2f}" if value >= 0.005 or value == 0 else "<$0.01"
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def thousands(value: float) -> str:
+    """`950`, `12k`, `3.4M`."""
+    if value < 1000:
+        return f"{value:.0f}"
+    return f"{value / 1000:.0f}k" if value < 1e6 else f"{value / 1e6:.1f}M"
+
+
 def plural(number: int, singular: str, many: str = "") -> str:
     """`1 language`, `5 languages`. many: the plural where it is not formed with s."""
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
+
+
+def slugs(texts: Iterable[str]) -> dict[str, str]:
+    """Text -> a file name or an anchor that no other has."""
+    names: dict[str, str] = {}
+    for text in texts:
+        plain = slug(text)
+        names[text] = f"{plain}-{len(names) + 1}" if plain in names.values() else plain
+    return names
 
 
 def listed(names: list[str]) -> str:

@@ -174,7 +174,7 @@ def monitor(
     noisy: dict[str, list[str]] = {}
     for row in workers:
         if row["noisy"]:
-            noisy.setdefault(row["rater"], []).extend(_why(row))
+            noisy.setdefault(row["rater"], []).extend(why_noisy(row))
     return Monitoring(
         model,
         frame,
@@ -252,7 +252,7 @@ def _figures(examination: Examination) -> tuple[Numbers, ...]:
     return examination.p_noisy, examination.accuracy, examination.low, examination.high
 
 
-def _why(row: Mapping[str, Any]) -> Iterator[str]:
+def why_noisy(row: Mapping[str, Any]) -> Iterator[str]:
     """`negative questions on task_quality (hi): 2 of 9 right, P 0.998`."""
     for side in SIDES:
         p = row[f"{side}_p_noisy"]

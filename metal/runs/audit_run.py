@@ -5,7 +5,6 @@ report.html.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,55 +17,115 @@ from metal.auditing.audit import Audit
 from metal.auditing.disagreements import SCHEMA
 from metal.auditing.verdict import VERDICTS
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.records import Criterion, Manifest
-from metal.data.text import name, slug
+from metal.data.text import count, coverage, figure, name, signed, slugs
 from metal.errors import DataError
+from metal.runs.columns import Column, Row, Tables, figures, unshown
 from metal.runs.parts import again, read_parquet
-from metal.runs.run import CELL, Run, with_interval
+from metal.runs.run import CELL, EXCLUSIONS, Run
 
 ROWS = 50_000  # outputs of a row group, each with its texts and ratings
 AGAIN = again("audit")
 
-# The tables a report is drawn from, and the columns it takes from each.
-NEEDED = {
-    "people": CELL
-    | {"people", "items_with_class", "sources", "min_raters", "dropped", "undefined", "alpha", "percent_agreement"}
-    | {"all_agree", "some_agree", "none_agree"}
-    | with_interval("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1", "gwet_ac1"),
-    "judges": CELL
-    | {"judge", "asked", "answered", "coverage", "sources", "dropped", "undefined", "alpha"}
-    | {"alt_test_winning_rate", "alt_test_passed"}
-    | with_interval("weighted_f1", "strict_f1", "macro_f1", "kappa", "kappa_quadratic", "percent_agreement", "gwet_ac1")
-    | with_interval("majority_f1", "lead_over_majority", "difference_to_people"),
-    "verdicts": CELL | {"judge", "verdict", "reason", "signature"},
-    "differences": CELL | {"first", "second", "undefined", "p_adjusted"} | with_interval("difference"),
-    "class_distribution": CELL | {"case", "side", "level", "count"},
-    "class_distribution_overall": {"criterion", "case", "side", "rater", "level"}
-    | {"count", "compared", "compared_people"},
-    "self_agreement": CELL
-    | {"judge", "times", "items", "all_equal", "undefined", "alpha"}
-    | with_interval("self_agreement"),
-    "lengths": {"language", "passages", "passage_mean", "passage_sd", "passages_counted"}
-    | {"outputs", "output_mean", "output_sd", "outputs_counted"},
-    "classes_by_quality": CELL | {"quality", "level", "count", "items", "share"},
-    "table_3": set(),
-    "table_6": set(),
+HEAD = (Column("criterion", ""), Column("language", "language", below=lambda row: language_name(row["language"])))
+JUDGE = Column("judge", "judge")
+LEVELS = unshown("case", "side", "level", "count")
+PEOPLE_ALSO = unshown("sources", "min_raters", "dropped", "undefined", "some_agree", "none_agree")
+JUDGES_ALSO = unshown("answered", "sources", "dropped", "undefined", "alt_test_passed")
+
+
+def _sources(row: Row) -> str:
+    return f"{count(row['sources'])} sources"
+
+
+DESCRIBED: Tables = {
+    "people": (
+        *HEAD,
+        Column("people", "people", count),
+        Column("items_with_class", "items", count, below=_sources),
+        *figures(
+            {
+                "pairwise_f1": "F1 pairwise",
+                "leave_one_out_f1": "F1 against the others",
+                "against_all_f1": "F1 against all",
+                "fleiss_kappa": "Fleiss' kappa",
+            }
+        ),
+        Column("alpha", "alpha", figure, direction="higher"),
+        *figures({"gwet_ac1": "Gwet's AC1"}),
+        Column("percent_agreement", "agreement", figure, direction="higher"),
+        Column("all_agree", "all / some / none agree", count),
+        *PEOPLE_ALSO,
+    ),
+    "judges": (
+        *HEAD,
+        JUDGE,
+        Column("asked", "items", count, below=_sources),
+        Column("coverage", "coverage", coverage, direction="higher"),
+        *figures(
+            {
+                "weighted_f1": "weighted F1",
+                "kappa": "kappa",
+                "kappa_quadratic": "quadratic kappa",
+                "gwet_ac1": "Gwet's AC1",
+                "percent_agreement": "agreement",
+                "macro_f1": "macro F1",
+                "strict_f1": "strict F1",
+            }
+        ),
+        Column("alpha", "alpha", figure, direction="higher"),
+        Column("majority_f1", "F1 of the most frequent class", figure, interval=True, direction="higher", shown=False),
+        *figures(
+            {"lead_over_majority": "lead over most frequent class", "difference_to_people": "difference to people"},
+            signed,
+        ),
+        Column(
+            "alt_test_winning_rate",
+            "alternative annotator test",
+            figure,
+            direction="higher",
+            below=lambda row: {"yes": "passed", "no": "failed"}.get(row["alt_test_passed"], ""),
+        ),
+        *JUDGES_ALSO,
+    ),
+    "verdicts": (*CELL, *unshown("judge", "verdict", "reason", "signature")),
+    "differences": (
+        *CELL,
+        *unshown("first", "second", "undefined", "p_adjusted"),
+        *figures({"difference": "difference"}, signed),
+    ),
+    "class_distribution": (*CELL, *LEVELS),
+    "class_distribution_overall": (*LEVELS, *unshown("criterion", "rater", "compared", "compared_people")),
+    "self_agreement": (
+        *HEAD,
+        JUDGE,
+        Column("times", "times", count),
+        Column("items", "items", count),
+        *figures({"self_agreement": "self-agreement"}),
+        Column("all_equal", "always the same", count),
+        Column("alpha", "alpha", figure, direction="higher"),
+        *unshown("undefined"),
+    ),
+    "lengths": unshown(
+        *("language", "passages", "passage_mean", "passage_sd", "passages_counted"),
+        *("outputs", "output_mean", "output_sd", "outputs_counted"),
+    ),
+    "classes_by_quality": (*CELL, *unshown("quality", "level", "count", "items", "share")),
+    "table_3": (),
+    "table_6": (),
 }
-
-
-# Those of a run that left people out.
-OPTIONAL = {"exclusions": {"rater", "language", "criterion", "ratings", "why"}}
 
 
 @dataclass(frozen=True, repr=False)
 class AuditRun(Run):
-    """An audit: its tables (NEEDED), and its disagreements (metal.auditing.disagreements.SCHEMA)."""
+    """An audit: its tables, and its disagreements (metal.auditing.disagreements.SCHEMA)."""
 
     disagreement_table: pa.Table
 
     command = "audit"
-    needed = NEEDED
-    optional = OPTIONAL
+    described = DESCRIBED
+    optional = EXCLUSIONS
 
     @classmethod
     def of(cls, audit: Audit, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
@@ -90,7 +149,15 @@ class AuditRun(Run):
         pq.write_table(self.disagreement_table, folder / "disagreements.parquet", ROWS, compression="zstd")
 
     def _check(self, folder: Path) -> None:
-        _check_names(self, folder)
+        for table in ("people", "judges", "verdicts"):
+            self._check_names(folder, table, "criterion", self.criteria, "run.toml")
+        for table in ("judges", "verdicts"):
+            self._check_names(folder, table, "judge", self.raters, "raters.jsonl")
+        self._check_names(folder, "verdicts", "verdict", VERDICTS, "its place")
+        ratings = self.disagreement_table["ratings"].chunks
+        for rater in {rater for part in ratings for rater in part.flatten().field("rater").unique().to_pylist()}:
+            if rater not in self.raters:
+                raise DataError(folder, f"rater {rater!r} of the tables is not in raters.jsonl", AGAIN)
 
     @cached_property
     def audited(self) -> tuple[Criterion, ...]:
@@ -110,12 +177,7 @@ class AuditRun(Run):
 
     @cached_property
     def _slugs(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for key in self.criteria:
-            plain = slug(key)
-            taken = plain in found.values()
-            found[key] = f"{plain}-{len(found) + 1}" if taken else plain
-        return found
+        return slugs(self.criteria)
 
     def slug(self, criterion: Criterion) -> str:
         """The criterion's name for files and anchors, its own."""
@@ -129,11 +191,11 @@ class AuditRun(Run):
     def shown_as(self, judge: str) -> tuple[str, str]:
         """Model and prompt for a table, with the judge's own name where they do not tell it from another."""
         model, prompt = self.model_and_prompt(judge)
-        alone = self._made[model, prompt] == 1
+        alone = self._models_and_prompts[model, prompt] == 1
         return (model if alone else f"{model} ({name(judge)})"), prompt
 
     @cached_property
-    def _made(self) -> Counter[tuple[str, str]]:
+    def _models_and_prompts(self) -> Counter[tuple[str, str]]:
         return Counter(self.model_and_prompt(judge) for judge in self.judge_names)
 
 
@@ -145,25 +207,3 @@ def _disagreements(path: Path) -> pa.Table:
             raise
         first = str(error).split("\n")[0]
         raise DataError(path, f"not the columns of disagreements ({first})", AGAIN) from None
-
-
-def _check_names(run: AuditRun, folder: Path) -> None:
-    """Every name in the tables is known, so that a page is never drawn from parts of different runs."""
-    judged = [run.tables[table] for table in ("judges", "verdicts") if len(run.tables[table])]
-    disagreeing = [rater for part in run.disagreement_table["ratings"].chunks for rater in _raters(part)]
-    known: tuple[tuple[str, Any, Collection[str], str], ...] = (
-        ("criterion", run.tables["people"]["criterion"], run.criteria, "run.toml"),
-        *(("criterion", table["criterion"], run.criteria, "run.toml") for table in judged),
-        *(("judge", table["judge"], run.raters, "raters.jsonl") for table in judged),
-        ("rater", disagreeing, run.raters, "raters.jsonl"),
-        *(("verdict", table["verdict"], VERDICTS, "its place") for table in judged if "verdict" in table),
-    )
-    for what, names, choices, where in known:
-        for one in dict.fromkeys(names):
-            if one not in choices:
-                raise DataError(folder, f"{what} {one!r} of the tables is not in {where}", AGAIN)
-
-
-def _raters(ratings: pa.Array) -> list[str]:
-    found: list[str] = ratings.flatten().field("rater").unique().to_pylist()
-    return found

@@ -15,13 +15,48 @@ from metal.data.dataset import Dataset
 from metal.data.json_files import read_jsonl
 from metal.data.languages import language_name
 from metal.data.records import Manifest
-from metal.data.text import name, slug
+from metal.data.text import count, figure, known, plural, rounded, share, slugs
 from metal.errors import DataError
 from metal.genie.design.study import ALL, COLUMNS, Design
-from metal.runs.parts import again
+from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
 
 COMMAND = "design"
+PRICED = (Column("usd", "USD", rounded), Column("hours", "hours", rounded))
+PEOPLE = Column("raters", "people an item", count)
+SHOWN = {
+    "populations": (
+        Column("criterion", ""),
+        Column("scale", "scale"),
+        Column("labelling", "labels"),
+        Column("populations", "populations", count),
+        Column("sd_between", "sd", share, direction="lower"),
+        Column("lowest", "lowest", figure),
+        Column("highest", "highest", figure),
+    ),
+    "needs": (
+        Column("criterion", ""),
+        Column("who", "who"),
+        PEOPLE,
+        Column("value", "value", figure),
+        Column("items_now", "items now", count, below=lambda row: plural(int(row["sources_now"]), "source")),
+        Column("now", "now", share),
+        Column("items_needed", "items needed", count),
+        Column("at_needed", "there", share),
+        *PRICED,
+    ),
+    "costs": (
+        Column("language", "", lambda code: "all languages" if code == ALL else language_name(code)),
+        Column("question", "for"),
+        PEOPLE,
+        Column("items_needed", "items", rounded),
+        Column("tasks", "tasks", rounded),
+        Column("test_questions", "of them test questions", rounded),
+        *PRICED,
+        Column("for", "because of", below=lambda row: row["undefined"] if known(row["tasks"]) else ""),
+    ),
+}
+DESCRIBED: Tables = {name: with_the_rest(SHOWN.get(name, ()), columns) for name, columns in COLUMNS.items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,7 +64,7 @@ class DesignRun(Run):
     """A design study: its tables (metal.genie.design.study.COLUMNS)."""
 
     command = COMMAND
-    needed = COLUMNS
+    described = DESCRIBED
 
     @classmethod
     def of(cls, design: Design, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
@@ -45,9 +80,7 @@ class DesignRun(Run):
 
     def _check(self, folder: Path) -> None:
         for table in ("designs", "needs"):
-            for criterion in self.tables[table]["criterion"].unique() if len(self.tables[table]) else ():
-                if criterion not in self.criteria:
-                    raise DataError(folder, f"criterion {criterion!r} of the tables is not in run.toml", again(COMMAND))
+            self._check_names(folder, table, "criterion", self.criteria, "run.toml")
 
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """Rows as plain dictionaries; None for what is missing."""
@@ -78,26 +111,8 @@ class DesignRun(Run):
 
     @cached_property
     def _slugs(self) -> dict[str, str]:
-        found: dict[str, str] = {}
         judges = dict.fromkeys(row["who"] for row in self.records("needs"))
-        for words in (*(f"{criterion} {language}" for criterion, language in self.cells), *judges):
-            plain = slug(words)
-            found[words] = f"{plain}-{len(found) + 1}" if plain in found.values() else plain
-        return found
-
-    def criterion(self, key: str) -> str:
-        """What a criterion is called."""
-        found = self.criteria.get(key)
-        return name((found.label if found else "") or key)
-
-    def where(self, criterion: str, language: str) -> str:
-        """`task quality, Hindi`."""
-        return f"{self.criterion(criterion)}, {spoken(language)}"
-
-
-def spoken(language: str) -> str:
-    """A language's name; all languages together have one too."""
-    return "all languages" if language == ALL else language_name(language)
+        return slugs([*(f"{criterion} {language}" for criterion, language in self.cells), *judges])
 
 
 def measured_seconds(dataset: Path) -> float | None:
@@ -105,12 +120,12 @@ def measured_seconds(dataset: Path) -> float | None:
     path = dataset / FOLDER / ANSWERS
     if not path.is_file():
         return None
-    found = []
+    durations = []
     for row, answer in read_jsonl(path):
         seconds = answer.get("seconds")
         if seconds is None:
             continue
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
             raise DataError(f"{path} row {row + 1}", f"seconds {seconds!r}", "It is a number, 0 or more")
-        found.append(float(seconds))
-    return median(found) or None if found else None
+        durations.append(float(seconds))
+    return median(durations) or None if durations else None

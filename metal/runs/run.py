@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,23 +11,24 @@ from typing import Any, ClassVar, Self
 import pandas as pd
 
 from metal.data.folders import new_file, new_folder
+from metal.data.languages import language_name
 from metal.data.records import Criterion, Rater
-from metal.errors import UsageError
-from metal.runs.parts import read_parts, write_parts
+from metal.data.text import name
+from metal.errors import DataError, UsageError
+from metal.runs.columns import Column, Tables, names_of, unshown
+from metal.runs.parts import again, read_parts, write_parts
 
-CELL = {"language", "criterion"}
-
-
-def with_interval(*names: str) -> set[str]:
-    """The columns of figures with intervals."""
-    return {f"{name}{end}" for name in names for end in ("", "_low", "_high")}
+ALL_LANGUAGES = ""
+CELL = unshown("language", "criterion")
+EXCLUSIONS: Tables = {"exclusions": unshown("rater", "language", "criterion", "ratings", "why")}
 
 
 @dataclass(frozen=True, repr=False)
 class Run:
     """A run: manifest (run.toml), the criteria and raters that took part, tables by name, warnings.
 
-    The tables and their columns depend on the kind of run, each a subclass.
+    The tables and their columns depend on the kind of run, each a subclass: `described` has the tables that a page is
+    drawn from, `optional` those of them that a run may lack.
     """
 
     name: str
@@ -38,8 +39,8 @@ class Run:
     warnings: tuple[str, ...]
 
     command: ClassVar[str]
-    needed: ClassVar[Mapping[str, Collection[str]]]  # table -> the columns that a page is drawn from
-    optional: ClassVar[Mapping[str, Collection[str]]] = {}  # the same for tables that a run may lack
+    described: ClassVar[Tables]
+    optional: ClassVar[Tables] = {}
 
     @classmethod
     def read(cls, folder: Path, name: str = "") -> Self:
@@ -47,7 +48,10 @@ class Run:
 
         Raises UsageError when it is no run of this kind, DataError when a part of it cannot be used.
         """
-        run = cls(*read_parts(folder, name, cls.command, cls.needed, cls.optional), *cls._read_more(folder))
+        needed, optional = (
+            {table: names_of(columns) for table, columns in tables.items()} for tables in (cls.described, cls.optional)
+        )
+        run = cls(*read_parts(folder, name, cls.command, needed, optional), *cls._read_more(folder))
         run._check(folder)
         return run
 
@@ -100,10 +104,89 @@ class Run:
         rows = self.rows(table, **where).to_dict("records")
         return [{str(key): value for key, value in row.items()} for row in rows]
 
+    def columns(self, table: str) -> tuple[Column, ...]:
+        """The descriptions of a table's columns."""
+        return {**self.described, **self.optional}[table]
+
+    def criterion(self, key: str) -> str:
+        """What a criterion is called."""
+        criterion = self.criteria.get(key)
+        return name((criterion.label if criterion else "") or key)
+
+    def short(self, key: str) -> str:
+        """A criterion's short name."""
+        criterion = self.criteria.get(key)
+        return name(criterion.short if criterion else key)
+
+    def where(self, criterion: str, language: str) -> str:
+        """`coherence, Hindi`."""
+        return f"{self.criterion(criterion)}, {spoken(language)}"
+
+    def _check_names(self, folder: Path, table: str, column: str, choices: Container[str], file: str) -> None:
+        """Raise DataError for a name of a table that is none of the file's choices: no page is made of two runs."""
+        rows = self.tables[table]
+        for key in rows[column].unique() if len(rows) else ():
+            if key not in choices:
+                raise DataError(folder, f"{column} {key!r} of the tables is not in {file}", again(self.command))
+
     def signature_of(self, table: str) -> str:
         """The signature of a table as a whole."""
         parts = self.signature.split("|")
         return "|".join([*parts[:2], f"stat:{table}", *parts[2:]])
+
+
+@dataclass(frozen=True, repr=False)
+class RankingRun(Run):
+    """A run with a ranking for each criterion and language: the table `ranks` has criterion and language."""
+
+    ranks: ClassVar[str]
+    about: ClassVar[str]  # the table of run.toml with the criterion shown first, and the people who count
+
+    @cached_property
+    def main(self) -> str:
+        """The criterion shown first."""
+        return str(self.manifest[self.about]["main"])
+
+    @cached_property
+    def people_names(self) -> tuple[str, ...]:
+        """Whose ratings count."""
+        return tuple(self.manifest[self.about]["people"])
+
+    @cached_property
+    def measured(self) -> tuple[str, ...]:
+        """The criteria with a ranking: the main one, then the others in their order."""
+        criteria = dict.fromkeys(self.tables[self.ranks]["criterion"])
+        return tuple(sorted(criteria, key=lambda criterion: criterion != self.main))
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """All languages together, where there are several, then each that has a ranking."""
+        return tuple(dict.fromkeys(self.tables[self.ranks]["language"]))
+
+    @cached_property
+    def language(self) -> str:
+        """The language of the main ranking: all together, or the only one."""
+        return str(next(iter(self.rows(self.ranks, criterion=self.main)["language"])))
+
+    @cached_property
+    def cells(self) -> tuple[tuple[str, str], ...]:
+        """(criterion, language) of each ranking: the main one, its other languages, other criteria, the rest."""
+        table = self.tables[self.ranks]
+        cells = dict.fromkeys(zip(table["criterion"], table["language"], strict=True))
+        order = {criterion: place for place, criterion in enumerate(self.measured)}
+        return tuple(
+            sorted(cells, key=lambda cell: (cell[0] != self.main and cell[1] != self.language, order[cell[0]]))
+        )
+
+
+def spoken(language: str) -> str:
+    """A language's name; all languages together have one too."""
+    return "all languages" if language == ALL_LANGUAGES else language_name(language)
+
+
+def code(language: str) -> str:
+    """A language's code for the head of a column."""
+    return "all" if language == ALL_LANGUAGES else language
 
 
 def write_page(html: str, folder: Path) -> Path:

@@ -3,101 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from metal.building.describe import ALL, LENGTHS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import UNDEFINED, count, name, slug
+from metal.data.text import count, figure, known, name, slug
 from metal.runs.audit_run import AuditRun
 from metal.show.charts.classes import Bar, class_bars
 from metal.show.view import Cell, Chart, TableView
 
 
-def lengths_view(found: pd.DataFrame, signature: str = "") -> TableView:
+def _lengths_view(run: AuditRun) -> TableView:
     """Tokens of passages and outputs by language, and how many outputs there are of each quality."""
-    listed = [str(column) for column in found.columns if column not in (*LENGTHS, "signature")]
+    qualities = _qualities_of(run)
     rows = []
-    left = 0
-    for row in found.to_dict("records"):
-        cells = [_mean(row["passage_mean"], row["passage_sd"]), _mean(row["output_mean"], row["output_sd"])]
-        left += row["passages"] - row["passages_counted"] + row["outputs"] - row["outputs_counted"]
-        numbers = [Cell(count(int(row[quality]))) for quality in listed]
-        rows.append((Cell(name(language_name(row["language"]))), Cell(count(row["passages"])), *cells, *numbers))
+    uncounted = 0
+    for row in run.records("lengths"):
+        uncounted += row["passages"] - row["passages_counted"] + row["outputs"] - row["outputs_counted"]
+        means = (_mean(row["passage_mean"], row["passage_sd"]), _mean(row["output_mean"], row["output_sd"]))
+        numbers = (Cell(count(row[quality])) for quality in qualities)
+        rows.append((Cell(name(language_name(row["language"]))), Cell(count(row["passages"])), *means, *numbers))
     notes = ["Means in tokens, the standard deviation (n - 1) below."]
-    notes += [f"{left:,} texts whose tokens are not known are left out of the means."] if left else []
-    columns = ("", "passages", "tokens a passage", "tokens an output", *listed)
-    return TableView("lengths", "Lengths and qualities", columns, tuple(rows), "lengths", signature, notes=tuple(notes))
+    notes += [f"{uncounted:,} texts whose tokens are not known are left out of the means."] if uncounted else []
+    columns = ("", "passages", "tokens a passage", "tokens an output", *qualities)
+    return TableView.of(run, "lengths", "Lengths and qualities", columns, rows, notes=notes)
+
+
+def _qualities_of(run: AuditRun) -> list[str]:
+    """The qualities of outputs, each a column of the table of lengths."""
+    return [str(column) for column in run.tables["lengths"].columns if column not in (*LENGTHS, "signature")]
 
 
 def _mean(mean: float, sd: float) -> Cell:
-    if mean != mean:
-        return Cell(UNDEFINED)
-    return Cell(f"{mean:,.1f}", f"± {sd:,.1f}" if sd == sd else "")
+    return Cell(figure(mean, ",.1f"), f"± {figure(sd, ',.1f')}" if known(mean) and known(sd) else "")
 
 
-def classes_view(found: pd.DataFrame, criteria: Mapping[str, Criterion], signature: str = "") -> TableView:
+def _classes_view(run: AuditRun) -> TableView:
     """The share of each class among outputs of each quality, over all languages, the counts below."""
-    whole = found[found["language"] == ALL]
-    listed = list(dict.fromkeys(whole["quality"]))
+    overall = run.rows("classes_by_quality", language=ALL)
+    qualities = list(dict.fromkeys(overall["quality"]))
     rows = []
-    for (criterion, level), mine in whole.groupby(["criterion", "level"], sort=False):
-        by = {row["quality"]: row for row in mine.to_dict("records")}
-        cells = [
-            Cell(f"{by[one]['share']:.1%}", f"{by[one]['count']:,} of {by[one]['items']:,}") if one in by else Cell("0")
-            for one in listed
-        ]
-        rows.append((Cell(criteria[str(criterion)].short), Cell(name(str(level))), *cells))
-    notes = (
+    for (criterion, level), of_level in overall.groupby(["criterion", "level"], sort=False):
+        by_quality = {row["quality"]: row for row in of_level.to_dict("records")}
+        cells = (_rate(by_quality.get(quality)) for quality in qualities)
+        rows.append((Cell(run.short(str(criterion))), Cell(name(str(level))), *cells))
+    explained = (
         "What the people settled on, as rates of the outputs of that quality: counts alone mislead where there are "
-        "more outputs of one quality than of the other.",
+        "more outputs of one quality than of the other."
     )
-    columns = ("", "class", *listed)
     title = "Classes by quality of the output"
-    return TableView("classes_by_quality", title, columns, tuple(rows), "classes_by_quality", signature, 2, notes)
+    return TableView.of(run, "classes_by_quality", title, ("", "class", *qualities), rows, heads=2, notes=(explained,))
 
 
-def quality_charts(found: pd.DataFrame, criteria: Mapping[str, Criterion]) -> list[Chart]:
+def _rate(row: Mapping[Any, Any] | None) -> Cell:
+    return Cell(f"{row['share']:.1%}", f"{row['count']:,} of {row['items']:,}") if row else Cell("0")
+
+
+def quality_charts(classes: pd.DataFrame, criteria: Mapping[str, Criterion]) -> list[Chart]:
     """A chart a criterion: the classes of all outputs and of each quality, over all languages (METAL's Figure 2)."""
-    whole = found[found["language"] == ALL]
+    overall = classes[classes["language"] == ALL]
     charts = []
-    for key, mine in whole.groupby("criterion", sort=False):
+    for key, of_criterion in overall.groupby("criterion", sort=False):
         criterion = criteria[str(key)]
         bars = [
             Bar("", f"{quality} outputs", dict(zip(rows["level"], rows["count"].astype(int), strict=True)))
-            for quality, rows in mine.groupby("quality", sort=False)
+            for quality, rows in of_criterion.groupby("quality", sort=False)
         ]
         label = criterion.label or criterion.name
         charts.append(class_bars(f"quality_{slug(criterion.name)}", label, criterion, bars))
     return charts
 
 
-def has_dataset_section(run: AuditRun) -> bool:
-    """Whether lengths or qualities are known: else the section would repeat what others say."""
-    found = run.tables["lengths"]
-    if found.empty:
-        return False
-    listed = [column for column in found.columns if column not in (*LENGTHS, "signature")]
-    return bool(listed) or bool(found[["passages_counted", "outputs_counted"]].to_numpy().any())
-
-
 def dataset_tables(run: AuditRun) -> list[TableView]:
-    """The section's tables; none where nothing is known."""
-    if not has_dataset_section(run):
+    """The section's tables; none where neither lengths nor qualities are known, which others would say again."""
+    lengths = run.tables["lengths"]
+    counted = not lengths.empty and bool(lengths[["passages_counted", "outputs_counted"]].to_numpy().any())
+    if lengths.empty or not (counted or _qualities_of(run)):
         return []
-    tables = [lengths_view(run.tables["lengths"], run.signature_of("lengths"))]
-    classes = run.tables["classes_by_quality"]
-    if _qualities(classes):
-        tables.append(classes_view(classes, run.criteria, run.signature_of("classes_by_quality")))
-    return tables
+    return [_lengths_view(run), *([_classes_view(run)] if _has_qualities(run.tables["classes_by_quality"]) else [])]
 
 
 def dataset_charts(run: AuditRun) -> list[Chart]:
     """The section's charts; none where no quality is known."""
     classes = run.tables["classes_by_quality"]
-    return quality_charts(classes, run.criteria) if _qualities(classes) else []
+    return quality_charts(classes, run.criteria) if _has_qualities(classes) else []
 
 
-def _qualities(classes: pd.DataFrame) -> bool:
+def _has_qualities(classes: pd.DataFrame) -> bool:
     return not classes.empty and bool((classes["quality"] != ALL).any())

@@ -49,21 +49,12 @@ def _table(run: AuditRun, key: str, title: str, records: list[dict[str, Any]]) -
         for (first, second), by in shown:
             cells = (_cell(by.get(language)) for language in run.languages)
             rows.append((Cell(criterion.short), Cell(f"{within(first)} − {within(second)}"), *cells))
-    return TableView(
-        key,
-        title,
-        ("", "first − second", *run.languages),
-        tuple(rows),
-        "differences",
-        run.signature_of("differences"),
-        heads=2,
-        notes=(NOTE, *cut),
-    )
+    columns = ("", "first − second", *run.languages)
+    return TableView.of(run, "differences", title, columns, rows, name=key, heads=2, notes=(NOTE, *cut))
 
 
 def _smallest_p(by_language: dict[str, dict[str, Any]]) -> float:
-    found = [row["p_adjusted"] for row in by_language.values() if known(row["p_adjusted"])]
-    return min(found, default=2.0)
+    return min((row["p_adjusted"] for row in by_language.values() if known(row["p_adjusted"])), default=2.0)
 
 
 def _cell(row: dict[str, Any] | None) -> Cell:
@@ -81,7 +72,7 @@ def prompt_charts(run: AuditRun) -> list[Chart]:
     records = [row for row in run.records("differences") if is_prompt_pair(run, row)]
     charts = []
     for criterion in run.audited:
-        found = [
+        differences = [
             Difference(
                 _pair_name(run, row),
                 row["language"],
@@ -93,9 +84,11 @@ def prompt_charts(run: AuditRun) -> list[Chart]:
             for row in sorted(records, key=lambda row: (row["first"], row["second"], row["language"]))
             if row["criterion"] == criterion.name
         ]
-        if found:
+        if differences:
             label = criterion.label or criterion.name
-            charts.append(forest(f"prompts_{run.slug(criterion)}", label, found, "second is better", "first is better"))
+            charts.append(
+                forest(f"prompts_{run.slug(criterion)}", label, differences, "second is better", "first is better")
+            )
     return charts
 
 

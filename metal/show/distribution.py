@@ -6,7 +6,7 @@ from typing import Any
 
 from metal.auditing.distribution import PEOPLE
 from metal.data.records import Criterion
-from metal.data.text import MINUS, count, name
+from metal.data.text import UNDEFINED, count, figure, name
 from metal.runs.audit_run import AuditRun
 from metal.show.charts.classes import Bar, class_bars
 from metal.show.view import Cell, Chart, TableView
@@ -20,11 +20,11 @@ Levels = dict[str, dict[str, Any]]
 
 def _by_case(run: AuditRun, criterion: Criterion) -> dict[str, dict[tuple[str, str], Levels]]:
     """case -> (side, rater) -> levels, people first, over all languages; cases without items are left out."""
-    found: dict[str, dict[tuple[str, str], Levels]] = {}
+    cases: dict[str, dict[tuple[str, str], Levels]] = {}
     for row in run.records("class_distribution_overall", criterion=criterion.name):
-        by = found.setdefault(row["case"], {})
+        by = cases.setdefault(row["case"], {})
         by.setdefault((row["side"], row["rater"]), {})[row["level"]] = row
-    return {case: by for case, by in found.items() if _total(by[PEOPLE, PEOPLE], "count")}
+    return {case: by for case, by in cases.items() if _total(by[PEOPLE, PEOPLE], "count")}
 
 
 def _total(levels: Levels, column: str) -> int:
@@ -68,29 +68,26 @@ def prediction_table(run: AuditRun) -> TableView:
                 cells = [_over(level, given[level], compared) for level in levels]
                 rows.append((*head, Cell(count(compared)), *cells, *[Cell("")] * (widest - len(levels))))
     columns = ("", "case", "judge", "items", *(f"class {place}" for place in range(1, widest + 1)))
-    cut = (f"The first {MOST_ROWS} of {len(rows):,} rows; the CSV has all.",) if len(rows) > MOST_ROWS else ()
-    nothing = (f"–: no item that the judge answered and that has a class of the people ({len(missing)} rows).",)
-    return TableView(
-        "over_prediction",
+    explained = (
+        "Share of the class among the judge's answers minus its share among the people's aggregates, over the items "
+        "that have both, in all languages together; below it the two counts, judge and people."
+    )
+    nothing = f"{UNDEFINED}: no item that the judge answered and that has a class of the people ({len(missing)} rows)."
+    return TableView.of(
+        run,
+        "class_distribution_overall",
         "Over- and under-prediction of each class, in percentage points",
         columns,
-        tuple(rows[:MOST_ROWS]),
-        "class_distribution_overall",
-        run.signature_of("class_distribution_overall"),
+        rows,
+        name="over_prediction",
         heads=3,
-        notes=(
-            "Share of the class among the judge's answers minus its share among the people's aggregates, over the "
-            "items that have both, in all languages together; below it the two counts, judge and people.",
-            *(nothing if missing else ()),
-            *cut,
-        ),
+        notes=(explained, *([nothing] if missing else [])),
+        most=MOST_ROWS,
     )
 
 
 def _over(level: str, row: dict[str, Any], compared: int) -> Cell:
     if not compared:
-        return Cell(f"{level}: –")
-    mine, theirs = int(row["compared"]), int(row["compared_people"])
-    points = round(100 * (mine - theirs) / compared)
-    words = f"{points:+d}".replace("-", MINUS) if points else "0"
-    return Cell(f"{level}: {words}", f"{count(mine)} to {count(theirs)}")
+        return Cell(f"{level}: {UNDEFINED}")
+    points = round(100 * (row["compared"] - row["compared_people"]) / compared)
+    return Cell(f"{level}: {figure(points, '+d')}", f"{count(row['compared'])} to {count(row['compared_people'])}")

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from metal.data.text import count, name
 from metal.runs.run import Run
 from metal.show.view import Cell, TableView
-
-COLUMNS = ("rater", "language", "criterion", "ratings", "why")
 
 
 def exclusions_table(run: Run) -> TableView | None:
     """A row a person, from the table `exclusions`; None where a run has none."""
     if "exclusions" not in run.tables or run.tables["exclusions"].empty:
         return None
-    parts: dict[str, list[str]] = {}
-    total: dict[str, int] = {}
-    why: dict[str, str] = {}
+    by_rater: dict[str, list[dict[str, Any]]] = {}
     for row in run.records("exclusions"):
-        rater = str(row["rater"])
-        criterion = run.criteria.get(row["criterion"])
-        short = name(criterion.short if criterion else row["criterion"])
-        parts.setdefault(rater, []).append(f"{short} {name(row['language'])} {count(row['ratings'])}")
-        total[rater] = total.get(rater, 0) + int(row["ratings"])
-        why[rater] = str(row["why"])
-    rows = tuple(
-        (Cell(name(rater)), Cell(count(total[rater]), ", ".join(listed)), Cell(why[rater]))
-        for rater, listed in parts.items()
-    )
-    title = "Ratings of noisy people"
-    columns = ("rater", "ratings", "why")
-    return TableView("exclusions", title, columns, rows, "exclusions", run.signature_of("exclusions"))
+        by_rater.setdefault(str(row["rater"]), []).append(row)
+    rows = []
+    for rater, parts in by_rater.items():
+        cells = (f"{run.short(row['criterion'])} {name(row['language'])} {count(row['ratings'])}" for row in parts)
+        total = count(sum(row["ratings"] for row in parts))
+        rows.append((Cell(name(rater)), Cell(total, ", ".join(cells)), Cell(str(parts[-1]["why"]))))
+    return TableView.of(run, "exclusions", "Ratings of noisy people", ("rater", "ratings", "why"), rows)

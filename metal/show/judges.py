@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import count, figure, interval, known, name, percent, signed
+from metal.data.text import figure, interval, known, percent
 from metal.runs.audit_run import AuditRun
-from metal.show import notes, svg
+from metal.show import svg
 from metal.show.charts.agreement import CriterionF1, PointEstimate, dots, radar
 from metal.show.charts.chance import F1AndKappa, f1_against_kappa
+from metal.show.notes import undefined
 from metal.show.view import Cell, Chart, TableView
 
 MOST_ROWS = 150  # a longer table is for the CSV
@@ -29,31 +29,26 @@ def f1_table(run: AuditRun) -> TableView:
         for column, words in (("pairwise_f1", "people, pairwise"), ("leave_one_out_f1", "people, against the others")):
             rows.append(_f1_row(criterion, words, "", of_people, column, "floor"))
         if run.judge_names:
-            rows.append(_f1_row(criterion, "most frequent class", "", _floors(run, criterion), "majority_f1", "floor"))
+            rows.append(_f1_row(criterion, "most frequent class", "", floors(run, criterion), "majority_f1", "floor"))
         for judge in run.judge_names:
-            mine = {code: judges.get((key, judge, code)) for code in run.languages}
-            if any(mine.values()):
-                rows.append(_f1_row(criterion, *run.shown_as(judge), mine, "weighted_f1", ""))
-    return TableView(
-        "table_3",
-        "Weighted F1 with 95% intervals",
-        ("", "model", "prompt", *run.languages),
-        tuple(rows),
-        "judges",
-        run.signature_of("judges"),
-        heads=3,
-        notes=notes.undefined(judges.values(), run, ("weighted_f1", "majority_f1")),
+            of_judge = {code: judges.get((key, judge, code)) for code in run.languages}
+            if any(of_judge.values()):
+                rows.append(_f1_row(criterion, *run.shown_as(judge), of_judge, "weighted_f1", ""))
+    notes = undefined(run, "judges", judges.values(), ("weighted_f1", "majority_f1"))
+    columns = ("", "model", "prompt", *run.languages)
+    return TableView.of(
+        run, "judges", "Weighted F1 with 95% intervals", columns, rows, name="table_3", heads=3, notes=notes
     )
 
 
-def _floors(run: AuditRun, criterion: Criterion) -> dict[str, dict[str, Any] | None]:
+def floors(run: AuditRun, criterion: Criterion) -> dict[str, dict[str, Any] | None]:
     """language -> the row with the floor: of the judge with the most items, where judges had different ones."""
-    found: dict[str, dict[str, Any] | None] = dict.fromkeys(run.languages)
+    floors: dict[str, dict[str, Any] | None] = dict.fromkeys(run.languages)
     for row in run.records("judges", criterion=criterion.name):
-        best = found[row["language"]]
+        best = floors[row["language"]]
         if known(row["majority_f1"]) and (best is None or row["asked"] > best["asked"]):
-            found[row["language"]] = row
-    return found
+            floors[row["language"]] = row
+    return floors
 
 
 def _f1_row(
@@ -68,87 +63,38 @@ def _f1_row(
 
 def self_agreement_table(run: AuditRun) -> TableView:
     """How often each judge says the same again; no rows where none was asked twice."""
-    rows = [
-        (
-            Cell(run.criteria[row["criterion"]].short),
-            Cell(row["language"], language_name(row["language"])),
-            Cell(name(row["judge"])),
-            Cell(count(row["times"])),
-            Cell(count(row["items"])),
-            Cell(figure(row["self_agreement"]), interval(row["self_agreement_low"], row["self_agreement_high"])),
-            Cell(percent(row["all_equal"] / row["items"] if row["items"] else None)),
-            Cell(figure(row["alpha"])),
-        )
-        for row in run.records("self_agreement")[:MOST_ROWS]
-    ]
-    return TableView(
+    rows = run.records("self_agreement")
+    explained = (
+        "Self-agreement: share of equal pairs among a judge's answers to the same question, at the same settings."
+    )
+    return TableView.of_figures(
+        run,
         "self_agreement",
         "Judges asked again",
-        ("", "language", "judge", "times", "items", "self-agreement", "always the same", "alpha"),
-        tuple(rows),
-        "self_agreement",
-        run.signature_of("self_agreement"),
+        rows,
+        cells={
+            "criterion": lambda row: Cell(run.short(row["criterion"])),
+            "all_equal": lambda row: Cell(percent(row["all_equal"] / row["items"] if row["items"] else None)),
+        },
         heads=3,
-        notes=(
-            "Self-agreement: share of equal pairs among a judge's answers to the same question, at the same settings.",
-            *notes.undefined(run.records("self_agreement"), run, ("self_agreement", "alpha")),
-        ),
+        notes=(explained, *undefined(run, "self_agreement", rows)),
+        most=MOST_ROWS,
     )
-
-
-COEFFICIENTS = ("weighted_f1", "kappa", "kappa_quadratic", "gwet_ac1", "percent_agreement", "macro_f1", "strict_f1")
 
 
 def figures_table(run: AuditRun) -> TableView:
-    """Every judge, language and criterion with all coefficients, lead, distance to people, and test."""
-    records = run.records("judges")
-    rows = [
-        (
-            Cell(run.criteria[row["criterion"]].short),
-            Cell(row["language"], language_name(row["language"])),
-            Cell(name(row["judge"])),
-            Cell(count(row["asked"]), f"{count(row['sources'])} sources"),
-            Cell(percent(row["coverage"])),
-            *(Cell(figure(row[key]), interval(row[f"{key}_low"], row[f"{key}_high"])) for key in COEFFICIENTS),
-            Cell(figure(row["alpha"])),
-            _signed(row, "lead_over_majority"),
-            _signed(row, "difference_to_people"),
-            Cell(figure(row["alt_test_winning_rate"]), _passed(row)),
-        )
-        for row in records[:MOST_ROWS]
-    ]
-    columns = (
-        "",
-        "language",
-        "judge",
-        "items",
-        "coverage",
-        *(notes.FIGURES[key] for key in COEFFICIENTS),
-        "alpha",
-        "lead over most frequent class",
-        "difference to people",
-        "alternative annotator test",
-    )
-    cut = (f"The first {MOST_ROWS} of {len(records):,} rows; the CSV has all.",) if len(records) > MOST_ROWS else ()
-    shown = (*COEFFICIENTS, "alpha", "lead_over_majority", "difference_to_people", "alt_test")
-    return TableView(
+    """Every judge, language and criterion with all figures."""
+    rows = run.records("judges")
+    return TableView.of_figures(
+        run,
         "judges",
         "Every judge, with what F1 hides",
-        columns,
-        tuple(rows),
-        "judges",
-        run.signature_of("judges"),
+        rows,
+        cells={"criterion": lambda row: Cell(run.short(row["criterion"]))},
         heads=3,
-        notes=(*cut, *notes.undefined(records, run, shown)),
+        notes=undefined(run, "judges", rows),
+        most=MOST_ROWS,
     )
-
-
-def _signed(row: Mapping[str, Any], key: str) -> Cell:
-    return Cell(signed(row[key]), interval(row[f"{key}_low"], row[f"{key}_high"], signed))
-
-
-def _passed(row: Mapping[str, Any]) -> str:
-    return {"yes": "passed", "no": "failed"}.get(row["alt_test_passed"], "")
 
 
 def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -169,7 +115,7 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
     if all(math.isnan(people[code][column]) for code in languages):
         column, words = "pairwise_f1", "pairwise"
     ceiling = {code: people[code][column] for code in languages}
-    floor = {code: row["majority_f1"] for code, row in _floors(run, criterion).items() if row}
+    floor = {code: row["majority_f1"] for code, row in floors(run, criterion).items() if row}
     charts: list[Chart] = []
     for judges, part in _chunks(tuple(dict.fromkeys(row["judge"] for row in records))):
         points: dict[str, dict[str, PointEstimate]] = {judge: {} for judge in judges}
@@ -178,13 +124,14 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
                 point = PointEstimate(row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
                 points[row["judge"]][row["language"]] = point
         shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
-        found = [
+        against = [
             F1AndKappa(
                 row["judge"], row["language"], row["weighted_f1"], row["kappa"], row["kappa_low"], row["kappa_high"]
             )
             for row in records
             if row["judge"] in points
         ]
-        drawn = (radar(shown), dots(shown), f1_against_kappa(shown.file("f1_kappa"), shown.title, label, found, judges))
+        chance = f1_against_kappa(shown.file("f1_kappa"), shown.title, label, against, judges)
+        drawn = (radar(shown), dots(shown), chance)
         charts += [chart for chart in drawn if chart]
     return charts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.data.text import END_ISOLATE, ISOLATE, printable
+from metal.data.text import printable, without_isolates
 from metal.show.view import Cell, TableView
 
 _ESCAPES = {
@@ -43,8 +43,7 @@ LAST_LATIN = "\u017f"
 
 def escape(text: str) -> str:
     """Text for LaTeX, every special character harmless."""
-    plain = printable(text.replace(ISOLATE, "").replace(END_ISOLATE, ""))
-    return "".join(_ESCAPES.get(char, char) for char in plain)
+    return "".join(_ESCAPES.get(char, char) for char in printable(without_isolates(text)))
 
 
 def to_latex(table: TableView) -> str:

@@ -1,7 +1,8 @@
-"""The page of a run, its charts and its tables, for every kind of run."""
+"""The page of a run, its charts and tables, and what a terminal shows of it, for every kind of run."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -10,15 +11,15 @@ from metal.runs.run import Run
 from metal.show.document import PAGE_BYTES, document
 from metal.show.packing import Packed
 from metal.show.sections import Page
-from metal.show.view import Chart, TableView
+from metal.show.view import Chart, Screen, TableView
 
-# The command of a run: the module with the PAGE of its kind.
-PAGES = {
-    "audit": "metal.show.page",
-    "billboard": "metal.show.board.page",
-    "design": "metal.show.design.page",
-    "leaderboard": "metal.show.leaderboard.page",
-    "monitor": "metal.show.monitor.page",
+# The command of a run: the package with the PAGE and the `screen` of its kind.
+KINDS = {
+    "audit": "metal.show",
+    "billboard": "metal.show.board",
+    "design": "metal.show.design",
+    "leaderboard": "metal.show.leaderboard",
+    "monitor": "metal.show.monitor",
 }
 
 
@@ -47,8 +48,14 @@ def tables(run: Run) -> list[TableView]:
     return _kind(run).tables(run)
 
 
+def screen(run: Run, by: Sequence[str] = ()) -> Screen:
+    """What a terminal shows, in its order. by: slices that are shown as well (language, criterion, generator)."""
+    parts: Screen = import_module(f"{KINDS[run.command]}.screen").screen(run, by)
+    return parts
+
+
 def _kind(run: Run) -> Page[Any]:
-    kind: Page[Any] = import_module(PAGES[run.command]).PAGE
+    kind: Page[Any] = import_module(f"{KINDS[run.command]}.page").PAGE
     return kind
 
 

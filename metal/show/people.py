@@ -7,17 +7,11 @@ from typing import Any
 
 from metal.auditing.distribution import PEOPLE
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, count, figure, interval
+from metal.data.text import UNDEFINED, count, figure
 from metal.runs.audit_run import AuditRun
-from metal.show import notes
 from metal.show.charts.classes import Bar, class_bars
+from metal.show.notes import undefined
 from metal.show.view import Cell, Chart, TableView
-
-CEILINGS = {
-    "pairwise_f1": "F1 pairwise",
-    "leave_one_out_f1": "F1 against the others",
-    "against_all_f1": "F1 against all",
-}
 
 
 def agreement_table(run: AuditRun) -> TableView:
@@ -30,15 +24,9 @@ def agreement_table(run: AuditRun) -> TableView:
         )
         for language in run.languages
     ]
-    return TableView(
-        "table_6",
-        "Fleiss' kappa / pairwise F1",
-        ("", *(criterion.short for criterion in run.audited)),
-        tuple(rows),
-        "table_6",
-        run.signature_of("table_6"),
-        notes=notes.undefined(cells.values(), run, ("fleiss_kappa", "pairwise_f1")),
-    )
+    columns = ("", *(criterion.short for criterion in run.audited))
+    notes = undefined(run, "people", cells.values(), ("fleiss_kappa", "pairwise_f1"))
+    return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1", columns, rows, notes=notes)
 
 
 def _pair(row: dict[str, Any] | None) -> Cell:
@@ -49,48 +37,20 @@ def _pair(row: dict[str, Any] | None) -> Cell:
 
 def ceilings_table(run: AuditRun) -> TableView:
     """Every language and criterion with its coefficients and the three human ceilings."""
-    shown = (*CEILINGS, "fleiss_kappa", "alpha", "gwet_ac1", "percent_agreement")
-    records = run.records("people")
-    rows = [
-        (
-            Cell(run.criteria[row["criterion"]].short),
-            Cell(row["language"], language_name(row["language"])),
-            Cell(count(row["people"])),
-            Cell(count(row["items_with_class"]), f"{count(row['sources'])} sources"),
-            *(_estimate(row, key) for key in (*CEILINGS, "fleiss_kappa")),
-            Cell(figure(row["alpha"])),
-            _estimate(row, "gwet_ac1"),
-            Cell(figure(row["percent_agreement"])),
-            Cell(f"{count(row['all_agree'])} / {count(row['some_agree'])} / {count(row['none_agree'])}"),
-        )
-        for row in records
-    ]
-    columns = (
-        "",
-        "language",
-        "people",
-        "items",
-        *CEILINGS.values(),
-        "Fleiss' kappa",
-        "alpha",
-        "AC1",
-        "agreement",
-        "all / some / none agree",
-    )
-    return TableView(
+    rows = run.records("people")
+    agreeing = ("all_agree", "some_agree", "none_agree")
+    return TableView.of_figures(
+        run,
         "people",
         "What people reach",
-        columns,
-        tuple(rows),
-        "people",
-        run.signature_of("people"),
+        rows,
+        cells={
+            "criterion": lambda row: Cell(run.short(row["criterion"])),
+            "all_agree": lambda row: Cell(" / ".join(count(row[items]) for items in agreeing)),
+        },
         heads=2,
-        notes=notes.undefined(records, run, shown),
+        notes=undefined(run, "people", rows),
     )
-
-
-def _estimate(row: dict[str, Any], key: str) -> Cell:
-    return Cell(figure(row[key]), interval(row[f"{key}_low"], row[f"{key}_high"]))
 
 
 def class_charts(run: AuditRun) -> list[Chart]:
@@ -100,10 +60,10 @@ def class_charts(run: AuditRun) -> list[Chart]:
         counts: dict[str, dict[str, int]] = {}
         for row in run.records("class_distribution", criterion=criterion.name, case="all items", side=PEOPLE):
             counts.setdefault(row["language"], {})[row["level"]] = int(row["count"])
-        whole = Counter[str]()
+        in_all = Counter[str]()
         for by in counts.values():
-            whole.update(by)
-        bars = [Bar("", "all languages", whole)] if len(counts) > 1 else []
+            in_all.update(by)
+        bars = [Bar("", "all languages", in_all)] if len(counts) > 1 else []
         bars += [
             Bar("", f"{code} {language_name(code)}", by) for code, by in sorted(counts.items()) if any(by.values())
         ]

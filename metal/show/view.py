@@ -1,8 +1,14 @@
-"""What a report is made of: tables and charts, described once and written as HTML, LaTeX, SVG."""
+"""What a report is made of: tables and charts, described once and written as HTML, LaTeX, SVG, and to a terminal."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from metal.data.text import known
+from metal.runs.columns import Column, Row
+from metal.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -12,6 +18,11 @@ class Cell:
     text: str
     below: str = ""
     mark: str = ""
+
+    @classmethod
+    def of(cls, column: Column, row: Row, mark: str = "") -> Self:
+        """The value of a row, with its interval or what else stands below it."""
+        return cls(column.text(row), column.ends(row), mark)
 
 
 @dataclass(frozen=True)
@@ -31,6 +42,65 @@ class TableView:
     heads: int = 1
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        source: str,
+        title: str,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Cell]],
+        *,
+        name: str = "",
+        heads: int = 1,
+        notes: Iterable[str] = (),
+        most: int | None = None,
+    ) -> Self:
+        """A view of the run's table `source`, signed. name: the source's if empty. most: rows; more are left out."""
+        shown = tuple(map(tuple, rows))
+        cut = most is not None and len(shown) > most
+        if cut:
+            notes = (f"The first {most} of {len(shown):,} rows; the CSV has all.", *notes)
+        signature = run.signature_of(source)
+        return cls(
+            name or source, title, tuple(columns), shown[:most], source, signature, heads=heads, notes=tuple(notes)
+        )
+
+    @classmethod
+    def of_figures(
+        cls,
+        run: Run,
+        source: str,
+        title: str,
+        rows: Sequence[Row],
+        *,
+        cells: Mapping[str, Callable[[Row], Cell]] | None = None,
+        titles: Mapping[str, str] | None = None,
+        without: Iterable[str] = (),
+        band: str = "",
+        name: str = "",
+        heads: int = 1,
+        notes: Iterable[str] = (),
+        most: int | None = None,
+    ) -> Self:
+        """Rows of the run's table `source` with every column that its description shows.
+
+        cells, titles: of columns that look otherwise here. without: columns left out. band: the column whose even
+        numbers stand on a band. notes, most, name: as in `of`.
+        """
+        special = cells or {}
+        left_out = set(without)
+        columns = [column for column in run.columns(source) if column.shown and column.name not in left_out]
+        headings = [(titles or {}).get(column.name, column.title) for column in columns]
+
+        def cell(column: Column, row: Row) -> Cell:
+            own = special[column.name](row) if column.name in special else Cell.of(column, row)
+            even = band and known(row[band]) and int(row[band]) % 2 == 0
+            return replace(own, mark="band") if even and not own.mark else own
+
+        body = [[cell(column, row) for column in columns] for row in rows]
+        return cls.of(run, source, title, headings, body, name=name, heads=heads, notes=notes, most=most)
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -45,3 +115,16 @@ class Chart:
     svg: str
     numbers: TableView
     notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph on a screen. strong: a headline; soft: a remark; copied: a path or command, which is not wrapped."""
+
+    text: str
+    strong: bool = False
+    soft: bool = False
+    copied: bool = False
+
+
+Screen = Iterator[TableView | Paragraph]

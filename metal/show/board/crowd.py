@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metal.boards.crowd import CrowdSettings
-from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, percent, printable, signed
-from metal.runs.board_run import BoardRun, spoken
+from metal.data.text import UNDEFINED, figure, known, name, p_value, printable
+from metal.runs.board_run import BoardRun
+from metal.runs.run import spoken
 from metal.show.board.reasons import reasons
 from metal.show.charts.disagreement import Ends, disagreement, panels
 from metal.show.view import Cell, Chart, TableView
@@ -14,6 +15,7 @@ from metal.show.view import Cell, Chart, TableView
 AREA = CrowdSettings().area
 MOST_PANELS = 12  # the raters that agree best
 MOST_ANSWERS = 60
+ONE_PERSON = "one person against the others"
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,8 @@ def crowd_sections(run: BoardRun) -> tuple[Part, ...]:
     if not all(table in run.tables and len(run.tables[table]) for table in ("crowd_raters", "crowd_answers")):
         return ()
     (answer,) = run.records("crowd_answers", criterion=run.main, language=run.language)
-    main = Part(
-        "Judge or crowd?", printable(answer["sentence"]), (_raters_table(run),), tuple(c for c in [_chart(run)] if c)
-    )
+    charts = tuple(chart for chart in [_chart(run)] if chart)
+    main = Part("Judge or crowd?", printable(answer["sentence"]), (_raters_table(run),), charts)
     answers = _answers_table(run)
     further = (Part("On every criterion and language", "", (answers,)),) if len(answers.rows) > 1 else ()
     return (main, *further)
@@ -42,31 +43,14 @@ def crowd_sections(run: BoardRun) -> tuple[Part, ...]:
 def _raters_table(run: BoardRun) -> TableView:
     rows = run.records("crowd_raters", criterion=run.main, language=run.language)
     rows.sort(key=lambda row: (row["kind"] == "ceiling", not known(row["pearson"]), -(row["pearson"] or 0)))
-    shown = [
-        (
-            Cell("one person against the others" if row["kind"] == "ceiling" else name(row["rater"])),
-            Cell(figure(row["pearson"]), interval(row["pearson_low"], row["pearson_high"])),
-            Cell(figure(row["kendall"])),
-            Cell(figure(row["system_pearson"])),
-            Cell(signed(row["bias"]), interval(row["bias_low"], row["bias_high"], signed)),
-            Cell(percent(row["underrated_share"]), count(row["underrated"]) if known(row["underrated"]) else ""),
-            Cell(percent(row["overrated_share"]), count(row["overrated"]) if known(row["overrated"]) else ""),
-            Cell(count(row["outputs"])),
-        )
-        for row in rows
-    ]
-    columns = ("", "r", "tau", "r between generators", "bias", "people high, it low", "people low, it high", "outputs")
-    return TableView(
+    explained = "Bias: mean of its scores less the people's, in points of their scale; high and low: its outer thirds."
+    return TableView.of_figures(
+        run,
         "crowd_raters",
         f"Against the reference people: {run.where(run.main, run.language)}",
-        columns,
-        tuple(shown),
-        "crowd_raters",
-        run.signature_of("crowd_raters"),
-        notes=(
-            "Bias: mean of its scores less the people's, in points of their scale; high and low: its outer thirds.",
-            *reasons(rows),
-        ),
+        rows,
+        cells={"rater": lambda row: Cell(ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"]))},
+        notes=(explained, *reasons(run, "crowd_raters", rows)),
     )
 
 
@@ -79,17 +63,11 @@ def _answers_table(run: BoardRun) -> TableView:
             *(Cell(name(row[side] or UNDEFINED), figure(row[f"{side}_pearson"])) for side in ("judge", "crowd")),
             Cell(p_value(row["p_holm"])),
         )
-        for row in run.records("crowd_answers")[:MOST_ANSWERS]
+        for row in run.records("crowd_answers")
     ]
-    return TableView(
-        "crowd_answers",
-        "Judge or crowd, everywhere",
-        ("criterion", "language", "answer", "best judge, r", "best crowd, r", "p, corrected"),
-        tuple(rows),
-        "crowd_answers",
-        run.signature_of("crowd_answers"),
-        heads=2,
-    )
+    columns = ("criterion", "language", "answer", "best judge, r", "best crowd, r", "p, corrected")
+    title = "Judge or crowd, everywhere"
+    return TableView.of(run, "crowd_answers", title, columns, rows, heads=2, most=MOST_ANSWERS)
 
 
 def _chart(run: BoardRun) -> Chart | None:

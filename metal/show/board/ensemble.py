@@ -6,10 +6,12 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.text import MINUS, figure, known, listed, name, within
+from metal.data.text import MINUS, figure, known, listed, name, score, within
 from metal.runs.board_run import BoardRun
-from metal.show.board.generators import score
-from metal.show.charts.intervals import Mark, Row, interval_dots
+from metal.runs.columns import Row
+from metal.show.charts.intervals import Mark
+from metal.show.charts.intervals import Row as Dot
+from metal.show.dots import dots_chart
 from metal.show.view import Cell, Chart, TableView
 
 MOST_ROWS = 60
@@ -50,12 +52,11 @@ def _members(run: BoardRun) -> list[dict[str, Any]]:
 
 def _formula(row: dict[str, Any], members: list[dict[str, Any]]) -> tuple[str, ...]:
     terms = [score(row["intercept"])]
-    for one in members:
-        sign = MINUS if one["coefficient"] < 0 else "+"
-        centre = f"{MINUS if one['mean'] >= 0 else '+'} {score(abs(one['mean']))}"
-        terms.append(
-            f"{sign} {score(abs(one['coefficient']))} × ({within(one['member'])} {centre}) / {score(one['spread'])}"
-        )
+    for member in members:
+        sign = MINUS if member["coefficient"] < 0 else "+"
+        centre = f"{MINUS if member['mean'] >= 0 else '+'} {score(abs(member['mean']))}"
+        standardised = f"({within(member['member'])} {centre}) / {score(member['spread'])}"
+        terms.append(f"{sign} {score(abs(member['coefficient']))} × {standardised}")
     return tuple(terms)
 
 
@@ -69,18 +70,10 @@ def _target(row: dict[str, Any]) -> str:
 
 def _alpha(row: dict[str, Any]) -> str:
     """Five digits, for an interval is often narrow."""
-
-    def digits(value: float) -> str:
-        return f"{value:.5g}"
-
-    rule = {
-        "given": "as asked",
-        "smallest": "the smallest of the interval",
-        "middle": "the middle of the interval",
-    }.get(str(row["rule"]), str(row["rule"]))
-    words = f"{digits(row['alpha'])} ({rule})"
+    rules = {"given": "as asked", "smallest": "the smallest of the interval", "middle": "the middle of the interval"}
+    words = f"{row['alpha']:.5g} ({rules.get(str(row['rule']), str(row['rule']))})"
     if known(row["alpha_low"]) and known(row["alpha_high"]):
-        ends = f"{digits(row['alpha_low'])} to {digits(row['alpha_high'])}"
+        ends = f"{row['alpha_low']:.5g} to {row['alpha_high']:.5g}"
         words += f"; exactly {int(row['nonzero'])} metrics have a coefficient from {ends}"
     return words + "."
 
@@ -90,42 +83,31 @@ def member_table(run: BoardRun) -> TableView | None:
     members = _members(run)
     if not members:
         return None
-    rows = []
-    for one in members:
-        cost = one["pearson_without"] - one["pearson_unseen"] if known(one["pearson_without"]) else None
-        change = "" if cost is None or not known(cost) else f"{cost:+.2f}".replace("-", MINUS)
-        rest = listed([within(member) for member in str(one["members_without"] or "").split(", ") if member])
-        rows.append(
-            (
-                Cell(name(one["member"])),
-                Cell(score(one["coefficient"])),
-                Cell(score(one["mean"])),
-                Cell(score(one["spread"])),
-                Cell(figure(one["pearson_without"]), change),
-                Cell(rest or "none"),
-            )
-        )
-    columns = ("member", "coefficient", "mean", "spread", "r without it", "then of")
-    return TableView(
-        "members",
-        f"Members: {run.where(run.main, run.language)}",
-        columns,
-        tuple(rows),
-        "ensemble_members",
-        run.signature_of("ensemble_members"),
-        notes=(
-            *_negated(run, str(members[0]["ensemble"])),
-            "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on unseen "
-            "generators of a new ensemble of the other metrics; above the ensemble's own r, the member did harm there.",
-        ),
+    explained = (
+        "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on unseen generators of "
+        "a new ensemble of the other metrics; above the ensemble's own r, the member did harm there."
     )
+    return TableView.of_figures(
+        run,
+        "ensemble_members",
+        f"Members: {run.where(run.main, run.language)}",
+        members,
+        cells={"members_without": lambda row: Cell(_rest(row) or "none")},
+        name="members",
+        notes=(*_negated(run, str(members[0]["ensemble"])), explained),
+    )
+
+
+def _rest(row: Row) -> str:
+    """The members of the ensemble that is fitted without this one."""
+    return listed([within(member) for member in str(row["members_without"] or "").split(", ") if member])
 
 
 def _negated(run: BoardRun, signature: str) -> list[str]:
     """Members of which lower is better."""
-    record = next((one for one in run.ensembles if one["ensemble"] == signature), {})
-    turned = [within(one.get("rater")) for one in record.get("members", []) if one.get("negated")]
-    return [f"Lower is better by {listed(turned)}: in the formula stand negated scores."] if turned else []
+    record = next((each for each in run.ensembles if each["ensemble"] == signature), {})
+    negated = [within(member.get("rater")) for member in record.get("members", []) if member.get("negated")]
+    return [f"Lower is better by {listed(negated)}: in the formula stand negated scores."] if negated else []
 
 
 def ablation_chart(run: BoardRun) -> Chart | None:
@@ -133,23 +115,21 @@ def ablation_chart(run: BoardRun) -> Chart | None:
     members = _members(run)
     if not members:
         return None
-    whole = members[0]["pearson_unseen"]
-    rows = [Row(one["member"], _number(one["pearson_without"]), look="without") for one in members]
-    marks = [Mark(_number(whole), "with all members")]
-    title = f"The ensemble without each member: {run.where(run.main, run.language)}"
-    told = "; ".join(f"without {within(row.label)} {figure(row.value)}" for row in rows)
-    numbers = TableView(
-        "ablation_numbers",
-        title,
-        ("without", "r on unseen generators"),
-        (
-            (Cell("none"), Cell(figure(whole))),
-            *((Cell(name(row.label)), Cell(figure(row.value))) for row in rows),
-        ),
-        "ensemble_members",
+    of_all = members[0]["pearson_unseen"]
+    rows = [Dot(member["member"], member["pearson_without"], look="without") for member in members]
+    each = "; ".join(f"without {within(dot.label)} {figure(dot.value)}" for dot in rows)
+    return dots_chart(
+        "ensemble_ablation",
+        f"The ensemble without each member: {run.where(run.main, run.language)}",
+        f"Dots of r on unseen generators, with all members {figure(of_all)} (dashed line); {each}.",
+        rows,
+        LOOKS,
+        label="without",
+        value="r on unseen generators",
+        before=[Dot("none", of_all)],
+        source="ensemble_members",
+        marks=[Mark(of_all, "with all members")],
     )
-    alt = f"Dots of r on unseen generators, with all members {figure(whole)} (dashed line); {told}."
-    return Chart("ensemble_ablation", title, alt, interval_dots(rows, LOOKS, marks=marks), numbers)
 
 
 def ensembles_table(run: BoardRun) -> TableView | None:
@@ -159,26 +139,19 @@ def ensembles_table(run: BoardRun) -> TableView | None:
         return None
     order = {cell: place for place, cell in enumerate(run.cells)}
     rows.sort(key=lambda row: order.get((row["criterion"], row["language"]), len(order)))
-    by: dict[tuple[str, str], list[str]] = {(row["criterion"], row["language"]): [] for row in rows}
-    for one in run.records("ensemble_members"):
-        by.setdefault((one["criterion"], one["language"]), []).append(within(one["member"]))
-    shown = tuple(
+    members: dict[tuple[str, str], list[str]] = {(row["criterion"], row["language"]): [] for row in rows}
+    for member in run.records("ensemble_members"):
+        members.setdefault((member["criterion"], member["language"]), []).append(within(member["member"]))
+    body = (
         (
             Cell(run.where(row["criterion"], row["language"])),
             Cell(figure(row["pearson_unseen"])),
             Cell(figure(row["pearson_in_sample"])),
-            Cell(f"{row['alpha']:.4g}"),
-            Cell(listed(by[row["criterion"], row["language"]])),
+            Cell(score(row["alpha"])),
+            Cell(listed(members[row["criterion"], row["language"]])),
             Cell(name(row["ensemble"], 160)),
         )
-        for row in rows[:MOST_ROWS]
+        for row in rows
     )
-    notes = (f"The first {MOST_ROWS} of {len(rows)}; the CSV has all.",) if len(rows) > MOST_ROWS else ()
     columns = ("", "r, unseen", "r, fitted", "alpha", "members", "signature")
-    return TableView(
-        "ensembles", "All ensembles", columns, shown, "ensembles", run.signature_of("ensembles"), notes=notes
-    )
-
-
-def _number(value: Any) -> float:
-    return float(value) if known(value) else float("nan")
+    return TableView.of(run, "ensembles", "All ensembles", columns, body, most=MOST_ROWS)

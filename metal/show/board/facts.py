@@ -8,9 +8,10 @@ from typing import Any
 
 from metal.boards.ensemble import NAME
 from metal.data.text import figure, interval, known, listed, p_value, plural, within
-from metal.runs.board_run import KINDS, BoardRun, spoken
+from metal.runs.board_run import KINDS, BoardRun
+from metal.runs.run import spoken
 from metal.show.board.ranking import one_person
-from metal.show.board.reasons import parts
+from metal.show.notes import parts
 from metal.show.sections import Line
 
 FEW_SOURCES = 30

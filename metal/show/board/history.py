@@ -28,7 +28,7 @@ def history_table(run: BoardRun) -> TableView:
                 Cell(WORDS[entry.what], f"withdrawn in version {later}" if later else ""),
                 Cell(name(entry.name) if entry.name else f"data {name(entry.digest)}"),
                 Cell("" if entry.what == "data" else name(entry.by or ANONYMOUS)),
-                Cell(_told(entry.about)),
+                Cell(_remarks(entry.about)),
             )
         )
     left = len(newest) - MOST_ROWS
@@ -40,18 +40,18 @@ def history_table(run: BoardRun) -> TableView:
 def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:
     """The version of each submission that was withdrawn, and the version that did."""
     standing: dict[tuple[str, str], int] = {}
-    found: dict[int, int] = {}
+    withdrawn: dict[int, int] = {}
     for entry in entries:
         if entry.what in ("generator", "metric"):
             standing[entry.what, entry.name] = entry.version
         elif entry.what == "withdrawn":
             joined = standing.pop((str((entry.about or {}).get("was")), entry.name), None)
             if joined is not None:
-                found[joined] = entry.version
-    return found
+                withdrawn[joined] = entry.version
+    return withdrawn
 
 
-def _told(about: Mapping[str, Any] | None) -> str:
+def _remarks(about: Mapping[str, Any] | None) -> str:
     """What else is known, where it is a word or a number."""
     plain = [
         f"{name(key, 30)} {name(value)}"

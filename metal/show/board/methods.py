@@ -5,8 +5,8 @@ from __future__ import annotations
 from metal.boards.ensemble import LEAST_COVERAGE
 from metal.data.text import count, within
 from metal.runs.board_run import BoardRun
-from metal.show.board.reasons import FIGURES, parts
-from metal.show.notes import places
+from metal.runs.columns import title_of
+from metal.show.notes import parts, places
 from metal.show.sections import Definition
 from metal.show.view import Cell, TableView
 
@@ -103,7 +103,7 @@ def undefined_table(run: BoardRun) -> TableView | None:
     rows_shown = tuple(
         (
             Cell(table.replace("_", " ")),
-            Cell(FIGURES.get(figure, figure)),
+            Cell(title_of(run.columns(table), figure) or figure),
             Cell(reason),
             Cell(count(len(where))),
             Cell(places(where)),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.text import interval, known, name, plural, signed, within
+from metal.data.text import count, interval, known, name, plural, signed, within
 from metal.runs.board_run import BoardRun
 from metal.show.board.ranking import LOOKS
 from metal.show.board.reasons import reasons
-from metal.show.charts.intervals import MOST_ROWS, Row, interval_dots
+from metal.show.charts.intervals import Row
+from metal.show.dots import dots_chart
 from metal.show.view import Cell, Chart, TableView
 
 
@@ -55,28 +56,21 @@ def _rows(run: BoardRun, question: _Question) -> list[dict[str, Any]]:
 def _table(run: BoardRun, question: _Question) -> TableView:
     rows = _rows(run, question)
     family = question is FAMILY
-    shown = tuple(
+    body = (
         (
             Cell(name(row["rater"])),
             Cell(run.kind(row["rater"])),
-            *((Cell(name(row["family"])),) if family else ()),
+            *([Cell(name(row["family"]))] if family else []),
             Cell(signed(row["value"]), interval(row["low"], row["high"], signed)),
             Cell(_finding(row, question)),
-            Cell(f"{int(row['outputs']):,}"),
+            Cell(count(row["outputs"])),
         )
         for row in rows
     )
     columns = ("rater", "kind", *(("family",) if family else ()), "by standard deviations", "", "outputs")
-    return TableView(
-        question.table,
-        f"{question.title}: {run.where(run.main, run.language)}",
-        columns,
-        shown,
-        question.table,
-        run.signature_of(question.table),
-        heads=3 if family else 2,
-        notes=reasons(rows),
-    )
+    title = f"{question.title}: {run.where(run.main, run.language)}"
+    notes = reasons(run, question.table, rows)
+    return TableView.of(run, question.table, title, columns, body, heads=3 if family else 2, notes=notes)
 
 
 def _finding(row: dict[str, Any], question: _Question) -> str:
@@ -86,32 +80,31 @@ def _finding(row: dict[str, Any], question: _Question) -> str:
 
 
 def _chart(run: BoardRun, question: _Question) -> Chart | None:
-    found = [row for row in _rows(run, question) if known(row["value"])]
-    if not found:
+    rows = [
+        Row(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]])
+        for row in _rows(run, question)
+        if known(row["value"])
+    ]
+    if not rows:
         return None
-    rows = [Row(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]]) for row in found]
-    over = [row for row in rows if row.low > 0]
-    under = [row for row in rows if row.high < 0]
+    over = sum(row.low > 0 for row in rows)
+    under = sum(row.high < 0 for row in rows)
     alt = (
-        f"Dots with 90% intervals for {plural(len(rows), 'rater')}, in standard deviations: {len(over)} above 0 "
-        f"({question.over}), {len(under)} below. First {within(rows[0].label)} {signed(rows[0].value)}, last "
+        f"Dots with 90% intervals for {plural(len(rows), 'rater')}, in standard deviations: {over} above 0 "
+        f"({question.over}), {under} below. First {within(rows[0].label)} {signed(rows[0].value)}, last "
         f"{within(rows[-1].label)} {signed(rows[-1].value)}."
     )
     title = f"{question.title}: {run.where(run.main, run.language)}"
-    numbers = TableView(
-        f"{question.table}_numbers",
-        f"{title}, as drawn",
-        ("rater", "kind", "by"),
-        tuple(
-            (
-                Cell(name(row.label)),
-                Cell(run.kind(row.label)),
-                Cell(signed(row.value), interval(row.low, row.high, signed)),
-            )
-            for row in rows
-        ),
+    return dots_chart(
         question.table,
+        title,
+        alt,
+        rows,
+        LOOKS,
+        value="by",
+        between={"kind": lambda row: run.kind(row.label)},
+        caption=f"{title}, as drawn",
+        source=question.table,
+        form=signed,
+        sides=question.sides,
     )
-    notes = (f"The first {MOST_ROWS} of {len(rows)}; all are in the table.",) if len(rows) > MOST_ROWS else ()
-    picture = interval_dots(rows, LOOKS, sides=question.sides, form=signed)
-    return Chart(question.table, title, alt, picture, numbers, notes)

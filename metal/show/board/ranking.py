@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from metal.data.text import UNDEFINED, figure, interval, known, name, percent, plural, within
+from metal.data.text import count, figure, interval, known, plural, within
 from metal.runs.board_run import KINDS, BoardRun
+from metal.runs.columns import Row
 from metal.show.board.reasons import reasons
-from metal.show.charts.intervals import MOST_ROWS, Mark, Row, interval_dots
+from metal.show.charts.intervals import Mark
+from metal.show.charts.intervals import Row as Dot
+from metal.show.dots import dots_chart
 from metal.show.view import Cell, Chart, TableView
 
 MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}  # series of each kind in every chart
@@ -20,91 +20,66 @@ def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "rate
     """Every rater of a criterion in a language, best first, clusters on bands."""
     rows = run.records("raters", criterion=criterion, language=language)
     priced = any(known(row["cost_per_thousand"]) for row in rows)
-    columns = ("", "rater", "kind", "cluster", "r with people", "rho", "tau", "r between generators", "SPA")
-    columns += ("pairwise accuracy", "coverage", *(("$ per 1,000",) if priced else ()))
-    shown = []
-    for row in rows:
-        cells = _cells(row, run, priced)
-        band = "band" if known(row["cluster"]) and int(row["cluster"]) % 2 == 0 else ""
-        shown.append(tuple(Cell(cell.text, cell.below, cell.mark or band) for cell in cells))
-    return TableView(
-        key,
-        f"Raters by agreement with people: {run.where(criterion, language)}",
-        columns,
-        tuple(shown),
+    return TableView.of_figures(
+        run,
         "raters",
-        run.signature_of("raters"),
+        f"Raters by agreement with people: {run.where(criterion, language)}",
+        rows,
+        cells={"kind": lambda row: Cell(_kind(run, row))},
+        without=() if priced else ("cost_per_thousand",),
+        band="cluster",
+        name=key,
         heads=3,
-        notes=reasons(rows),
+        notes=reasons(run, "raters", rows),
     )
 
 
-def _cells(row: dict[str, Any], run: BoardRun, priced: bool) -> list[Cell]:
-    ties = f"ties up to {row['tie_epsilon']:.2g}" if known(row["tie_epsilon"]) and row["tie_epsilon"] else ""
+def _kind(run: BoardRun, row: Row) -> str:
+    """What a rater is; of people who count as one, how many they are."""
     several = known(row["people"]) and row["people"] > 1
-    cells = [
-        Cell(whole(row["rank"])),
-        Cell(name(row["rater"])),
-        Cell(plural(int(row["people"]), "person", "people") if several else run.kind(row["rater"])),
-        Cell(whole(row["cluster"])),
-        Cell(figure(row["pearson"]), interval(row["pearson_low"], row["pearson_high"])),
-        Cell(figure(row["spearman"])),
-        Cell(figure(row["kendall"])),
-        Cell(figure(row["system_pearson"]), interval(row["system_pearson_low"], row["system_pearson_high"])),
-        Cell(figure(row["soft_pairwise_accuracy"])),
-        Cell(figure(row["pairwise_accuracy"]), ties),
-        Cell(percent(row["coverage"]), f"{int(row['outputs']):,} of {int(row['asked']):,}"),
-    ]
-    return [*cells, *([Cell(dollars(row["cost_per_thousand"]))] if priced else [])]
+    return plural(int(row["people"]), "person", "people") if several else run.kind(row["rater"])
 
 
 def ranking_charts(run: BoardRun) -> list[Chart]:
     """r over outputs and r between generators on the main criterion, in one order."""
-    rows = run.records("raters", criterion=run.main, language=run.language)
     ceiling = one_person(run, run.main, run.language)
-    over = _chart(run, rows, "pearson", "r over single outputs", ceiling)
-    between = _chart(run, rows, "system_pearson", "r between generators' means", None)
+    over = _chart(run, "pearson", "r over single outputs", ceiling)
+    between = _chart(run, "system_pearson", "r between generators' means", None)
     return [over, *([between] if between.svg else [])]
 
 
-def _chart(run: BoardRun, rows: Sequence[dict[str, Any]], figure_: str, what: str, ceiling: float | None) -> Chart:
-    drawn = [
-        Row(
+def _chart(run: BoardRun, column: str, what: str, ceiling: float | None) -> Chart:
+    rows = [
+        Dot(
             row["rater"],
-            _number(row[figure_]),
-            _number(row[f"{figure_}_low"]),
-            _number(row[f"{figure_}_high"]),
+            row[column],
+            row[f"{column}_low"],
+            row[f"{column}_high"],
             run.kinds[row["rater"]],
             int(row["cluster"]) if known(row["cluster"]) else None,
         )
-        for row in rows
+        for row in run.records("raters", criterion=run.main, language=run.language)
     ]
-    marks = [Mark(ceiling, "one of the people against the others")] if ceiling is not None else []
-    picture = interval_dots(drawn, LOOKS, marks=marks, group="cluster")
-    title = f"{what}: {run.where(run.main, run.language)}"
-    best = [row for row in drawn if known(row.value)]
+    figures = [
+        f"{within(dot.label)} {figure(dot.value)} {interval(dot.low, dot.high)}" for dot in rows if known(dot.value)
+    ]
+    figures = [words.strip() for words in figures]
     alt = f"Dots with 95% intervals, a row each of {plural(len(rows), 'rater')}, best first by r over outputs: {what}. "
-    told = [f"{within(row.label)} {figure(row.value)} {interval(row.low, row.high)}".strip() for row in best]
-    alt += "; ".join(told[:MOST_NAMED]) + (f"; last {told[-1]}. " if len(told) > MOST_NAMED else ". ")
+    alt += "; ".join(figures[:MOST_NAMED]) + (f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". ")
     if ceiling is not None:
         alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
-    numbers = TableView(
-        f"{figure_}_numbers",
-        title,
-        ("rater", "kind", "cluster", "r"),
-        tuple(
-            (
-                Cell(name(row.label)),
-                Cell(run.kind(row.label)),
-                Cell(whole(row.group)),
-                Cell(figure(row.value), interval(row.low, row.high)),
-            )
-            for row in drawn
-        ),
-        "raters",
+    return dots_chart(
+        f"raters_{column}",
+        f"{what}: {run.where(run.main, run.language)}",
+        alt,
+        rows,
+        LOOKS,
+        value="r",
+        between={"kind": lambda dot: run.kind(dot.label), "cluster": lambda dot: count(dot.group)},
+        source="raters",
+        marks=[Mark(ceiling, "one of the people against the others")] if ceiling is not None else [],
+        group="cluster",
     )
-    notes = (f"The first {MOST_ROWS} of {len(rows)} raters; all are in the table.",) if len(rows) > MOST_ROWS else ()
-    return Chart(f"raters_{figure_}", title, alt, picture, numbers, notes)
 
 
 def one_person(run: BoardRun, criterion: str, language: str) -> float | None:
@@ -116,26 +91,10 @@ def one_person(run: BoardRun, criterion: str, language: str) -> float | None:
 
 def further_rankings(run: BoardRun) -> list[tuple[str, TableView]]:
     """Every other criterion and language: who is first there, and the table."""
-    found = []
-    for place, (criterion, language) in enumerate(run.cells):
-        if (criterion, language) == (run.main, run.language):
-            continue
-        table = ranking_table(run, criterion, language, f"raters_{place + 1}")
-        first = run.records("raters", criterion=criterion, language=language)[0]
+    rankings = []
+    for place, cell in enumerate(run.cells[1:], 2):
+        table = ranking_table(run, *cell, f"raters_{place}")
+        first = run.records("raters", criterion=cell[0], language=cell[1])[0]
         best = f"{within(first['rater'])} {figure(first['pearson'])}" if known(first["pearson"]) else "no r is defined"
-        found.append((f"{run.where(criterion, language)}: {best}", table))
-    return found
-
-
-def whole(value: Any) -> str:
-    """A rank or a cluster."""
-    return f"{int(value)}" if known(value) else UNDEFINED
-
-
-def dollars(value: Any) -> str:
-    """A price; a dash where it is not known."""
-    return f"{value:,.2f}" if known(value) else UNDEFINED
-
-
-def _number(value: Any) -> float:
-    return float(value) if known(value) else float("nan")
+        rankings.append((f"{run.where(*cell)}: {best}", table))
+    return rankings

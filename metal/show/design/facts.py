@@ -7,7 +7,8 @@ from typing import Any
 from metal.data.text import count, known, listed, plural, within
 from metal.genie.design.planning import F1, SCORE, TEST
 from metal.genie.design.study import ALL
-from metal.runs.design_run import DesignRun, spoken
+from metal.runs.design_run import DesignRun
+from metal.runs.run import spoken
 from metal.show.design.needs import asked_for
 from metal.show.sections import Line
 

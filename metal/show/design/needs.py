@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.data.text import UNDEFINED, count, figure, known, name, percent, plural, within
+from metal.data.text import UNDEFINED, count, figure, known, percent, plural, share, within
 from metal.genie.design.planning import F1, SCORE, TEST
-from metal.runs.design_run import DesignRun, spoken
+from metal.runs.columns import Row
+from metal.runs.design_run import DesignRun
 from metal.show.charts.design_curve import ItemsCurve, design_curve
 from metal.show.notes import places
 from metal.show.view import Cell, Chart, TableView
@@ -17,7 +18,7 @@ KEYS = {F1: "needs_f1", SCORE: "needs_score", TEST: "needs_test"}
 
 def asked_for(run: DesignRun, question: str) -> str:
     """What a question asks, with its target."""
-    width, power = figure_of(run.settings["width"]), percent(run.settings["power"])
+    width, power = f"{run.settings['width']:g}", percent(run.settings["power"])
     return {
         F1: f"A judge's F1 within an interval narrower than {width}",
         SCORE: f"A generator's score within an interval narrower than {width}",
@@ -25,12 +26,7 @@ def asked_for(run: DesignRun, question: str) -> str:
     }[question]
 
 
-def figure_of(value: float) -> str:
-    """A width as it was given."""
-    return f"{value:g}"
-
-
-def widest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _widest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of generators, for each cell and number of people the one that needs most."""
     best: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
@@ -43,63 +39,39 @@ def widest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def needs_table(run: DesignRun, question: str) -> TableView:
     """A cell, judge and number of people a row; of generators the one that needs most."""
     rows = run.records("needs", question=question)
-    shown = widest(rows) if question == SCORE else rows
-    reasons: dict[str, list[str]] = {}
-    for row in shown:
+    rows = _widest(rows) if question == SCORE else rows
+    cells: dict[str, list[str]] = {}
+    for row in rows:
         if row["undefined"]:
             where = f"{row['language']} {run.criterion(row['criterion'])}, {int(row['raters'])} an item"
-            reasons.setdefault(row["undefined"], []).append(where)
+            cells.setdefault(row["undefined"], []).append(where)
     value, now = MEASURES[question]
     notes = [
         "Items with ± the Monte Carlo error of the simulation. Below, how many times as many sources as there are: "
         "beyond 1 it is as if there were more like these.",
         "A row rests on the items that have as many people or more; rows need not rest on the same ones.",
-        *(
-            ["Of each criterion and language the generator that needs most; the CSV has all."]
-            if question == SCORE
-            else []
-        ),
-        *(f"{UNDEFINED}: {reason} ({places(where)})." for reason, where in reasons.items()),
     ]
-    return TableView(
-        KEYS[question],
-        asked_for(run, question),
-        ("", "who", "people an item", value, "items now", f"{now} now", "items needed", f"{now} there", "USD", "hours"),
-        tuple(_row(run, row) for row in shown),
+    if question == SCORE:
+        notes.append("Of each criterion and language the generator that needs most; the CSV has all.")
+    notes += [f"{UNDEFINED}: {reason} ({places(where)})." for reason, where in cells.items()]
+    return TableView.of_figures(
+        run,
         "needs",
-        run.signature_of("needs"),
+        asked_for(run, question),
+        rows,
+        cells={"criterion": lambda row: Cell(run.where(row["criterion"], row["language"])), "items_needed": _needed},
+        titles={"value": value, "now": f"{now} now", "at_needed": f"{now} there"},
+        name=KEYS[question],
         heads=2,
-        notes=tuple(notes),
+        notes=notes,
     )
 
 
-def _row(run: DesignRun, row: dict[str, Any]) -> tuple[Cell, ...]:
-    needed = Cell(UNDEFINED)
-    if known(row["items_needed"]):
-        times = row["sources_needed"] / row["sources_now"]
-        needed = Cell(f"{count(row['items_needed'])} ± {count(max(1, round(row['items_error'])))}", f"x {times:.1f}")
-    return (
-        Cell(run.where(row["criterion"], row["language"])),
-        Cell(name(row["who"])),
-        Cell(count(row["raters"])),
-        Cell(figure(row["value"])),
-        Cell(count(row["items_now"]), plural(int(row["sources_now"]), "source")),
-        Cell(three(row["now"])),
-        needed,
-        Cell(three(row["at_needed"])),
-        Cell(whole(row["usd"])),
-        Cell(whole(row["hours"])),
-    )
-
-
-def whole(value: Any) -> str:
-    """Money or hours, rounded."""
-    return count(round(value)) if known(value) else UNDEFINED
-
-
-def three(value: Any) -> str:
-    """A width or power with three digits."""
-    return f"{value:.3f}" if known(value) else UNDEFINED
+def _needed(row: Row) -> Cell:
+    if not known(row["items_needed"]):
+        return Cell(UNDEFINED)
+    times = row["sources_needed"] / row["sources_now"]
+    return Cell(f"{count(row['items_needed'])} ± {count(max(1, round(row['items_error'])))}", f"x {times:.1f}")
 
 
 def judges(run: DesignRun, criterion: str, language: str) -> list[str]:
@@ -129,30 +101,26 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
     target = run.settings["power" if question == TEST else "width"]
     measure = MEASURES[question][1]
     title = f"{measure.capitalize()} by items, {within(who)}: {run.where(criterion, language)}"
-    told = [
+    needed = [
         f"{plural(curve.people, 'person', 'people')} an item: "
         + (f"{count(curve.needed)} items" if known(curve.needed) else "undefined")
         for curve in curves
     ]
     key = f"{measure}_{run.key(criterion, language, who)}"
-    numbers = TableView(
-        key,
-        title,
-        ("people", "items", measure, "±", ""),
-        tuple(
-            (
-                Cell(str(people)),
-                Cell(count(row["items"])),
-                Cell(three(row["value"])),
-                Cell(three(row["error"])),
-                Cell("beyond the data" if row["extrapolated"] else ""),
-            )
-            for people, rows in sorted(points.items())
-            for row in rows
-        ),
+    numbers = tuple(
+        (
+            Cell(str(people)),
+            Cell(count(row["items"])),
+            Cell(share(row["value"])),
+            Cell(share(row["error"])),
+            Cell("beyond the data" if row["extrapolated"] else ""),
+        )
+        for people, rows in sorted(points.items())
+        for row in rows
     )
-    alt = f"{title}. Needed for {figure(target)}: {'; '.join(told)}."
-    return Chart(key, title, alt, design_curve(curves, target, measure), numbers)
+    view = TableView(key, title, ("people", "items", measure, "±", ""), numbers)
+    alt = f"{title}. Needed for {figure(target)}: {'; '.join(needed)}."
+    return Chart(key, title, alt, design_curve(curves, target, measure), view)
 
 
 def costs_table(run: DesignRun) -> TableView:
@@ -168,22 +136,5 @@ def costs_table(run: DesignRun) -> TableView:
     notes += [] if "pay" in prices else [f"{UNDEFINED} USD: the pay for a task was not given (--pay)."]
     notes += [] if "seconds" in prices else [f"{UNDEFINED} hours: how long a task takes is not known (--seconds)."]
     reasons = dict.fromkeys(row["undefined"] for row in rows if not known(row["tasks"]) and row["undefined"])
-    return TableView(
-        "costs",
-        "What a language needs for all of it",
-        ("", "for", "people an item", "items", "tasks", "of them test questions", "USD", "hours", "because of"),
-        tuple(
-            (
-                Cell(spoken(row["language"])),
-                Cell(row["question"]),
-                Cell(count(row["raters"])),
-                *(Cell(whole(row[key])) for key in ("items_needed", "tasks", "test_questions", "usd", "hours")),
-                Cell(name(row["for"]), row["undefined"] if known(row["tasks"]) else ""),
-            )
-            for row in rows
-        ),
-        "costs",
-        run.signature_of("costs"),
-        heads=2,
-        notes=(*notes, *(f"{UNDEFINED}: {reason}." for reason in reasons)),
-    )
+    notes += [f"{UNDEFINED}: {reason}." for reason in reasons]
+    return TableView.of_figures(run, "costs", "What a language needs for all of it", rows, heads=2, notes=notes)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from metal.data.text import count, name
 from metal.genie.leaderboard.coverage import rating_command
-from metal.runs.board_run import spoken
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.show.view import Cell, TableView
 
@@ -16,38 +16,30 @@ MOST_COMMANDS = 12
 
 def coverage_rows(run: LeaderboardRun) -> list[dict[str, Any]]:
     """How much of each generator was rated, over all languages."""
-    found = run.records("coverage")
-    first = found[0]["language"] if found else ""
-    return [row for row in found if row["language"] == first]
-
-
-def coverage_table(run: LeaderboardRun) -> TableView:
-    """A generator a row and language: sources and outputs rated, and what can still be handed out."""
     rows = run.records("coverage")
-    shown = tuple(
-        (
-            Cell(name(row["generator"])),
-            Cell(spoken(row["language"])),
-            Cell(f"{row['sources_rated']:,} of {row['sources']:,}"),
-            Cell(f"{row['outputs_rated']:,} of {row['outputs']:,}"),
-            Cell(count(row["outputs_to_rate"]), "" if row["outputs_rated"] else "not rated yet"),
-            Cell(count(row["without_text"])),
-        )
-        for row in rows[:MOST_ROWS]
-    )
-    columns = ("generator", "language", "sources rated", "outputs rated", "outputs to rate", "without a text")
-    cut = (f"The first {MOST_ROWS} of {len(rows)} rows; the CSV has all.",) if len(rows) > MOST_ROWS else ()
+    return [row for row in rows if row["language"] == rows[0]["language"]]
+
+
+def coverage_table(
+    run: LeaderboardRun, rows: Sequence[dict[str, Any]] | None = None, title: str = "Rated so far"
+) -> TableView:
+    """A generator a row and language: sources and outputs rated, and what can still be handed out.
+
+    rows: these of the table, all if None.
+    """
     sample = f"Of the sample of {run.sample} sources a language. " if run.sample else ""
-    note = f"{sample}Outputs to rate are chosen ones with a text; those without a text cannot be handed out."
-    return TableView(
+    return TableView.of_figures(
+        run,
         "coverage",
-        "Rated so far",
-        columns,
-        shown,
-        "coverage",
-        run.signature_of("coverage"),
+        title,
+        run.records("coverage") if rows is None else rows,
+        cells={
+            "sources_rated": lambda row: Cell(f"{count(row['sources_rated'])} of {count(row['sources'])}"),
+            "outputs_rated": lambda row: Cell(f"{count(row['outputs_rated'])} of {count(row['outputs'])}"),
+        },
         heads=2,
-        notes=(note, *cut),
+        notes=(f"{sample}Outputs to rate are chosen ones with a text; those without a text cannot be handed out.",),
+        most=MOST_ROWS,
     )
 
 

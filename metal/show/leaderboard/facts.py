@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.data.text import interval, known, listed, plural, within
-from metal.runs.board_run import spoken
+from metal.data.text import interval, known, listed, plural, share, within
 from metal.runs.leaderboard_run import LeaderboardRun
+from metal.runs.run import spoken
 from metal.show.board.facts import FEW_SOURCES
-from metal.show.board.reasons import parts
 from metal.show.leaderboard.coverage import coverage_rows, unrated
-from metal.show.leaderboard.share import share
+from metal.show.notes import parts
 from metal.show.sections import Line
 
 

@@ -33,7 +33,7 @@ def design_section(run: MonitorRun) -> Section | None:
     ]
     if len(cells) > MOST_CHARTS:
         words.append(f"Drawn are the first {MOST_CHARTS} of {len(cells)} languages and criteria; the table has all.")
-    charts = tuple(_chart(run, *cell, found) for cell, found in list(cells.items())[:MOST_CHARTS])
+    charts = tuple(_chart(run, *cell, of_cell) for cell, of_cell in list(cells.items())[:MOST_CHARTS])
     return Section("design", "How many are needed", tuple(words), charts, (_table(run, cells),))
 
 
@@ -52,7 +52,7 @@ def _chart(run: MonitorRun, language: str, criterion: str, rows: list[dict[str, 
         )
         for row in rows
     ]
-    title = f"{run.criterion(criterion)}, {language_name(language)}"
+    title = f"{run.short(criterion)}, {language_name(language)}"
     numbers = TableView(
         f"design_{slug(criterion)}_{slug(language)}_numbers",
         title,
@@ -73,15 +73,13 @@ def _table(run: MonitorRun, cells: dict[tuple[str, str], list[dict[str, Any]]]) 
     sizes = sorted({int(row["raters"]) for rows in cells.values() for row in rows})
     body = []
     for (language, criterion), rows in cells.items():
-        by = {int(row["raters"]): row for row in rows}
-        line = [Cell(language), Cell(run.criterion(criterion)), Cell(count(rows[0]["items"]))]
-        line += [
-            Cell(figure(WIDTH * by[size]["sd"]), f"{count(_needed(by[size]))} for {TARGET:g}")
-            if size in by
-            else Cell(UNDEFINED)
-            for size in sizes
-        ]
-        body.append(tuple(line))
+        by_size = {int(row["raters"]): row for row in rows}
+        head = (Cell(language), Cell(run.short(criterion)), Cell(count(rows[0]["items"])))
+        body.append((*head, *(_width(by_size.get(size)) for size in sizes)))
     columns = ("language", "", "outputs", *(plural(size, "person", "people") for size in sizes))
     title = "Width of a mean score's interval, by people an output"
-    return TableView("panels", title, columns, tuple(body), "panels", run.signature_of("panels"), heads=2)
+    return TableView.of(run, "panels", title, columns, body, heads=2)
+
+
+def _width(row: dict[str, Any] | None) -> Cell:
+    return Cell(figure(WIDTH * row["sd"]), f"{count(_needed(row))} for {TARGET:g}") if row else Cell(UNDEFINED)

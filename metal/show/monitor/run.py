@@ -6,40 +6,89 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metal.data.text import known, name
+from metal.data.text import count, figure, interval, known, name, percent, probability, signed
 from metal.genie import monitoring
 from metal.genie.gold_questions import SIDES
-from metal.runs.run import CELL, Run
-from metal.show.exclusions import COLUMNS
+from metal.runs.columns import Column, Row, Tables, unshown, with_the_rest
+from metal.runs.run import EXCLUSIONS, Run
 
-# The tables the page is drawn from, and the columns it takes from each.
-NEEDED: dict[str, tuple[str, ...]] = {
-    "raters": monitoring.RATERS,
-    "workers": monitoring.WORKERS,
-    "questions": monitoring.QUESTIONS,
-    "mixtures": monitoring.MIXTURES,
+AGREEMENT = (
+    *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha", "percent_agreement"),
+    "undefined",
+)
+PANELS = ("language", "criterion", "scale", "raters", "items", "mean", "sd")
+ROUNDS = ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked")))
+NAMED = Column("rater", "rater", below=lambda row: name(row["group"]) if row["group"] else "")
+
+
+def _on_side(side: str) -> tuple[Column, ...]:
+    return Column(f"{side}_right", f"{side} right", count), Column(f"{side}_p_noisy", "P(noisy)", probability)
+
+
+def _own_interval(row: Row) -> str:
+    return interval(row["share_low"], row["share_high"])
+
+
+DESCRIBED: Tables = {
+    "raters": with_the_rest(
+        (
+            NAMED,
+            Column("languages", "language"),
+            *(Column(f"{side}_right", f"{side} right", count) for side in SIDES),
+            Column("weakest", "weakest at"),
+            Column("share_right", "right there", figure, direction="higher", below=_own_interval),
+            Column("p_noisy", "P(noisy)", probability, direction="lower"),
+            Column("noisy", "", lambda noisy: "noisy" if noisy else ""),
+        ),
+        monitoring.RATERS,
+    ),
+    "workers": with_the_rest(
+        (
+            Column("rater", "rater"),
+            Column("language", "language"),
+            Column("criterion", ""),
+            *(column for side in SIDES for column in _on_side(side)),
+        ),
+        monitoring.WORKERS,
+    ),
+    "questions": unshown(*monitoring.QUESTIONS),
+    "mixtures": unshown(*monitoring.MIXTURES),
     "behaviour": (
-        *sorted(CELL),
-        *("rater", "kind", "group", "ratings", "shared", "agreement", "colleagues_agreement"),
-        *("agreement_difference", "severity", "label_share", "colleagues_label_share", "dawid_skene", "mace"),
-        *("commented", "repeated", "undefined", "stands_out", "not_compared"),
+        NAMED,
+        Column("language", "language"),
+        Column("criterion", ""),
+        Column("ratings", "ratings", count, below=lambda row: f"{count(row['shared'])} shared"),
+        Column("agreement", "agreement", figure, direction="higher"),
+        Column("colleagues_agreement", "theirs", figure, direction="higher"),
+        Column("severity", "severity", signed),
+        Column(
+            "label_share", "top label", percent, below=lambda row: f"others {percent(row['colleagues_label_share'])}"
+        ),
+        Column("dawid_skene", "Dawid-Skene", figure, direction="higher"),
+        Column("mace", "MACE", figure, direction="higher"),
+        *unshown("kind", "group", "shared", "agreement_difference", "colleagues_label_share"),
+        *unshown("commented", "repeated", "undefined", "stands_out", "not_compared"),
     ),
-    "agreement": (
-        *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha"),
-        *("percent_agreement", "undefined"),
+    "agreement": with_the_rest(
+        (
+            Column("percent_agreement", "agreement", figure, direction="higher"),
+            Column("fleiss_kappa", "Fleiss' kappa", figure, direction="higher"),
+            Column("alpha", "alpha", figure, direction="higher"),
+        ),
+        AGREEMENT,
     ),
-    "panels": ("language", "criterion", "scale", "raters", "items", "mean", "sd"),
-    "exclusions": COLUMNS,
-    "rounds": ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked"))),
+    "panels": unshown(*PANELS),
+    **EXCLUSIONS,
+    "rounds": unshown(*ROUNDS),
 }
 
 
 @dataclass(frozen=True)
 class MonitorRun(Run):
-    """A run of `metal monitor`: its tables, NEEDED."""
+    """A run of `metal monitor`: its tables."""
 
     command = "monitor"
-    needed = NEEDED
+    described = DESCRIBED
 
     @cached_property
     def examined(self) -> list[dict[str, Any]]:

@@ -17,12 +17,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from metal.data.text import without_isolates
+from metal.show.view import Paragraph, TableView
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
 WIDTH = 80
 NAME_WIDTH = 30
 wording: Callable[[str], str] = str  # the command line puts messages into its own words
+LEAST_NAME = 8
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
 
@@ -66,21 +70,44 @@ def warn(messages: Iterable[str], *, more: str = "") -> None:
         say(f"... and {len(listed) - len(shown):,} more warnings: {more}")
 
 
+def show(part: TableView | Paragraph) -> None:
+    """A table or paragraph. What stands below in a cell is a second line; a name like the one above is left blank."""
+    if isinstance(part, Paragraph):
+        say(without_isolates(part.text), bold=part.strong, dim=part.soft, wrap=not part.copied)
+        return
+    rows = [[without_isolates(f"{cell.text}\n{cell.below}".rstrip("\n")) for cell in row] for row in part.rows]
+    headings = [
+        _wrapped(without_isolates(column), [row[place] for row in rows]) for place, column in enumerate(part.columns)
+    ]
+    heads = [row[0] for row in rows]
+    for row, above in zip(rows[1:], heads, strict=False):
+        if part.heads > 1 and row[0] == above:
+            row[0] = ""
+    table(part.title, headings, rows, keep=part.heads)
+    for note in part.notes:
+        say(without_isolates(note), dim=True)
+
+
+def _wrapped(heading: str, texts: Sequence[str]) -> str:
+    """A heading on several lines, no wider than what stands under it or its longest word."""
+    widths = [cell_len(line) for text in texts for line in text.split("\n")]
+    return textwrap.fill(heading, max([1, *widths, *map(len, heading.split())]))
+
+
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "", keep: int = 1) -> None:
     """A table that fits: too many columns go into several tables that repeat the first `keep` columns."""
     out = console()
     out.print()
     out.print(Text(clean(title), style="bold"))
+    widths = _widths(columns, rows, out.width, keep)
     for group in column_groups(columns, rows, out.width, keep):
         shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
         for place in group:
-            first = place < keep
             shown.add_column(
                 Text(clean(columns[place])),
-                justify="left" if first else "right",
-                no_wrap=not first,
-                max_width=NAME_WIDTH if first else None,
-                overflow="fold" if first else "ellipsis",
+                justify="left" if place < keep else "right",
+                max_width=widths[place],
+                overflow="fold",
             )
         for row in rows:
             shown.add_row(*(Text(clean(row[place])) for place in group))
@@ -93,16 +120,9 @@ def column_groups(
     columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int = 1
 ) -> Iterator[list[int]]:
     """Positions of the columns that fit together into `width`, the first `keep` in every group."""
-    widths = [
-        max(
-            cell_len(line)
-            for text in (columns[place], *(row[place] for row in rows))
-            for line in [*text.split("\n"), ""]
-        )
-        for place in range(len(columns))
-    ]
+    widths = _widths(columns, rows, width, keep)
     kept = list(range(keep))
-    start = sum(min(widths[place], NAME_WIDTH) + GAP for place in kept)
+    start = sum(widths[place] + GAP for place in kept)
     group, used = [*kept], start
     for place in range(keep, len(columns)):
         needed = widths[place] + GAP
@@ -112,6 +132,23 @@ def column_groups(
         group.append(place)
         used += needed
     yield group
+
+
+def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int) -> list[int]:
+    """The width of each column: names at most NAME_WIDTH, and less where nothing would fit beside them; the others at
+    most what is left. What is wider is wrapped.
+    """
+    widths = [
+        max(cell_len(line) for text in (heading, *(row[place] for row in rows)) for line in [*text.split("\n"), ""])
+        for place, heading in enumerate(columns)
+    ]
+    beside = min(max(widths[keep:], default=0), NAME_WIDTH)
+    names = [min(wide, NAME_WIDTH) for wide in widths[:keep]]
+    if sum(names) + GAP * keep + beside > width:
+        longest = max(LEAST_NAME, (width - beside) // keep - GAP)
+        names = [min(wide, longest) for wide in names]
+    left = max(width - sum(names) - GAP * keep, LEAST_NAME)
+    return [*names, *(min(wide, left) for wide in widths[keep:])]
 
 
 @contextmanager

@@ -1,0 +1,79 @@
+"""Columns of a run's tables, each described once.
+
+From its description a column is checked when a table is read, and has its heading and number format on every page, in
+LaTeX and in the terminal. The order of a table's descriptions is the order in which they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metal.data import text as formats
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table. title: its heading. format: of its values (metal.data.text). interval: whether NAME_low and
+    NAME_high stand beside it. direction: which end is better, "higher" or "lower"; empty where neither is. below: what
+    stands below the value, from the whole row. shown: whether the table of all figures has it.
+    """
+
+    name: str
+    title: str = ""
+    format: Callable[[Any], str] = formats.name
+    interval: bool = False
+    direction: str = ""
+    below: Callable[[Row], str] | None = None
+    shown: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that it stands for."""
+        return (self.name, *((f"{self.name}_low", f"{self.name}_high") if self.interval else ()))
+
+    def text(self, row: Row) -> str:
+        """The value of a row; a dash where it is undefined."""
+        return self.format(row[self.name])
+
+    def ends(self, row: Row) -> str:
+        """The interval of a row, or what else stands below its value."""
+        if self.interval:
+            low, high = (row[end] for end in self.names[1:])
+            return formats.interval(low, high, self.format)
+        return self.below(row) if self.below else ""
+
+
+Tables = Mapping[str, tuple[Column, ...]]
+
+
+def figures(titles: Mapping[str, str], format: Callable[[Any], str] = formats.figure) -> tuple[Column, ...]:
+    """Figures with intervals of which more is better: name -> heading."""
+    return tuple(Column(name, title, format, interval=True, direction="higher") for name, title in titles.items())
+
+
+def unshown(*names: str) -> tuple[Column, ...]:
+    """Columns that a page is made from and that no table shows by themselves."""
+    return tuple(Column(name, shown=False) for name in names)
+
+
+def with_the_rest(columns: Iterable[Column], names: Iterable[str]) -> tuple[Column, ...]:
+    """The descriptions, then the table's other columns, which are not shown. names: of all its columns."""
+    described = tuple(columns)
+    have = names_of(described)
+    return (*described, *unshown(*(name for name in names if name not in have)))
+
+
+def names_of(columns: Iterable[Column]) -> set[str]:
+    """The columns that a table must have."""
+    return {name for column in columns for name in column.names}
+
+
+def title_of(columns: Iterable[Column], figure: str) -> str:
+    """What a figure is called: the heading of its column, or of the first that begins with its name; empty if none."""
+    titles = {column.name: column.title for column in columns if column.title}
+    parts = (title for name, title in titles.items() if name.startswith(f"{figure}_"))
+    return titles.get(figure) or next(parts, "")

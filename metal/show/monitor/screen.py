@@ -1,0 +1,80 @@
+"""What `metal monitor` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from metal.data.text import count, known, listed, within
+from metal.genie.colleagues.behaviour import ALL_CRITERIA
+from metal.genie.monitoring import why_noisy
+from metal.show.monitor.beside import behaviour_table
+from metal.show.monitor.examined import raters_table
+from metal.show.monitor.run import MonitorRun
+from metal.show.screen import closing
+from metal.show.view import Paragraph, Screen
+
+MOST = 20  # people of a table
+
+
+def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:
+    """Test questions, then people beside each other, then what to do next."""
+    if run.examined:
+        yield from _tests(run)
+    else:
+        yield Paragraph(
+            "Nobody was asked a test question, so that nobody can be called noisy. To hide some among the tasks:"
+        )
+        path = run.data.get("path", "DATASET")
+        yield Paragraph(f"  metal annotate export {path} --to html --test-questions", copied=True)
+    yield from _beside(run)
+    *warnings, signature = closing(run)
+    yield from warnings
+    if len(run.tables["exclusions"]):
+        dropped = count(run.tables["exclusions"]["ratings"].sum())
+        yield Paragraph(f"--exclude-noisy would drop {dropped} ratings; nothing is removed from the dataset.")
+    yield signature
+
+
+def _tests(run: MonitorRun) -> Screen:
+    explained = (
+        "Right there: on the task and side that speaks most against them, with the 95% interval of their own answers; "
+        "P(noisy): of the model."
+    )
+    view = raters_table(run, MOST)
+    title = f"Test questions ({run.manifest['settings']['model']})"
+    yield replace(view, title=title, notes=(*view.notes, explained))
+    reasons: dict[str, list[str]] = {}
+    for row in run.records("workers"):
+        if row["noisy"]:
+            reasons.setdefault(row["rater"], []).extend(why_noisy(row))
+    yield from (Paragraph(f"{within(rater)} is noisy: {'; '.join(why)}") for rater, why in sorted(reasons.items()))
+
+
+def _beside(run: MonitorRun) -> Screen:
+    records = run.records("behaviour")
+    if not records:
+        return
+    rows = [row for row in records if row["criterion"] == ALL_CRITERIA]
+    rows.sort(key=lambda row: (not known(row["agreement_difference"]), row["agreement_difference"]))
+    yield behaviour_table(run, rows, "behaviour", "People beside those who rated the same outputs", MOST)
+    reasons: dict[tuple[str, str], dict[str, str]] = {}
+    for row in records:
+        if known(row["stands_out"]) and row["stands_out"]:
+            reasons.setdefault((row["rater"], row["language"]), {})[row["criterion"]] = row["stands_out"]
+    for (rater, language), why in reasons.items():
+        yield Paragraph(f"{within(rater)} ({language}) stands out on {_named_first(why)}")
+    if not reasons:
+        yield Paragraph("Nobody stands out.")
+    apart: dict[str, Any] = {row["rater"]: row["not_compared"] for row in rows}
+    unlike = [(rater, why) for rater, why in apart.items() if known(why) and why]
+    yield from (Paragraph(f"{within(rater)} cannot be compared: {why}") for rater, why in unlike[:MOST])
+
+
+def _named_first(why: dict[str, str]) -> str:
+    """The criterion that says most, with its reason, and the names of the others."""
+    first = ALL_CRITERIA if ALL_CRITERIA in why else next(iter(why))
+    others = [criterion for criterion in why if criterion != first]
+    also = f"; also on {listed(others)} (tables/behaviour.csv)" if others else ""
+    return f"{first}: {why[first]}{also}"
