@@ -16,8 +16,6 @@ from metal import errors as errors
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from metal.api.annotate import annotate_export as annotate_export
-    from metal.api.annotate import annotate_import as annotate_import
     from metal.api.asked import Generating as Generating
     from metal.api.asked import Judging as Judging
     from metal.api.audit import audit as audit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Option, Progress, StrPath, documented, no_progress
 
@@ -36,14 +36,25 @@ class Report:
     latin: bool = True
 
 
-def open_run(run: StrPath) -> Result:
-    """The run in a folder, as the function that made it returned it: an audit, a board, a leaderboard, ...
+def open_run(run: StrPath) -> Any:
+    """The run in a folder: an audit, a board, a leaderboard, ... as the function that made it returned it; of judges
+    or metrics its folder, raters and ratings.
 
-    Raises UsageError when the folder is no run with a page, DataError when a part of it cannot be used.
+    Raises UsageError when the folder is none of these, DataError when a part of it cannot be used.
     """
+    from metal.runs.judges_run import COMMANDS, RatingsRun
     from metal.runs.parts import command_of
 
     folder = Path(run)
+    if command_of(folder) in COMMANDS:
+        return RatingsRun.open(folder)
+    return _open(folder)
+
+
+def _open(folder: Path) -> Result:
+    """The run with a page in a folder."""
+    from metal.runs.parts import command_of
+
     module, kind = RESULTS.get(command_of(folder), RESULTS["audit"])
     result: Result = getattr(import_module(module), kind).read(folder)
     return result
@@ -73,7 +84,7 @@ def report(
     from metal.show import pages
     from metal.show.files import write_charts, write_tables_latex
 
-    opened = open_run(run) if isinstance(run, str | Path) else run
+    opened = _open(Path(run)) if isinstance(run, str | Path) else run
     folder = Path(run) if isinstance(run, str | Path) else Path("runs") / opened.name
     page = write_page(pages.page(opened), folder)
     drawn = write_charts(pages.charts(opened), Path(figures), progress or no_progress) if figures else 0

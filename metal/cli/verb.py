@@ -29,7 +29,16 @@ def out(default: str) -> click.Option:
 
 
 class Verb(click.Command):
-    """A command whose help is in words of the command line."""
+    """A command whose help, notes and warnings are in words of the command line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from metal.cli.flags import in_flags
+        from metal.show.terminal import console
+
+        root = ctx.find_root().command
+        if isinstance(root, click.Group):
+            console.wording = lambda text: in_flags(text, self, root)
+        return super().invoke(ctx)
 
     def get_help(self, ctx: click.Context) -> str:
         from metal.cli.flags import in_flags

@@ -30,6 +30,16 @@ RAISED = "the judge raised"
 
 
 @dataclass(frozen=True)
+class FunctionModel(Model):
+    """A function in the place of a model. model: its name and a fingerprint of its code."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Its code is all that its answers depend on."""
+        return {"provider": PROVIDER, "model": self.model}
+
+
+@dataclass(frozen=True)
 class DirectPrompt(Prompt):
     """What a function is handed, in the place of a prompt: nothing is worded."""
 
@@ -70,7 +80,7 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
             f"judge {name}: {error}; a judge is a function of the source's text, the output's text and the criterion"
         ) from None
     at_once = concurrency or (16 if inspect.iscoroutinefunction(function) else 1)
-    return Model(
+    return FunctionModel(
         name, PROVIDER, f"{name}@{_fingerprint(function)}", parameters={}, structured="none", concurrency=at_once
     )
 
