@@ -63,13 +63,13 @@ def make_dataset() -> MakeDataset:
                 sources[source] = Source(source, language, f"text {item}")
                 generator = f"g{item % outputs_per_source}"
                 outputs.append(Output(f"{source}/{generator}", source, generator, language, f"summary {item}"))
-            mine = [output.output for output in outputs if output.language == language]
+            rated = [output.output for output in outputs if output.language == language]
             for rater, row in by_rater.items():
                 person = rater.startswith("A")
                 raters[rater] = Rater(rater, "human" if person else "llm", "native" if person else rater)
                 ratings += [
                     Rating(output, criterion.name, rater, score, "" if score is not None else "refused")
-                    for output, score in zip(mine, row, strict=True)
+                    for output, score in zip(rated, row, strict=True)
                 ]
         card = Card(name)
         return assemble(card, [criterion], sources.values(), outputs, raters.values(), facts_from(ratings))

@@ -216,25 +216,22 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_each_fault_has_one_clear_line(folder: Path, fault: str) -> None:
-    change, said = FAULTS[fault]
+    change, message = FAULTS[fault]
     change(folder)
     if fault == "two ratings files":
         (folder / "ratings.jsonl").write_text("")
-        said = ["ratings.csv", "ratings.jsonl", "Keep one"]
+        message = ["ratings.csv", "ratings.jsonl", "Keep one"]
     with pytest.raises(MetalError) as error:
         load_dataset(folder)
-    message = str(error.value)
-    assert "\n" not in message
-    for part in said:
-        assert part in message
+    text = str(error.value)
+    assert "\n" not in text
+    for part in message:
+        assert part in text
 
 
-def test_no_folder(tmp_path: Path) -> None:
+def test_no_folder_and_no_parquet(folder: Path) -> None:
     with pytest.raises(MetalError, match="no such dataset folder"):
-        load_dataset(tmp_path / "nothing")
-
-
-def test_not_parquet(folder: Path) -> None:
+        load_dataset(folder / "nothing")
     (folder / "ratings.csv").rename(folder / "ratings.parquet")
     with pytest.raises(MetalError, match="not a Parquet file"):
         load_dataset(folder)
@@ -269,13 +266,13 @@ def test_a_failed_write_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch
 def test_what_a_killed_process_left_is_cleared_and_nothing_is_lost(folder: Path) -> None:
     """Killed between moving the old folder away and the new one in: the old one comes back."""
     dead = 2**22 + 1  # above the largest process id Linux gives
-    whole = load_dataset(folder).digest
+    digest = load_dataset(folder).digest
     old, part = (folder.parent / f".{folder.name}.{dead}.{ending}" for ending in ("old", "part"))
     folder.rename(old)
     part.mkdir()
     alive = folder.parent / f".{folder.name}.{os.getpid()}.part"
     alive.mkdir()
-    assert load_dataset(folder).digest == whole
+    assert load_dataset(folder).digest == digest
     assert not old.exists()
     assert not part.exists()
     assert alive.exists()
@@ -306,9 +303,9 @@ def test_tokens_choice_and_flags_survive_a_round_trip(folder: Path, tmp_path: Pa
     save_dataset(load_dataset(folder), tmp_path / "again")
     again = load_dataset(tmp_path / "again")
     assert (again.sources["s1"].tokens, again.sources["s1"].references) == (0, ("a", "ب"))
-    one, two = again.outputs["o1"], again.outputs["o2"]
-    assert (one.tokens, one.chosen, one.flags) == (7, True, ("cut", "قصير"))
-    assert (two.tokens, two.chosen, two.flags) == (None, False, ())
+    first, second = again.outputs["o1"], again.outputs["o2"]
+    assert (first.tokens, first.chosen, first.flags) == (7, True, ("cut", "قصير"))
+    assert (second.tokens, second.chosen, second.flags) == (None, False, ())
 
 
 def test_what_is_not_known_is_not_written(folder: Path, tmp_path: Path) -> None:
@@ -319,7 +316,7 @@ def test_what_is_not_known_is_not_written(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "key", "value", "said"),
+    ("file", "key", "value", "message"),
     [
         *(
             (file, "tokens", value, f"tokens is {value!r}. It is a whole number")
@@ -333,12 +330,12 @@ def test_what_is_not_known_is_not_written(folder: Path, tmp_path: Path) -> None:
         *(("outputs.jsonl", key, ["a"], f"{key} is not a text") for key in ("text", "note")),
     ],
 )
-def test_lines_that_say_something_else(folder: Path, file: str, key: str, value: object, said: str) -> None:
+def test_lines_that_say_something_else(folder: Path, file: str, key: str, value: object, message: str) -> None:
     first, *rest = (folder / file).read_text().splitlines()
     (folder / file).write_text("\n".join([json.dumps(json.loads(first) | {key: value}), *rest]) + "\n")
     with pytest.raises(MetalError) as caught:
         load_dataset(folder)
-    assert f"{file} row 1: {said}" in str(caught.value)
+    assert f"{file} row 1: {message}" in str(caught.value)
 
 
 # ---------------------------------------------------------------- further files
@@ -396,13 +393,13 @@ def test_ratings_that_came_meanwhile_are_not_lost(folder: Path) -> None:
 
 
 def test_a_dataset_without_ratings_is_updated(folder: Path) -> None:
-    whole = load_dataset(folder)
+    full = load_dataset(folder)
     (folder / "ratings.csv").write_text(HEADER)
     empty = load_dataset(folder)
     update_dataset(empty, folder)  # none to none, written as Parquet
     update_dataset(empty, folder)
-    update_dataset(whole, folder)  # none to some
-    assert load_dataset(folder).digest == whole.digest
+    update_dataset(full, folder)  # none to some
+    assert load_dataset(folder).digest == full.digest
 
 
 def test_an_update_that_fails_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -438,16 +435,16 @@ def test_more_ratings_from_a_run(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raters", "facts", "said"),
+    ("raters", "facts", "message"),
     [
         ('{"rater": "new", "kind": "llm"}\n', "o7,task_quality,new,0,,\n", "row 2: output 'o7'"),
         ('{"rater": "A1", "kind": "llm"}\n', "o1,task_quality,A1,0,,\n", "another one"),
         ("", "o1,task_quality,A1,0,,\n", "in the dataset already"),
     ],
 )
-def test_runs_that_do_not_fit(folder: Path, raters: str, facts: str, said: str) -> None:
+def test_runs_that_do_not_fit(folder: Path, raters: str, facts: str, message: str) -> None:
     run = run_folder(folder, raters, facts)
-    with pytest.raises(MetalError, match=said):
+    with pytest.raises(MetalError, match=message):
         with_ratings(load_dataset(folder), run)
 
 

@@ -48,8 +48,8 @@ def board(
 
 def scores_of(rater: str, merged: tuple[Dataset, MergeReport]) -> dict[str, float]:
     table = merged[0].ratings
-    mine: dict[str, float] = table[table["rater"] == rater].set_index("source")["score"].to_dict()
-    return mine
+    scores: dict[str, float] = table[table["rater"] == rater].set_index("source")["score"].to_dict()
+    return scores
 
 
 BASE = board("base", "A", ["z", "en1", "a", "m"], languages={"en1": "en"})
@@ -92,8 +92,8 @@ def test_counted_sources_of_a_language_that_is_not_there() -> None:
 
 
 def test_what_is_known_of_generators_is_united() -> None:
-    mine = {"sample": {"seed": 1}, "generators": {"g": {"kind": "model", "family": "f"}}}
-    base = board("base", "A", ["s"], extra=mine)
+    ours = {"sample": {"seed": 1}, "generators": {"g": {"kind": "model", "family": "f"}}}
+    base = board("base", "A", ["s"], extra=ours)
     theirs = {"generators": {"M0": {"kind": "human", "year": 2020}, "unmet": {"kind": "human"}}, "other": 1}
     incoming = board("new", "B", ["s"], generator="M0", extra=theirs)
     merged, _ = merge(base, incoming, map_generators={"M0": "g"})
@@ -105,7 +105,7 @@ def test_what_is_known_of_generators_is_united() -> None:
     assert bare.extra == {"generators": {"g": {"kind": "human", "year": 2020}}}
     none, _ = merge(board("base", "A", ["s"]), board("new", "B", ["s"]))
     assert none.extra == {}
-    assert mine["generators"] == {"g": {"kind": "model", "family": "f"}}
+    assert ours["generators"] == {"g": {"kind": "model", "family": "f"}}
 
 
 @pytest.mark.parametrize("odd", ["a text", {"g": "a text"}])
@@ -119,13 +119,13 @@ def test_scales_without_levels_differ_by_their_range() -> None:
     ranged = Scale("interval", (), -25, 0)
     same, _ = merge(board("base", "A", ["s"], scale=ranged), board("new", "B", ["s"], scale=ranged))
     assert len(same.ratings) == 2
-    for mine, theirs, said in (
+    for ours, theirs, message in (
         (ranged, Scale("interval", (), -30, 0), "-30 to 0 into -25 to 0"),
         (ranged, ANY, "any number into -25 to 0"),
         (ANY, ranged, "-25 to 0 into any number"),
     ):
-        with pytest.raises(MetalError, match=f"criterion q: its scales differ: {said}"):
-            merge(board("base", "A", ["s"], scale=mine), board("new", "B", ["s"], scale=theirs))
+        with pytest.raises(MetalError, match=f"criterion q: its scales differ: {message}"):
+            merge(board("base", "A", ["s"], scale=ours), board("new", "B", ["s"], scale=theirs))
 
 
 def test_texts_of_the_dataset_stay() -> None:
@@ -189,7 +189,7 @@ def test_four_releases_of_cnndm_are_one_board(reference: Path) -> None:
     assert merged.extra == {"generators": {"Human-H": {"kind": "human"}}}
     # With all raters the same experts stand there twice, with the same scores: the join is right.
     wide = both.ratings.pivot_table(index=["output", "criterion"], columns="rater", values="score", observed=True)
-    for here, there in (("E1", "e0"), ("E2", "e1"), ("E3", "e2")):
-        shared = wide[[here, there]].dropna()
+    for first, second in (("E1", "e0"), ("E2", "e1"), ("E3", "e2")):
+        shared = wide[[first, second]].dropna()
         assert len(shared) == 6400
-        assert (shared[here] == shared[there]).all()
+        assert (shared[first] == shared[second]).all()

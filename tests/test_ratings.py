@@ -52,7 +52,7 @@ def joined(table: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         ({"score": [0, 3, 2, 7]}, "row 4: score 2 is not on the scale of c (0 no, 0.1 little, 3 yes; 2 such rows)"),
         ({"score": [0, None, 0, 3]}, "row 3: no score and no reason (1 such row)"),
@@ -63,10 +63,10 @@ def joined(table: pd.DataFrame) -> pd.DataFrame:
         ({"output": ["o1", "o2", "o9", "o9"]}, "row 4: output 'o9' does not exist (2 such rows)"),
     ],
 )
-def test_the_row_that_is_wrong_is_named(changed: dict[str, list[object]], said: str) -> None:
+def test_the_row_that_is_wrong_is_named(changed: dict[str, list[object]], message: str) -> None:
     with pytest.raises(DataError) as raised:
         joined(facts(**changed))
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_names_that_do_not_occur_are_no_categories() -> None:

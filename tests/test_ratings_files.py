@@ -23,11 +23,11 @@ def read_both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, An
     by_line: list[Path] = []
     rows = ratings_files._jsonl_rows
     monkeypatch.setattr(ratings_files, "_jsonl_rows", lambda path: by_line.append(path) or rows(path))
-    found = outcome(path)
+    result = outcome(path)
     by_columns = not by_line
     with monkeypatch.context() as context:
         context.setattr(ratings_files, "_jsonl_columns", lambda block: None)
-        return found, outcome(path), by_columns
+        return result, outcome(path), by_columns
 
 
 def outcome(path: Path) -> Any:
@@ -37,14 +37,14 @@ def outcome(path: Path) -> Any:
         return str(error)
 
 
-def agree(found: Any, expected: Any) -> None:
-    assert type(found) is type(expected)
+def agree(result: Any, expected: Any) -> None:
+    assert type(result) is type(expected)
     if isinstance(expected, str):
-        assert found == expected
+        assert result == expected
     else:
         text = [name for name in expected if name != "score"]
         pd.testing.assert_frame_equal(
-            found.astype(dict.fromkeys(text, str)), expected.astype(dict.fromkeys(text, str)), check_exact=True
+            result.astype(dict.fromkeys(text, str)), expected.astype(dict.fromkeys(text, str)), check_exact=True
         )
 
 
@@ -70,13 +70,13 @@ def but(**changes: object) -> dict[str, object]:
 ])  # fmt: skip
 def test_by_columns(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (path := tmp_path / "ratings.jsonl").write_bytes(content)
-    found, expected, by_columns = read_both_ways(path, monkeypatch)
+    result, expected, by_columns = read_both_ways(path, monkeypatch)
     assert by_columns
-    assert isinstance(found, pd.DataFrame)
-    agree(found, expected)
+    assert isinstance(result, pd.DataFrame)
+    agree(result, expected)
 
 
-@pytest.mark.parametrize(("content", "said"), [
+@pytest.mark.parametrize(("content", "message"), [
     (b"", ""),
     (b"null\n" + lines(LINE), "line 1: not a JSON object"),
     (lines(LINE, None), "line 2: not a JSON object"),
@@ -95,31 +95,14 @@ def test_by_columns(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (b'{"output": ' + b"[" * 500 + b"\n", "line 1: not JSON"),
     (json.dumps(but(comment="\ud800")).encode() + b"\n", ""),
 ])  # fmt: skip
-def test_line_by_line(content: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_by_line(content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (path := tmp_path / "ratings.jsonl").write_bytes(content)
-    found, expected, _ = read_both_ways(path, monkeypatch)
-    agree(found, expected)
-    assert said in found if said else isinstance(found, pd.DataFrame)
+    result, expected, _ = read_both_ways(path, monkeypatch)
+    agree(result, expected)
+    assert message in result if message else isinstance(result, pd.DataFrame)
 
 
-BITS = [
-    b"null",
-    b"{",
-    b"}",
-    b"\n",
-    b"[",
-    b"]",
-    b",",
-    b":",
-    b'"',
-    b"\\",
-    b"\xff",
-    b"\x00",
-    b"true",
-    b'"score":',
-    b"NaN",
-    b"-Inf",
-]
+BITS = [*rb"null { } \n [ ] , : \" \\ true NaN -Inf".split(), b"\n", b"\xff", b"\x00", b'"score":']
 CHANGES = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 5), st.sampled_from(BITS)), max_size=3)
 
 
@@ -133,18 +116,18 @@ def test_a_damaged_file_is_read_as_line_by_line(
     path = tmp_path_factory.mktemp("damaged") / "ratings.jsonl"
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        found, expected, _ = read_both_ways(path, monkeypatch)
-    agree(found, expected)
+        result, expected, _ = read_both_ways(path, monkeypatch)
+    agree(result, expected)
 
 
 def test_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines that end at, before and after the end of a block, and longer than one."""
-    whole = [but(output=f"o{number}", comment="x" * (number * 7 % 90)) for number in range(60)]
-    (path := tmp_path / "ratings.jsonl").write_bytes(lines(*whole))
+    records = [but(output=f"o{number}", comment="x" * (number * 7 % 90)) for number in range(60)]
+    (path := tmp_path / "ratings.jsonl").write_bytes(lines(*records))
     blocks = ratings_files._blocks
     for size in (1, 50, 97, 4096):
         monkeypatch.setattr(ratings_files, "_blocks", lambda file, size=size: blocks(file, size))
-        found, expected, by_columns = read_both_ways(path, monkeypatch)
+        result, expected, by_columns = read_both_ways(path, monkeypatch)
         assert by_columns
-        assert len(found) == 60
-        agree(found, expected)
+        assert len(result) == 60
+        agree(result, expected)

@@ -14,7 +14,7 @@ BAD, GOOD = Level(0, "Bad"), Level(1, "Good")
 
 
 @pytest.mark.parametrize(
-    ("build", "said"),
+    ("build", "message"),
     [
         (lambda: Scale("ordinal"), "without levels"),
         (lambda: Scale("ordinal", (BAD,)), "only one level"),
@@ -34,8 +34,8 @@ BAD, GOOD = Level(0, "Bad"), Level(1, "Good")
         (lambda: Estimate(math.nan), "undefined"),
     ],
 )
-def test_refusals(build: object, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_refusals(build: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         build()  # type: ignore[operator]
 
 

@@ -46,7 +46,7 @@ def test_another_language(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "row 1: no column 'system'"),
         ("system score seg_id\nmt 0 1\n", "row 1: no column 'mqm_avg_score'. The columns are"),
@@ -61,8 +61,8 @@ def test_another_language(tmp_path: Path) -> None:
         (HEAD.encode() + b"\xff 0 1\n", "line 2: not UTF-8"),
     ],
 )
-def test_faults(tmp_path: Path, text: str | bytes, said: str) -> None:
-    with pytest.raises(MetalError, match=said):
+def test_faults(tmp_path: Path, text: str | bytes, message: str) -> None:
+    with pytest.raises(MetalError, match=message):
         formats.read("mqm", written(tmp_path, text), {})
 
 

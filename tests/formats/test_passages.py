@@ -44,8 +44,8 @@ def named(text: str) -> list[dict[str, Any]]:
 
 
 def read(source: object, language: str = "ar", **options: Any) -> list[Passage]:
-    found = find_passages(str(source), language=language, **options)
-    return list(found.split(found.resolve(language)))
+    passages = find_passages(str(source), language=language, **options)
+    return list(passages.split(passages.resolve(language)))
 
 
 def texts(source: object, language: str = "ar", **options: Any) -> list[str]:
@@ -74,14 +74,14 @@ def texts(source: object, language: str = "ar", **options: Any) -> list[str]:
 def test_the_language_is_in_the_name(tmp_path: Path, file: str) -> None:
     put(tmp_path / file)
     put(tmp_path / "swahili_test.jsonl", named("maandishi"))
-    found = find_passages(str(tmp_path))
-    assert found.languages == ("ar", "sw")
-    first, second = found.split(found.resolve("Arabic"))
+    passages = find_passages(str(tmp_path))
+    assert passages.languages == ("ar", "sw")
+    first, second = passages.split(passages.resolve("Arabic"))
     assert (first.id, first.title, first.summary, first.text) == ("1", "عنوان", "ملخص", "النص الأول")
     assert (second.id, second.title, second.summary) == ("2", "", "")
     assert first.where == f"{tmp_path / file} row 1"
-    assert [passage.text for passage in found.split("ar")] == TEXTS  # from the start again
-    assert [passage.text for passage in found.split("sw")] == ["maandishi"]
+    assert [passage.text for passage in passages.split("ar")] == TEXTS  # from the start again
+    assert [passage.text for passage in passages.split("sw")] == ["maandishi"]
 
 
 def test_a_text_a_file(tmp_path: Path) -> None:
@@ -89,7 +89,11 @@ def test_a_text_a_file(tmp_path: Path) -> None:
     (tmp_path / "ar" / "a.txt").write_bytes("\ufeffأول\r\nسطر".encode())
     put(tmp_path / "ar" / "the-test.txt", named("ثالث"))
     put(tmp_path / "ar" / "._a.txt", named("no text at all"))
-    assert [(one.id, one.text) for one in read(tmp_path)] == [("a", "أول\r\nسطر"), ("b", "ثان"), ("the-test", "ثالث")]
+    assert [(passage.id, passage.text) for passage in read(tmp_path)] == [
+        ("a", "أول\r\nسطر"),
+        ("b", "ثان"),
+        ("the-test", "ثالث"),
+    ]
 
 
 def test_texts_of_a_split(tmp_path: Path) -> None:
@@ -102,9 +106,9 @@ def test_texts_of_a_split(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", ["any name.jsonl", "a.parquet", "arabic_train.jsonl"])
 def test_a_file_with_its_language(tmp_path: Path, file: str, code: str) -> None:
     path = put(tmp_path / file)
-    found = find_passages(str(path), language=code)
-    assert found.languages == ("ar",)
-    assert [one.text for one in found.split(found.resolve(code))] == TEXTS
+    passages = find_passages(str(path), language=code)
+    assert passages.languages == ("ar",)
+    assert [passage.text for passage in passages.split(passages.resolve(code))] == TEXTS
 
 
 def test_a_text_file_with_its_language(tmp_path: Path) -> None:
@@ -151,9 +155,9 @@ def test_files_with_and_without_a_language(tmp_path: Path) -> None:
     put(tmp_path / "arabic_test.jsonl")
     put(tmp_path / "notes.jsonl", named("notes"))
     put(tmp_path / "README.txt", named("read me"))
-    found = find_passages(str(tmp_path))
-    assert found.languages == ("ar",)
-    assert [one.text for one in found.split("ar")] == TEXTS
+    passages = find_passages(str(tmp_path))
+    assert passages.languages == ("ar",)
+    assert [passage.text for passage in passages.split("ar")] == TEXTS
 
 
 def test_one_language_twice(tmp_path: Path) -> None:
@@ -171,9 +175,9 @@ def test_a_language_that_is_not_there(tmp_path: Path) -> None:
 
 def test_what_goes_into_dataset_toml(tmp_path: Path) -> None:
     put(tmp_path / "ar.jsonl", [{"body": "نص"}])
-    found = find_passages(str(tmp_path), columns={"text": "body"}, split="train")
-    assert found.about == {"source": str(tmp_path), "split": "train", "columns": {"text": "body"}}
-    assert (found.licence, found.citation) == ("", "")
+    passages = find_passages(str(tmp_path), columns={"text": "body"}, split="train")
+    assert passages.about == {"source": str(tmp_path), "split": "train", "columns": {"text": "body"}}
+    assert (passages.licence, passages.citation) == ("", "")
 
 
 # ---------------------------------------------------------------- columns
@@ -222,7 +226,9 @@ def test_no_text_is_an_empty_passage(tmp_path: Path) -> None:
 
 
 def test_an_id_that_is_a_number_and_a_summary_that_is_a_list(tmp_path: Path) -> None:
-    assert [one.id for one in read(put(tmp_path / "x.jsonl", [{"id": 0, "text": "a"}, {"id": 7, "text": "b"}]))] == [
+    assert [
+        passage.id for passage in read(put(tmp_path / "x.jsonl", [{"id": 0, "text": "a"}, {"id": 7, "text": "b"}]))
+    ] == [
         "0",
         "7",
     ]
@@ -253,12 +259,12 @@ def test_a_parquet_text_that_is_not_utf8(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["empty", "no parquet", "cut", "broken inside"])
 def test_damaged_parquet(tmp_path: Path, damage: str) -> None:
     path = put(tmp_path / "ar.parquet", [{"text": f"text {row}" * 50} for row in range(2000)])
-    whole = path.read_bytes()
+    intact = path.read_bytes()
     content = {
         "empty": b"",
         "no parquet": b"PK" * 100,
-        "cut": whole[: len(whole) // 2],
-        "broken inside": whole[:4] + b"\xff" * 2000 + whole[2004:],
+        "cut": intact[: len(intact) // 2],
+        "broken inside": intact[:4] + b"\xff" * 2000 + intact[2004:],
     }[damage]
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"ar\.parquet: not readable as Parquet"):
@@ -282,7 +288,7 @@ def test_empty_files_have_no_passages(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "options", "said"),
+    ("source", "options", "message"),
     [
         ("nowhere", {}, "no such file or folder, and neither xlsum nor hf:NAME"),
         ("", {}, "`source` '': no such file"),
@@ -298,7 +304,7 @@ def test_empty_files_have_no_passages(tmp_path: Path) -> None:
     ],
 )
 def test_requests_that_cannot_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, options: dict[str, str], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, options: dict[str, str], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
@@ -306,7 +312,7 @@ def test_requests_that_cannot_be(
     (tmp_path / "a.csv").write_text("text\na\n")
     with pytest.raises(MetalError) as caught:
         find_passages(source, **options)  # type: ignore[arg-type]
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 # ---------------------------------------------------------------- languages
@@ -361,10 +367,10 @@ def test_languages_that_xlsum_has_not(asked: str) -> None:
 def test_a_language_that_could_be_either_of_two(tmp_path: Path) -> None:
     put(tmp_path / "pt-BR.jsonl")
     put(tmp_path / "pt-PT.jsonl")
-    found = find_passages(str(tmp_path))
-    assert found.resolve("pt-BR") == "pt-BR"
+    passages = find_passages(str(tmp_path))
+    assert passages.resolve("pt-BR") == "pt-BR"
     with pytest.raises(UnknownName, match="did you mean 'pt-"):
-        found.resolve("pt")
+        passages.resolve("pt")
 
 
 # ---------------------------------------------------------------- through `datasets`
@@ -387,18 +393,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 
 def test_xlsum_is_asked_for_by_its_names(asked: list[tuple[Any, ...]]) -> None:
-    found = find_passages("xlsum", split="validation")
-    assert found.languages == ("en", "fr", "zh", "hi", "ar", "bn", "ru", "tr", "ja", "sw")
-    assert [one.text for one in found.split(found.resolve("zh-TW"))] == TEXTS
+    passages = find_passages("xlsum", split="validation")
+    assert passages.languages == ("en", "fr", "zh", "hi", "ar", "bn", "ru", "tr", "ja", "sw")
+    assert [passage.text for passage in passages.split(passages.resolve("zh-TW"))] == TEXTS
     assert asked == [("csebuetnlp/xlsum", "chinese_traditional", "validation", "refs/convert/parquet")]
-    assert found.about == {
+    assert passages.about == {
         "source": "xlsum",
         "split": "validation",
         "name": "csebuetnlp/xlsum",
         "revision": "refs/convert/parquet",
     }
-    assert "CC BY-NC-SA 4.0" in found.licence
-    assert "Hasan" in found.citation
+    assert "CC BY-NC-SA 4.0" in passages.licence
+    assert "Hasan" in passages.citation
     assert next(find_passages("xlsum", revision="abc").split("ar")).where == "XL-Sum arabic test row 1"
     assert asked[1] == ("csebuetnlp/xlsum", "arabic", "test", "abc")
 
@@ -485,10 +491,10 @@ def cached_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_folders_that_datasets_saved(tmp_path: Path) -> None:
     import datasets
 
-    one = datasets.Dataset.from_list(ROWS)
-    one.save_to_disk(str(tmp_path / "one"))
+    rows = datasets.Dataset.from_list(ROWS)
+    rows.save_to_disk(str(tmp_path / "one"))
     other = datasets.Dataset.from_list(named("of another split"))
-    datasets.DatasetDict({"test": one, "train": other}).save_to_disk(str(tmp_path / "splits"))
+    datasets.DatasetDict({"test": rows, "train": other}).save_to_disk(str(tmp_path / "splits"))
     assert texts(f"hf:{tmp_path / 'one'}") == TEXTS
     assert texts(f"hf:{tmp_path / 'splits'}") == TEXTS
     assert texts(f"hf:{tmp_path / 'splits'}", split="train") == ["of another split"]

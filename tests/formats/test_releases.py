@@ -56,15 +56,15 @@ def test_pariksha(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tsv", "said"),
+    ("tsv", "message"),
     [
         (HEAD.replace("model", "modell"), "no column 'model'"),
         (HEAD + "m1\tp1\t7\tgood\t1\tTrue\tx\n", "row 2: ling_rating 'good'"),
         (HEAD + "m1\tp1\t7\t5\t1\tTrue\tx\n", "score 5 is not on the scale"),
     ],
 )
-def test_pariksha_faults(tmp_path: Path, tsv: str, said: str) -> None:
-    with pytest.raises(MetalError, match=said):
+def test_pariksha_faults(tmp_path: Path, tsv: str, message: str) -> None:
+    with pytest.raises(MetalError, match=message):
         load("pariksha", pariksha(tmp_path, tsv))
 
 
@@ -180,7 +180,7 @@ def test_metal_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("[]", "not a JSON object"),
         ("{", "not JSON"),
@@ -188,9 +188,9 @@ def test_metal_release(tmp_path: Path) -> None:
         (json.dumps({"k": metal_entry(Language="Klingonese")}), "'Klingonese' is not known"),
     ],
 )
-def test_metal_release_faults(tmp_path: Path, content: str, said: str) -> None:
+def test_metal_release_faults(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "metal.json").write_text(content)
-    with pytest.raises(MetalError, match=said):
+    with pytest.raises(MetalError, match=message):
         load("metal-release", tmp_path)
 
 

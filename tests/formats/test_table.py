@@ -90,7 +90,7 @@ def test_shift_and_continuous(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "said"),
+    ("change", "options", "message"),
     [
         ({"annotator": "who"}, {}, "no column for the rater.*Columns found: doc_id, system.*columns={.rater.: COLUMN}"),
         ({"rating": "stars"}, {}, "no column for the score"),
@@ -103,14 +103,14 @@ def test_shift_and_continuous(tmp_path: Path) -> None:
         ({}, {"measure": "cardinal"}, "one of nominal"),
     ],
 )
-def test_what_is_missing_is_said(tmp_path: Path, change: dict[str, str], options: dict[str, Any], said: str) -> None:
+def test_what_is_missing_is_said(tmp_path: Path, change: dict[str, str], options: dict[str, Any], message: str) -> None:
     path = write(TIDY.rename(columns=change), tmp_path / "t.csv")
-    with pytest.raises(MetalError, match=said):
+    with pytest.raises(MetalError, match=message):
         load(path, **options)
 
 
 def test_unusable_files(tmp_path: Path) -> None:
-    for name, content, said in (
+    for name, content, message in (
         ("a.txt", b"x", "tables are read from"),
         ("a.csv", b"", "empty"),
         ("b.csv", b"a,b\n\xe9,2\n", "not UTF-8"),
@@ -119,7 +119,7 @@ def test_unusable_files(tmp_path: Path) -> None:
         ("a.jsonl", b"{", "not readable as JSONL"),
     ):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(MetalError, match=said):
+        with pytest.raises(MetalError, match=message):
             read(tmp_path / name, {})
     with pytest.raises(MetalError, match="no such file"):
         read(tmp_path / "none.csv", {})
