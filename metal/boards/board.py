@@ -80,17 +80,17 @@ def billboard(
     progress: called with cells done and cells in all. Raises UsageError where the people rated nothing, UnknownName
     for names that do not occur.
     """
-    found = board_cells(dataset, settings)
-    _check_names(found)
+    cells = board_cells(dataset, settings)
+    _check_names(cells)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
-    main = main_criterion([cell.criterion for cell in found])
+    main = main_criterion([cell.criterion for cell in cells])
     written, of_family = human_generators(dataset, settings), families(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     notes, ensembles = [], {}
     figures: list[Figures] = []
-    for done, cell in enumerate(found):
+    for done, cell in enumerate(cells):
         if progress:
-            progress(done, len(found))
+            progress(done, len(cells))
         try:
             ensemble = board_ensemble(cell, settings)
         except Undefined as error:
@@ -99,10 +99,10 @@ def billboard(
         if ensemble:
             base = ensemble_base(dataset, ensemble)
             record = ensemble_record(dataset, settings, ensemble)
-            mine = ensemble_signature(base, record, stored)
-            rows["ensembles"].append(ensemble_row(ensemble, mine, settings))
-            rows["ensemble_members"] += member_rows(ensemble, mine)
-            ensembles[mine] = {"ensemble": mine} | record
+            ensemble_name = ensemble_signature(base, record, stored)
+            rows["ensembles"].append(ensemble_row(ensemble, ensemble_name, settings))
+            rows["ensemble_members"] += member_rows(ensemble, ensemble_name)
+            ensembles[ensemble_name] = {"ensemble": ensemble_name} | record
             notes += [(cell, f"{dropped}, and is no candidate for the ensemble") for dropped in ensemble.dropped]
         shown = cell.with_rater(ensemble.rater, ensemble.unseen) if ensemble else cell
         ranked = ranking(shown, bootstrap, settings.permutations)
@@ -116,9 +116,9 @@ def billboard(
         rows["self_preference"] += self_preference_rows(cell, of_family)
         rows["people"].append(_people(cell, dataset, settings))
     tables = {name: _table(name, records, dataset, settings) for name, records in rows.items()}
-    tables |= _crowd(dataset, settings, BoardFigures(found, figures, bootstrap))
+    tables |= _crowd(dataset, settings, BoardFigures(cells, figures, bootstrap))
     if progress:
-        progress(len(found), len(found))
+        progress(len(cells), len(cells))
     return Board(
         dataset.identity,
         settings,
@@ -129,22 +129,22 @@ def billboard(
         ensembles,
         (
             *_mixed_groups(dataset, settings),
-            *_unlike(found),
-            *_without_overall(dataset, found, settings),
+            *_unlike(cells),
+            *_without_overall(dataset, cells, settings),
             *_on_different_sources(tables["generators"]),
-            *_absent(dataset, found, settings),
-            *lint(dataset, found),
-            *_noted(notes, found),
+            *_absent(dataset, cells, settings),
+            *lint(dataset, cells),
+            *_noted(notes, cells),
         ),
         signature(dataset.identity, settings),
     )
 
 
-def _check_names(found: Sequence[BoardCell]) -> None:
+def _check_names(cells: Sequence[BoardCell]) -> None:
     """No rater may pass for the reference people or for the board's own ensemble. Raises UsageError."""
-    for rater in dict.fromkeys(rater.name for cell in found for rater in cell.raters):
+    for rater in dict.fromkeys(rater.name for cell in cells for rater in cell.raters):
         if rater in (PEOPLE, NAME) or rater.startswith("ensemble of "):
-            raise UsageError(f"rater {rater!r}: a name the board itself uses; rename it, or leave it out (--raters)")
+            raise UsageError(f"rater {rater!r}: a name the board itself uses; rename it, or leave it out with `raters`")
 
 
 def _generators(
@@ -173,14 +173,14 @@ def _generators(
     ]
 
 
-def _crowd(dataset: Dataset, settings: BoardSettings, known: BoardFigures) -> dict[str, pd.DataFrame]:
+def _crowd(dataset: Dataset, settings: BoardSettings, figures: BoardFigures) -> dict[str, pd.DataFrame]:
     """The tables of `crowd`, for the people and judges on the board; none where there are neither."""
-    raters = {rater.name for cell in known.cells for rater in cell.raters if rater.kind in ("human", "llm")}
+    raters = {rater.name for cell in figures.cells for rater in cell.raters if rater.kind in ("human", "llm")}
     if not raters:
         return {}
     # What all of the board's raters scored in common is not what all of these did.
-    mine = replace(settings, raters=tuple(sorted(raters)))
-    return crowd(dataset, mine, known=None if settings.common else known).tables
+    crowd_settings = replace(settings, raters=tuple(sorted(raters)))
+    return crowd(dataset, crowd_settings, computed=None if settings.common else figures).tables
 
 
 def _scored_all(cell: BoardCell, rater: str) -> bool:
@@ -194,7 +194,7 @@ def _named(ensemble: BoardEnsemble) -> str:
 
 
 def _people(cell: BoardCell, dataset: Dataset, settings: BoardSettings) -> dict[str, Any]:
-    found = ceiling(cell)
+    one_against_others = ceiling(cell)
     return {
         "language": cell.language,
         "criterion": cell.criterion,
@@ -203,35 +203,35 @@ def _people(cell: BoardCell, dataset: Dataset, settings: BoardSettings) -> dict[
         "criteria": cell.criteria,
         "scale_low": cell.scale.low,
         "scale_high": cell.scale.high,
-        "one_against_others": found.value,
-        "undefined": f"one_against_others: {found.reason}" if found.reason else "",
+        "one_against_others": one_against_others.value,
+        "undefined": f"one_against_others: {one_against_others.reason}" if one_against_others.reason else "",
     }
 
 
-def ensemble_record(dataset: Dataset, settings: BoardSettings, found: BoardEnsemble) -> dict[str, Any]:
+def ensemble_record(dataset: Dataset, settings: BoardSettings, ensemble: BoardEnsemble) -> dict[str, Any]:
     """Everything needed to score other outputs with an ensemble, and to say where it comes from, as plain values."""
-    place = {metric: index for index, metric in enumerate(found.candidates)}
+    place = {metric: index for index, metric in enumerate(ensemble.candidates)}
     about = {name: rater.about for name, rater in dataset.raters.items()}  # a group of people is not among them
     return {
-        "long": signature(dataset.identity, settings, crit=found.criterion, lang=found.language or "all"),
+        "long": signature(dataset.identity, settings, crit=ensemble.criterion, lang=ensemble.language or "all"),
         "board": dataset.card.name,
         "version": settings.version,
-        "criterion": found.criterion,
-        "language": found.language,
-        "intercept": found.ensemble.intercept,
-        "alpha": found.alpha,
-        "alpha_intervals": [list(interval) for interval in found.intervals],
-        "pearson_unseen": found.left_out if found.left_out == found.left_out else None,
+        "criterion": ensemble.criterion,
+        "language": ensemble.language,
+        "intercept": ensemble.ensemble.intercept,
+        "alpha": ensemble.alpha,
+        "alpha_intervals": [list(interval) for interval in ensemble.intervals],
+        "pearson_unseen": ensemble.left_out if ensemble.left_out == ensemble.left_out else None,
         "members": [
             {
                 "rater": metric,
-                "coefficient": float(found.ensemble.coefficients[place[metric]]),
-                "mean": float(found.ensemble.mean[place[metric]]),
-                "spread": float(found.ensemble.spread[place[metric]]),
+                "coefficient": float(ensemble.ensemble.coefficients[place[metric]]),
+                "mean": float(ensemble.ensemble.mean[place[metric]]),
+                "spread": float(ensemble.ensemble.spread[place[metric]]),
                 "signature": str(about.get(metric, {}).get("signature", "")),
                 "negated": bool(about.get(metric, {}).get("negated", False)),
             }
-            for metric in found.members
+            for metric in ensemble.members
         ],
     }
 
@@ -262,33 +262,33 @@ def _where(cell: BoardCell) -> str:
     return cell.criterion if cell.language == ALL_LANGUAGES else f"{cell.language} {cell.criterion}"
 
 
-def _noted(notes: Sequence[tuple[BoardCell, str]], found: Sequence[BoardCell]) -> list[str]:
+def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -> list[str]:
     """Notes about cells, each said once with all the cells it is about."""
     about: dict[str, list[BoardCell]] = {}
     for cell, note in notes:
         about.setdefault(note, []).append(cell)
     return [
-        f"{'every criterion and language' if len(cells_) == len(found) > 1 else ', '.join(map(_where, cells_))}: {note}"
-        for note, cells_ in about.items()
+        f"{'every criterion and language' if len(where) == len(cells) > 1 else ', '.join(map(_where, where))}: {note}"
+        for note, where in about.items()
     ]
 
 
-def _unlike(found: Sequence[BoardCell]) -> list[str]:
+def _unlike(cells: Sequence[BoardCell]) -> list[str]:
     """Criteria on which raters scored different outputs, so that their figures are about different ones."""
-    unlike = [cell for cell in found if _answered_unlike(np.isnan(cell.scores[:, cell.rated]))]
+    unlike = [cell for cell in cells if _answered_unlike(np.isnan(cell.scores[:, cell.rated]))]
     if not unlike:
         return []
-    where = "every criterion" if len(unlike) == len(found) else ", ".join(map(_where, unlike))
-    return [f"{where}: raters scored different outputs (see coverage); --common compares them on those all scored"]
+    where = "every criterion" if len(unlike) == len(cells) else ", ".join(map(_where, unlike))
+    return [f"{where}: raters scored different outputs (see coverage); `common=True` compares them on those all scored"]
 
 
 def _answered_unlike(missing: Codes) -> bool:
     return bool((missing != missing[:1]).any())
 
 
-def _without_overall(dataset: Dataset, found: Sequence[BoardCell], settings: BoardSettings) -> list[str]:
+def _without_overall(dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings) -> list[str]:
     """Why there is no overall where there are several criteria."""
-    names = list(dict.fromkeys(cell.criterion for cell in found))
+    names = list(dict.fromkeys(cell.criterion for cell in cells))
     if settings.criteria or len(names) < 2 or OVERALL in names:
         return []
     return [
@@ -315,17 +315,17 @@ def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:
     if len(groups) < 2:
         return []
     named = ", ".join(group or "(none)" for group in groups)
-    return [f"people of several groups ({named}) are the reference together; --reference group=NAME takes one"]
+    return [f'people of several groups ({named}) are the reference together; `reference="group=NAME"` takes one']
 
 
-def _absent(dataset: Dataset, found: list[BoardCell], settings: BoardSettings) -> list[str]:
+def _absent(dataset: Dataset, cells: list[BoardCell], settings: BoardSettings) -> list[str]:
     """Raters that are on no board though they were to be: they scored nothing that the reference people rated."""
-    there = {rater.name for cell in found for rater in cell.raters}
+    on_board = {rater.name for cell in cells for rater in cell.raters}
     missing = sorted(
         name
         for name, rater in dataset.raters.items()
         if rater.kind != "human"
-        and name not in there
+        and name not in on_board
         and "repeats" not in rater.about
         and (not settings.raters or name in settings.raters)
     )

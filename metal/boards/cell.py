@@ -60,6 +60,10 @@ class BoardCell:
         """Language and criterion, as the first columns of a table."""
         return {"language": self.language, "criterion": self.criterion}
 
+    def row_of(self, rater: BoardRater) -> dict[str, Any]:
+        """The first columns of a rater's row in a table."""
+        return {**self.place, "rater": rater.name, "kind": rater.kind, "group": rater.group}
+
     @cached_property
     def rated(self) -> Codes:
         """(items,) whether reference people rated it."""

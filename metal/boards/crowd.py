@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.boards.agreement import agreement, estimate, intervals
+from metal.boards.agreement import agreement, estimate, figure_columns, intervals
 from metal.boards.cell import BoardCell, BoardRater, ScaleEnds
 from metal.boards.cells import board_cells, main_criterion
 from metal.boards.crowd_answer import CEILING, adjust, answer_row, compared, largest_family, reference_name
@@ -99,7 +99,7 @@ def crowd(
     settings: BoardSettings,
     choices: CrowdSettings | None = None,
     *,
-    known: BoardFigures | None = None,
+    computed: BoardFigures | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Crowd:
     """Every rater against the reference people, on every criterion and in every language of the board.
@@ -126,24 +126,24 @@ def crowd(
     choices = choices or CrowdSettings()
     people = people_named(dataset, settings.reference)
     shown, notes = (dataset, ()) if not choices.equal_panels else equal_panels(dataset, people, settings.seed)
-    found = [_chosen(cell, settings) for cell in (known.cells if known else board_cells(shown, settings))]
-    if not any(cell.raters for cell in found):
+    cells = [_chosen(cell, settings) for cell in (computed.cells if computed else board_cells(shown, settings))]
+    if not any(cell.raters for cell in cells):
         raise UsageError(
             f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the reference people did; "
-            "give a judges' run after the dataset, or name metrics with --raters"
+            "add a judges' run with `ratings`, or name metrics in `raters`"
         )
-    bootstrap = known.bootstrap if known else SourceBootstrap(settings.resamples, settings.seed)
+    bootstrap = computed.bootstrap if computed else SourceBootstrap(settings.resamples, settings.seed)
     # With fewer, Holm's smallest p of a large family would be above any level.
-    permutations = max(settings.permutations, ENOUGH * largest_family(found))
+    permutations = max(settings.permutations, ENOUGH * largest_family(cells))
     elsewhere = _raters_of_score(dataset)
     chosen: list[Example] = []
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
-    for done, cell in enumerate(found):
+    for place, cell in enumerate(cells):
         if progress:
-            progress(done, len(found))
+            progress(place, len(cells))
         only = cell.only_rated()
         on_scale = np.array([rater.name not in elsewhere for rater in cell.raters], dtype=bool)
-        figures = known.figures[done] if known else _figures(only, bootstrap)
+        figures = computed.figures[place] if computed else _figures(only, bootstrap)
         rows["crowd_raters"] += rater_rows(only, on_scale, choices.area, figures, bootstrap)
         rng = np.random.default_rng([settings.seed, len(only.human)])
         person = np.array([rater.kind == "human" for rater in only.raters], dtype=bool)
@@ -157,15 +157,15 @@ def crowd(
                 chosen += sampled(only, rater, scores, choices.area, choices.examples, settings.seed)
     rows["crowd_examples"] = examples(dataset, chosen, people)
     if progress:
-        progress(len(found), len(found))
-    _answers(rows, found, settings.reference)
+        progress(len(cells), len(cells))
+    _answers(rows, cells, settings.reference)
     signature = _signature(dataset, settings, choices)
     return Crowd(
-        main_criterion([cell.criterion for cell in found]),
+        main_criterion([cell.criterion for cell in cells]),
         reference_name(settings.reference),
         people,
         {name: _table(name, records, signature) for name, records in rows.items()},
-        {cell.criterion: cell.scale for cell in found},
+        {cell.criterion: cell.scale for cell in cells},
         notes,
         signature,
     )
@@ -181,15 +181,15 @@ def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
     return replace(cell, scores=cell.scores[kept], raters=tuple(cell.raters[place] for place in kept))
 
 
-def _answers(rows: dict[str, list[dict[str, Any]]], found: Sequence[BoardCell], reference: str) -> None:
+def _answers(rows: dict[str, list[dict[str, Any]]], cells: Sequence[BoardCell], reference: str) -> None:
     adjust(rows["crowd_comparisons"])
-    for cell in found:
-        here = (cell.language, cell.criterion)
-        mine, pairs = (
-            [row for row in rows[name] if (row["language"], row["criterion"]) == here]
+    for cell in cells:
+        where = (cell.language, cell.criterion)
+        raters, pairs = (
+            [row for row in rows[name] if (row["language"], row["criterion"]) == where]
             for name in ("crowd_raters", "crowd_comparisons")
         )
-        rows["crowd_answers"].append(answer_row(mine, pairs, reference))
+        rows["crowd_answers"].append(answer_row(raters, pairs, reference))
 
 
 # ---------------------------------------------------------------- figures
@@ -197,15 +197,15 @@ def _answers(rows: dict[str, list[dict[str, Any]]], found: Sequence[BoardCell], 
 
 def _figures(cell: BoardCell, bootstrap: SourceBootstrap) -> Figures:
     """Of each rater of a cell whose items people rated."""
-    found: dict[str, Mapping[str, Estimate]] = {}
-    for rater, scores, one in zip(cell.raters, cell.scores, agreement(cell, bootstrap), strict=True):
+    figures: dict[str, Mapping[str, Estimate]] = {}
+    for rater, scores, rater_agreement in zip(cell.raters, cell.scores, agreement(cell, bootstrap), strict=True):
         both = int((~np.isnan(scores)).sum())
-        found[rater.name] = {
-            "pearson": one.instance,
-            "kendall": estimate(lambda scores=scores: kendall(scores, cell.human), both),  # type: ignore[misc]
-            "system_pearson": one.system,
+        figures[rater.name] = {
+            "pearson": rater_agreement.instance,
+            "kendall": estimate(kendall, scores, cell.human, n=both),
+            "system_pearson": rater_agreement.system,
         }
-    return found
+    return figures
 
 
 def rater_rows(
@@ -217,40 +217,34 @@ def rater_rows(
     for place, rater in enumerate(cell.raters):
         scores = cell.scores[place]
         both = int((~np.isnan(scores)).sum())
-        found = {name: figures[rater.name][name] for name in ("pearson", "kendall", "system_pearson")}
+        own_figures = {name: figures[rater.name][name] for name in ("pearson", "kendall", "system_pearson")}
         if on_scale[place]:
-            found |= {"bias": next(biases)} | _areas(cell, scores, area, both)
+            own_figures |= {"bias": next(biases)} | _areas(cell, scores, area, both)
         else:
             own = Estimate.undefined("its scores are not on the people's scale", both)
-            found |= dict.fromkeys(("bias", UNDERRATED, OVERRATED), own)
-        rows.append(_row(cell, rater, found, both))
+            own_figures |= dict.fromkeys(("bias", UNDERRATED, OVERRATED), own)
+        rows.append(_row(cell, rater, own_figures, both))
     alone = {
         "pearson": ceiling(cell),
-        "kendall": estimate(lambda: kendall(cell.alone, np.round(cell.others, 10)), len(cell.alone)),
+        "kendall": estimate(kendall, cell.alone, np.round(cell.others, 10), n=len(cell.alone)),
     }
     apart = Estimate.undefined("a person is compared with the others, not with all", len(cell.alone))
     alone |= dict.fromkeys(("system_pearson", "bias", UNDERRATED, OVERRATED), apart)
     return [*rows, _row(cell, BoardRater(CEILING, "ceiling", ""), alone, int(cell.rated.sum()))]
 
 
-def _row(cell: BoardCell, rater: BoardRater, found: Mapping[str, Estimate], outputs: int) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "language": cell.language,
-        "criterion": cell.criterion,
-        "rater": rater.name,
-        "kind": rater.kind,
-        "group": rater.group,
+def _row(cell: BoardCell, rater: BoardRater, figures: Mapping[str, Estimate], outputs: int) -> dict[str, Any]:
+    columns: dict[str, Estimate | float | None] = {}
+    for name, figure in figures.items():
+        columns[name] = figure
+        if name in (UNDERRATED, OVERRATED):
+            columns[f"{name}_share"] = None if figure.value is None or not outputs else figure.value / outputs
+    return {
+        **cell.row_of(rater),
         "people": len(rater.people) or None,
         "outputs": outputs,
+        **figure_columns(columns, ("pearson", "system_pearson", "bias")),
     }
-    for name, figure in found.items():
-        row[name] = figure.value
-        if name in ("pearson", "system_pearson", "bias"):
-            row |= {f"{name}_low": figure.low, f"{name}_high": figure.high}
-        if name in (UNDERRATED, OVERRATED):
-            row[f"{name}_share"] = None if figure.value is None or not outputs else figure.value / outputs
-    reasons = {name: figure.reason for name, figure in found.items() if figure.reason}
-    return row | {"undefined": "; ".join(f"{name}: {reason}" for name, reason in reasons.items())}
 
 
 def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estimate]:
@@ -264,27 +258,27 @@ def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[E
     names, which = np.unique(cell.source, return_inverse=True)
     parts = [np.bincount(which, part, len(names)) for pair in zip(given, apart, strict=True) for part in pair]
     sums = np.stack(parts, axis=1).reshape(len(names), len(scores), 2)
-    whole, drawn = sums.sum(axis=0), bootstrap.totals(sums)
+    totals, drawn = sums.sum(axis=0), bootstrap.totals(sums)
     low, high = intervals(ratio(drawn[..., 1], drawn[..., 0]))
-    found = []
-    for at, (count, total) in enumerate(whole):
+    estimates = []
+    for at, (count, total) in enumerate(totals):
         if not count:
-            found.append(Estimate.undefined("no output that both scored"))
+            estimates.append(Estimate.undefined("no output that both scored"))
             continue
-        told = len(names) > 1 and low[at] == low[at]
-        ends = (float(low[at]), float(high[at])) if told else (None, None)
-        found.append(
+        has_interval = len(names) > 1 and not np.isnan(low[at])
+        ends = (float(low[at]), float(high[at])) if has_interval else (None, None)
+        estimates.append(
             Estimate(float(total / count), ends[0], ends[1], int(count), method="percentile bootstrap over sources")
         )
-    return found
+    return estimates
 
 
 def _areas(cell: BoardCell, scores: Numbers, share: float, both: int) -> dict[str, Estimate]:
-    found = area_of(cell.human, scores, cell.scale, share)
-    if not found:
+    areas = area_of(cell.human, scores, cell.scale, share)
+    if not areas:
         reason = "the people's scale has no ends; declare range = [LOW, HIGH] in dataset.toml"
         return dict.fromkeys((UNDERRATED, OVERRATED), Estimate.undefined(reason, both))
-    return {name: Estimate(int(inside.sum()), n=both) for name, inside in found.items()}
+    return {name: Estimate(int(inside.sum()), n=both) for name, inside in areas.items()}
 
 
 # ---------------------------------------------------------------- who counts
@@ -328,8 +322,8 @@ def equal_panels(dataset: Dataset, people: Sequence[str], seed: int) -> tuple[Da
 def _raters_of_score(dataset: Dataset) -> set[str]:
     """The raters that answer with a number of their own, not on the people's scale."""
     table = dataset.ratings
-    mine = table.loc[(table["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"]
-    return {str(name) for name in mine.unique()}
+    raters = table.loc[(table["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"]
+    return {str(name) for name in raters.unique()}
 
 
 def _signature(dataset: Dataset, settings: BoardSettings, choices: CrowdSettings) -> str:

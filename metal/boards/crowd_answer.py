@@ -30,9 +30,9 @@ def compared(cell: BoardCell, better: Numbers) -> list[dict[str, Any]]:
         for j, other in enumerate(cell.raters):
             if person.kind != "human" or other.kind == "human":
                 continue
-            there, back = better[i, j], better[j, i]
-            defined = not np.isnan(there)
-            ahead = (person if there <= back else other).name if defined else None
+            p_above, p_below = better[i, j], better[j, i]
+            defined = not np.isnan(p_above)
+            ahead = (person if p_above <= p_below else other).name if defined else None
             rows.append(
                 {
                     "language": cell.language,
@@ -40,16 +40,16 @@ def compared(cell: BoardCell, better: Numbers) -> list[dict[str, Any]]:
                     "crowd": person.name,
                     "judge": other.name,
                     "better": ahead,
-                    "p": min(1.0, 2 * float(min(there, back))) if defined else None,
+                    "p": min(1.0, 2 * float(min(p_above, p_below))) if defined else None,
                 }
             )
     return rows
 
 
-def largest_family(found: Sequence[BoardCell]) -> int:
+def largest_family(cells: Sequence[BoardCell]) -> int:
     """How many comparisons are adjusted together, at most."""
     sizes: dict[tuple[str, bool], int] = {}
-    for cell in found:
+    for cell in cells:
         people = sum(rater.kind == "human" for rater in cell.raters)
         family = (cell.criterion, cell.language == ALL_LANGUAGES)
         sizes[family] = sizes.get(family, 0) + people * (len(cell.raters) - people)
@@ -73,9 +73,9 @@ def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], 
     named = {"crowd": people, "judge": judges}
     pair = next(
         (
-            one
-            for one in pairs
-            if people and judges and (one["crowd"], one["judge"]) == (people["rater"], judges["rater"])
+            comparison
+            for comparison in pairs
+            if people and judges and (comparison["crowd"], comparison["judge"]) == (people["rater"], judges["rater"])
         ),
         None,
     )
@@ -96,29 +96,29 @@ def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], 
 
 def _best(rows: Sequence[dict[str, Any]], people: bool) -> dict[str, Any] | None:
     """The rater of a side that correlates best, if one has a correlation."""
-    mine = [row for row in rows if row["kind"] != "ceiling" and (row["kind"] == "human") == people]
-    return max((row for row in mine if row["pearson"] is not None), key=lambda row: row["pearson"], default=None)
+    candidates = [row for row in rows if row["kind"] != "ceiling" and (row["kind"] == "human") == people]
+    return max((row for row in candidates if row["pearson"] is not None), key=lambda row: row["pearson"], default=None)
 
 
 def _answer(
     people: dict[str, Any] | None, judges: dict[str, Any] | None, pair: dict[str, Any] | None, who: str
 ) -> tuple[str, str]:
-    there = [row for row in (judges, people) if row]
-    if not there:
+    sides = [row for row in (judges, people) if row]
+    if not sides:
         return "unknown", "Unknown: no correlation is defined here."
-    if not any(map(_agrees, there)):
-        found = " and ".join(map(_shown, there))
-        return "neither", f"Neither can replace {who}: no agreement beyond chance, {found}."
-    if len(there) == 1:
+    if not any(map(_agrees, sides)):
+        figures = " and ".join(map(_shown, sides))
+        return "neither", f"Neither can replace {who}: no agreement beyond chance, {figures}."
+    if len(sides) == 1:
         missing = "crowd" if judges else "judge"
-        return f"{_side(there[0])} only", f"No {missing} to compare with: {_shown(there[0])} agrees best with {who}."
+        return f"{_side(sides[0])} only", f"No {missing} to compare with: {_shown(sides[0])} agrees best with {who}."
     assert people is not None
     assert judges is not None
     weak = "".join(
-        f" {row['rater']} cannot replace them: its interval holds 0 or less." for row in there if not _agrees(row)
+        f" {row['rater']} cannot replace them: its interval holds 0 or less." for row in sides if not _agrees(row)
     )
     p = pair["p_holm"] if pair else None
-    winner = next((row for row in there if pair and row["rater"] == pair["better"]), judges)
+    winner = next((row for row in sides if pair and row["rater"] == pair["better"]), judges)
     loser = people if winner is judges else judges
     if p is not None and p < LEVEL and _agrees(winner):
         words = f"{_shown(winner)} agrees better with {who} than {_shown(loser)}, {_p(p)}."

@@ -52,25 +52,25 @@ class Example:
 
 def sampled(cell: BoardCell, rater: BoardRater, scores: Numbers, share: float, most: int, seed: int) -> list[Example]:
     """Of each area a seeded sample of `most` outputs. share: as `area_of`."""
-    found = []
+    sample = []
     for area, inside in area_of(cell.human, scores, cell.scale, share).items():
         places = np.flatnonzero(inside)
         rng = np.random.default_rng([seed, len(cell.human), len(places)])
-        found += [Example(cell, rater, scores, area, int(place)) for place in np.sort(rng.permutation(places)[:most])]
-    return found
+        sample += [Example(cell, rater, scores, area, int(place)) for place in np.sort(rng.permutation(places)[:most])]
+    return sample
 
 
 def examples(dataset: Dataset, chosen: Sequence[Example], people: Sequence[str]) -> list[dict[str, Any]]:
     """Samples as rows, with texts, both scores and comments: of all of them at once, for these are looked up once."""
     outputs = list(dataset.outputs.values())
-    said = comments(dataset, {outputs[one.cell.outputs[one.item]].output for one in chosen})
+    comments_of = comments(dataset, {outputs[example.cell.outputs[example.item]].output for example in chosen})
     rows = []
-    for one in chosen:
-        cell, rater, place = one.cell, one.rater, one.item
+    for example in chosen:
+        cell, rater, place = example.cell, example.rater, example.item
         output = outputs[cell.outputs[place]]
-        heard = [
+        given = [
             (who, f"{criterion}: {words}" if cell.criteria > 1 else words)
-            for who, criterion, words in said.get(output.output, ())
+            for who, criterion, words in comments_of.get(output.output, ())
             if cell.criteria > 1 or criterion == cell.criterion
         ]
         rows.append(
@@ -78,23 +78,23 @@ def examples(dataset: Dataset, chosen: Sequence[Example], people: Sequence[str])
                 "language": cell.language,
                 "criterion": cell.criterion,
                 "rater": rater.name,
-                "area": one.area,
+                "area": example.area,
                 "output": output.output,
                 "people": float(cell.human[place]),
-                "score": float(one.scores[place]),
+                "score": float(example.scores[place]),
                 "generator": output.generator,
                 "source": output.source,
                 "source_text": dataset.sources[output.source].text,
                 "output_text": output.text,
-                "people_comments": _lines(heard, people),
-                "rater_comments": _lines(heard, rater.people or (rater.name,)),
+                "people_comments": _lines(given, people),
+                "rater_comments": _lines(given, rater.people or (rater.name,)),
             }
         )
     return rows
 
 
-def _lines(heard: Sequence[tuple[str, str]], who: Sequence[str]) -> str:
-    return "\n".join(f"{name}: {words}" for name, words in heard if name in who)
+def _lines(given: Sequence[tuple[str, str]], who: Sequence[str]) -> str:
+    return "\n".join(f"{name}: {words}" for name, words in given if name in who)
 
 
 def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple[str, str, str]]]:
@@ -103,11 +103,11 @@ def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple
     named = table["output"].cat.categories.isin(list(outputs))
     given = table.loc[named[table["output"].cat.codes.to_numpy()], ["output", "rater", "criterion", "comment"]]
     given = given[(given["comment"].notna() & (given["comment"].astype(object) != "")).to_numpy()]
-    found: dict[str, list[tuple[str, str, str]]] = {}
+    by_output: dict[str, list[tuple[str, str, str]]] = {}
     columns = (given[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment"))
     for output, rater, criterion, comment in zip(*columns, strict=True):
-        found.setdefault(output, []).append((rater, criterion, comment))
-    return found
+        by_output.setdefault(output, []).append((rater, criterion, comment))
+    return by_output
 
 
 def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]:

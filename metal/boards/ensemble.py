@@ -97,7 +97,7 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
     """The ensemble of a cell's metrics. Raises Undefined where there is none, with the reason."""
     names, dropped = _candidates(cell, settings)
     if len(names) < settings.nonzero:
-        raise Undefined(f"{len(names)} metrics to choose {settings.nonzero} from; --nonzero takes fewer")
+        raise Undefined(f"{len(names)} metrics to choose {settings.nonzero} from; choose fewer with `nonzero`")
     table = np.stack([cell.of(name) for name in names], axis=1)
     complete = cell.rated & ~np.isnan(table).any(axis=1)
     if len(np.unique(cell.generator[complete])) < 2:
@@ -163,11 +163,11 @@ def _without(
     try:
         moments = generator_moments(metrics[:, [names.index(name) for name in rest]], target, generator)
         alpha, _ = _alpha(moments, settings)
-        found = fit_ensemble(moments, alpha)
+        ensemble = fit_ensemble(moments, alpha)
         r = float(leave_one_out_correlation(moments, np.array([alpha]))[0])
     except Undefined:
         return Without(left, float("nan"), ())
-    return Without(left, r, tuple(_used(rest, found)))
+    return Without(left, r, tuple(_used(rest, ensemble)))
 
 
 def _used(names: Sequence[str], ensemble: Ensemble) -> list[str]:
@@ -181,46 +181,46 @@ def _r(scores: Numbers, target: Numbers) -> float:
         return float("nan")
 
 
-def ensemble_row(found: BoardEnsemble, signature: str, settings: BoardSettings) -> dict[str, Any]:
+def ensemble_row(fitted: BoardEnsemble, signature: str, settings: BoardSettings) -> dict[str, Any]:
     """The ensemble as a row of the table `ensembles`."""
-    low, high = found.intervals[0] if found.intervals else (None, None)
+    low, high = fitted.intervals[0] if fitted.intervals else (None, None)
     return {
-        "language": found.language,
-        "criterion": found.criterion,
+        "language": fitted.language,
+        "criterion": fitted.criterion,
         "ensemble": signature,
-        "members": ", ".join(found.members),
-        "intercept": found.ensemble.intercept,
-        "alpha": found.alpha,
+        "members": ", ".join(fitted.members),
+        "intercept": fitted.ensemble.intercept,
+        "alpha": fitted.alpha,
         "alpha_low": low,
         "alpha_high": high,
         "rule": "given" if settings.alpha is not None else settings.rule,
         "nonzero": settings.nonzero,
-        "candidates": len(found.candidates),
-        "target_offset": found.target[0],
-        "target_slope": found.target[1],
-        "outputs": found.rows,
-        "generators": found.generators,
-        "pearson_in_sample": found.in_sample,
-        "pearson_unseen": found.left_out,
+        "candidates": len(fitted.candidates),
+        "target_offset": fitted.target[0],
+        "target_slope": fitted.target[1],
+        "outputs": fitted.rows,
+        "generators": fitted.generators,
+        "pearson_in_sample": fitted.in_sample,
+        "pearson_unseen": fitted.left_out,
     }
 
 
-def member_rows(found: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
+def member_rows(fitted: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
     """The members as rows of the table `ensemble_members`, the heaviest first, with what their absence costs."""
-    place = {name: index for index, name in enumerate(found.candidates)}
-    ablation = {one.member: one for one in found.ablation}
+    place = {name: index for index, name in enumerate(fitted.candidates)}
+    ablation = {left_out.member: left_out for left_out in fitted.ablation}
     return [
         {
-            "language": found.language,
-            "criterion": found.criterion,
+            "language": fitted.language,
+            "criterion": fitted.criterion,
             "ensemble": signature,
             "member": name,
-            "coefficient": float(found.ensemble.coefficients[place[name]]),
-            "mean": float(found.ensemble.mean[place[name]]),
-            "spread": float(found.ensemble.spread[place[name]]),
-            "pearson_unseen": found.left_out,
+            "coefficient": float(fitted.ensemble.coefficients[place[name]]),
+            "mean": float(fitted.ensemble.mean[place[name]]),
+            "spread": float(fitted.ensemble.spread[place[name]]),
+            "pearson_unseen": fitted.left_out,
             "pearson_without": ablation[name].correlation,
             "members_without": ", ".join(ablation[name].members),
         }
-        for name in found.members
+        for name in fitted.members
     ]

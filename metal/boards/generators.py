@@ -1,4 +1,4 @@
-"""Generators ranked by the mean score of one rater, of the ensemble, or of people."""
+"""Generators ranked by their mean score from one rater, from the ensemble, or from people."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def generator_rows(
     permutations: int,
     people: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
-    """The generators with a score, best first (equal ones share their rank), with intervals by source and clusters.
+    """The generators with a score, best first (equal scores share a rank), with intervals by source and clusters.
 
     by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Clusters come
-    from paired permutation tests, each pair on the sources on which both were scored; None where no pair has one.
-    Of one source there is no interval.
+    from paired permutation tests, each pair on the sources on which both were scored; None where no pair has such a
+    source. From one source there is no interval.
     """
     table = cell.by_generator(scores)
-    there = ~np.isnan(table).all(axis=1)
-    names = [cell.generators[place] for place in np.flatnonzero(there)]
-    table = table[there]
+    scored = ~np.isnan(table).all(axis=1)
+    names = [cell.generators[place] for place in np.flatnonzero(scored)]
+    table = table[scored]
     if not len(table):
         return []
     means = np.nanmean(table, axis=1)
-    drawn = _resampled_means(table, bootstrap)
+    drawn = resampled_means(table, bootstrap)
     clusters = _clusters(table, means, bootstrap.seed, permutations)
     rows = []
     sources = (~np.isnan(table)).sum(axis=1)
@@ -43,8 +43,7 @@ def generator_rows(
         low, high = (percentile_interval(drawn[:, at]) if sources[at] > 1 else None) or (None, None)
         rows.append(
             {
-                "language": cell.language,
-                "criterion": cell.criterion,
+                **cell.place,
                 "by": by,
                 "rank": 1 + int((means > means[at]).sum()),
                 "cluster": int(clusters[at]) if clusters is not None else None,
@@ -59,11 +58,11 @@ def generator_rows(
     return rows
 
 
-def _resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
-    """(resamples, generators) means over drawn sources."""
-    there = ~np.isnan(table)
-    sums = bootstrap.totals(np.where(there, table, 0.0).T)
-    return np.asarray(ratio(sums, bootstrap.totals(there[:1].T if there.all() else there.T)))  # blocks differ in size
+def resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
+    """(resamples, generators) means over the drawn sources. table: (generators, sources), NaN for none."""
+    given = ~np.isnan(table)
+    counts = bootstrap.totals(given[:1].T if given.all() else given.T)  # blocks of sources differ in size
+    return np.asarray(ratio(bootstrap.totals(np.where(given, table, 0.0).T), counts))
 
 
 def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:

@@ -1,7 +1,8 @@
-"""A board's history: what joined and what was withdrawn, and what the board was like after each of it.
+"""A board's history: what joined, what was withdrawn, and the board after each step.
 
-A board is a dataset and a list of entries that only grows. Nothing that joined is ever changed: the board at a version
-is the dataset as it was then, with all that had joined and was not withdrawn. Source: Bidimensional Leaderboards, 2.
+A board is a dataset and a list of entries that only grows. Submissions never change: the board at a version is the
+dataset as it was then, with every submission that had joined and not been withdrawn. Source: Bidimensional
+Leaderboards, section 2.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Entry:
 
     version: 1, 2, ... what: data (the dataset itself is new or changed), generator or metric (joined), withdrawn.
     digest: of the dataset's files that this version stands on, in hexadecimal. name: of the generator or metric.
-    at: UTC. by: who; about: whatever else is known (outputs, direction, signature, ...).
+    at: UTC. by: the submitter. about: what else was recorded (outputs, direction, signature, ...).
     """
 
     version: int
@@ -43,12 +44,12 @@ class Entry:
     about: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The line's values; what is not known is left out."""
+        """The line's values; empty ones are left out."""
         return {key: value for key, value in asdict(self).items() if value not in ("", None, {})}
 
     @classmethod
     def of(cls, record: Mapping[str, Any], where: str) -> Entry:
-        """From a line. Raises DataError where it is none."""
+        """The entry of a line. Raises DataError for anything else."""
         try:
             entry = cls(**record)
             json.dumps(entry.about, allow_nan=False)  # NaN is not equal to itself, and so no history to itself
@@ -59,7 +60,7 @@ class Entry:
         return entry
 
     def _wrong(self) -> tuple[str, object] | None:
-        """A field that is not what it should be, and what it is."""
+        """A field of the wrong type or value, and its value."""
         if type(self.version) is not int:
             return "version", self.version
         if not isinstance(self.digest, str) or not DIGEST.fullmatch(self.digest):
@@ -71,7 +72,7 @@ class Entry:
         if not self.at:
             return "at", self.at
         texts = ("at", self.at), ("name", self.name), ("by", self.by)
-        return next((one for one in texts if not isinstance(one[1], str)), None)
+        return next((field for field in texts if not isinstance(field[1], str)), None)
 
 
 @dataclass(frozen=True)
@@ -85,64 +86,74 @@ class Submission:
 
 
 def entry_at(entries: Sequence[Entry], version: int) -> Entry:
-    """The entry of a version. Raises UsageError for one that the board never had."""
+    """The entry of a version. Raises UsageError for a version the board never had."""
     if not 1 <= version <= len(entries):
         raise UsageError(f"version {version}: the board has versions 1 to {len(entries)}")
     return entries[version - 1]
 
 
 def standing(entries: Sequence[Entry], version: int) -> list[Entry]:
-    """The submissions that had joined and were not withdrawn at a version."""
-    found: dict[tuple[str, str], Entry] = {}
+    """The submissions on the board at a version."""
+    submissions: dict[tuple[str, str], Entry] = {}
     for entry in entries[:version]:
         if entry.what in ("generator", "metric"):
-            found[entry.what, entry.name] = entry
+            submissions[entry.what, entry.name] = entry
         elif entry.what == "withdrawn":
-            found.pop((str((entry.about or {}).get("was")), entry.name), None)
-    return list(found.values())
+            submissions.pop((str((entry.about or {}).get("was")), entry.name), None)
+    return list(submissions.values())
 
 
 def find_standing(entries: Sequence[Entry], name: str) -> Entry:
-    """The submission of this name that is on the board now. Raises UnknownName."""
-    there = standing(entries, len(entries))
-    found = [entry for entry in there if entry.name == name]
-    if not found:
-        raise UnknownName("submission", name, [entry.name for entry in there], "What came with the dataset stays")
-    return found[-1]
+    """The submission of this name that is on the board now. Raises UnknownName where there is none."""
+    current = standing(entries, len(entries))
+    matching = [entry for entry in current if entry.name == name]
+    if not matching:
+        raise UnknownName("submission", name, [entry.name for entry in current], "What came with the dataset stays")
+    return matching[-1]
 
 
 def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
-    """The board as a dataset: the base with what joined. Scores of or about what is not there are left out, and so are
-    those of or about something else that had the same name, and was withdrawn.
+    """The board as a dataset: the base with what joined.
 
-    Raises DataError where a submission does not fit the base (its output or rater is there already).
+    Scores by or about something that is not on the board are left out. So are scores by or about an earlier thing of
+    the same name that was withdrawn. Raises DataError where a submission does not fit the base: its output or rater
+    is there already, or its source has gone.
     """
     if not submissions:
         return base
-    outputs = {**base.outputs}
-    raters = {**base.raters}
-    for one in submissions:
-        for output in one.outputs:
+    outputs, raters = {**base.outputs}, {**base.raters}
+    outputs_since: dict[str, int] = {}  # the version with which an output joined, and a rater; none for the dataset's
+    raters_since: dict[str, int] = {}
+    for submission in submissions:
+        entry = submission.entry
+        where = f"version {entry.version}, {entry.what} {entry.name}"
+        for output in submission.outputs:
             if output.output in outputs:
-                raise DataError(_where(one), f"output {output.output!r} is in the dataset", "Withdraw the submission")
+                raise DataError(where, f"output {output.output!r} is in the dataset", "Withdraw the submission")
             if output.source not in base.sources:
-                raise DataError(
-                    _where(one), f"source {output.source!r} has gone from the dataset", "Withdraw the submission"
-                )
+                raise DataError(where, f"source {output.source!r} has gone from the dataset", "Withdraw the submission")
             outputs[output.output] = output
-    for one in submissions:
-        for rater in one.raters:
-            if one.entry.what == "metric":
-                if rater.rater in base.raters:
-                    raise DataError(_where(one), f"rater {rater.rater!r} is in the dataset", "Withdraw the submission")
-                raters[rater.rater] = rater
+            outputs_since[output.output] = entry.version
+        for rater in submission.raters if entry.what == "metric" else ():
+            if rater.rater in base.raters:
+                raise DataError(where, f"rater {rater.rater!r} is in the dataset", "Withdraw the submission")
+            raters[rater.rater] = rater
+            raters_since[rater.rater] = entry.version
     parts = [base.ratings.loc[:, list(FACTS)]]
-    since = _joined_at(submissions)
-    for one in submissions:
-        parts.append(one.facts.loc[_still_said(one, outputs, raters, since), list(FACTS)])
+    for submission in submissions:
+        version, facts = submission.entry.version, submission.facts
+        about = {name for name in outputs if outputs_since.get(name, version) <= version}
+        by = {
+            rater.rater
+            for rater in submission.raters
+            if rater.rater in raters
+            and raters_since.get(rater.rater, version) <= version
+            and _same_metric(rater, raters[rater.rater])
+        }
+        parts.append(facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), list(FACTS)])
     facts = tidy_facts(concat_facts([part for part in parts if len(part)])) if any(map(len, parts)) else parts[0]
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
-    for name in ("output", "criterion", "rater"):  # what is not there any more is no category either
+    for name in ("output", "criterion", "rater"):  # names that do not occur are no categories
         facts[name] = facts[name].cat.remove_unused_categories()
     criteria = {METRIC_SCORE.name: METRIC_SCORE} | dict(base.criteria)
     return assemble(
@@ -156,45 +167,17 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
     )
 
 
-def _joined_at(submissions: Sequence[Submission]) -> dict[tuple[str, str], int]:
-    """The version with which an output or a rater joined; those of the dataset are not in it."""
-    outputs = {("output", output.output): one.entry.version for one in submissions for output in one.outputs}
-    metrics = [one for one in submissions if one.entry.what == "metric"]
-    return outputs | {("rater", rater.rater): one.entry.version for one in metrics for rater in one.raters}
-
-
-def _still_said(
-    one: Submission, outputs: Mapping[str, Output], raters: Mapping[str, Rater], since: Mapping[tuple[str, str], int]
-) -> pd.Series:
-    """Which of a submission's facts are by and about what is on the board: there when it joined, and the same since.
-
-    A rater is the same while its signature and direction are.
-    """
-    joined = one.entry.version
-    theirs = {rater.rater: rater for rater in one.raters}
-    about = {name for name in outputs if since.get(("output", name), joined) <= joined}
-    by = {
-        name
-        for name, rater in raters.items()
-        if since.get(("rater", name), joined) <= joined and name in theirs and _alike(rater, theirs[name])
-    }
-    return one.facts["output"].isin(about) & one.facts["rater"].isin(by)
-
-
-def _alike(one: Rater, other: Rater) -> bool:
-    return all(one.about.get(key) == other.about.get(key) for key in ("signature", "direction", "negated"))
+def _same_metric(rater: Rater, other: Rater) -> bool:
+    return all(rater.about.get(key) == other.about.get(key) for key in ("signature", "direction", "negated"))
 
 
 def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]) -> dict[str, Any]:
-    """What dataset.toml says of generators, with what submitters said of theirs."""
-    there = extra.get("generators", {})
-    known = dict(there) if isinstance(there, Mapping) else {}
-    for one in submissions:
-        said = (one.entry.about or {}).get("generator")
-        if one.entry.what == "generator" and isinstance(said, Mapping) and said:
-            known[one.entry.name] = dict(said)
-    return dict(extra) | ({"generators": known} if known else {})
-
-
-def _where(one: Submission) -> str:
-    return f"version {one.entry.version}, {one.entry.what} {one.entry.name}"
+    """The further keys of dataset.toml, with what submitters declared about their generators."""
+    declared = extra.get("generators", {})
+    generators = dict(declared) if isinstance(declared, Mapping) else {}
+    for submission in submissions:
+        entry = submission.entry
+        about = (entry.about or {}).get("generator")
+        if entry.what == "generator" and isinstance(about, Mapping) and about:
+            generators[entry.name] = dict(about)
+    return dict(extra) | ({"generators": generators} if generators else {})

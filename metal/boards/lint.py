@@ -50,13 +50,13 @@ def _copied_generators(cell: BoardCell) -> Iterator[str]:
                 yield f"{rater.name} gives {names[0]} and {names[1]} the same score on every source"
 
 
-def _copied(one: Numbers, other: Numbers) -> bool:
+def _copied(first: Numbers, second: Numbers) -> bool:
     """Whether two rows of scores are equal, where that can be no chance: LEAST_SOURCES of them, that vary."""
-    both = ~np.isnan(one) & ~np.isnan(other)
+    both = ~np.isnan(first) & ~np.isnan(second)
     return bool(
         both.sum() >= LEAST_SOURCES
-        and (one[both] == other[both]).all()
-        and len(np.unique(one[both])) > LEAST_SOURCES // 3
+        and (first[both] == second[both]).all()
+        and len(np.unique(first[both])) > LEAST_SOURCES // 3
     )
 
 
@@ -77,14 +77,14 @@ def _shifted(cell: BoardCell) -> Iterator[str]:
         if not (moved - straight > GAIN).any():  # then their mean cannot rise by as much, whatever chance gives
             continue
         far = far or [_moved(people, tables, way * step) for step in range(2, FAR + 1) for way in (1, -1)]
-        told = ~np.isnan(np.stack([straight, moved, *far])).any(axis=0)
-        if not told.any():
+        defined = ~np.isnan(np.stack([straight, moved, *far])).any(axis=0)
+        if not defined.any():
             continue
-        gain = (moved - straight)[told]
-        chance = np.array([agreement[told].mean() for agreement in far])
-        clear = moved[told].mean() > chance.mean() + CLEAR * chance.std()
+        gain = (moved - straight)[defined]
+        chance = np.array([agreement[defined].mean() for agreement in far])
+        clear = moved[defined].mean() > chance.mean() + CLEAR * chance.std()
         if gain.min() > 0 and gain.mean() > GAIN and clear:
-            best = int(np.argmax(np.where(told, moved, -np.inf)))
+            best = int(np.argmax(np.where(defined, moved, -np.inf)))
             yield (
                 f"{cell.language or 'all languages'} {cell.criterion}: people's scores seem to be off by one source; "
                 f"moved {words} by one, every rater agrees better (within generators, {names[best]} has "
@@ -94,9 +94,9 @@ def _shifted(cell: BoardCell) -> Iterator[str]:
 
 def _moved(people: Numbers, tables: Numbers, by: int) -> Numbers:
     """`_within_generators` with people's scores moved back by some sources (forward where negative)."""
-    mine, theirs = max(by, 0), max(-by, 0)
+    back, forward = max(by, 0), max(-by, 0)
     end = people.shape[1]
-    return _within_generators(people[:, mine : end - theirs], tables[:, :, theirs : end - mine])
+    return _within_generators(people[:, back : end - forward], tables[:, :, forward : end - back])
 
 
 def _within_generators(people: Numbers, tables: Numbers) -> Numbers:
@@ -104,18 +104,18 @@ def _within_generators(people: Numbers, tables: Numbers) -> Numbers:
 
     people: (generators, sources), tables: (raters, generators, sources).
     """
-    there = ~np.isnan(people) & ~np.isnan(tables)
-    count = there.sum(axis=-1)
-    x, y = (_centred(np.where(there, values, 0.0), there) for values in (people, tables))
+    both = ~np.isnan(people) & ~np.isnan(tables)
+    count = both.sum(axis=-1)
+    x, y = (_centred(np.where(both, values, 0.0), both) for values in (people, tables))
     sums = [count, *(part.sum(axis=-1) for part in (x, y, x * x, y * y, x * y))]
-    found = np.where(count < LEAST_SOURCES, np.nan, pearson_from_sums(np.stack(sums, axis=-1)))
-    return mean_of_defined(list(found.T))
+    correlations = np.where(count < LEAST_SOURCES, np.nan, pearson_from_sums(np.stack(sums, axis=-1)))
+    return mean_of_defined(list(correlations.T))
 
 
-def _centred(values: Numbers, there: Codes) -> Numbers:
+def _centred(values: Numbers, given: Codes) -> Numbers:
     """Less their mean along the last axis; 0 where there is none."""
-    mean = ratio(values.sum(axis=-1, keepdims=True), there.sum(axis=-1, keepdims=True))
-    return np.where(there, values - mean, 0.0)
+    mean = ratio(values.sum(axis=-1, keepdims=True), given.sum(axis=-1, keepdims=True))
+    return np.where(given, values - mean, 0.0)
 
 
 def _out_of_range(dataset: Dataset) -> Iterator[str]:

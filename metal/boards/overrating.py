@@ -1,4 +1,4 @@
-"""Who is overrated: machines by raters (Billboard 2.3), and a judge's own family by the judge."""
+"""Who is overrated: machines by raters (Billboard 2.3), and generators of a judge's own family by the judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def human_generators(dataset: Dataset, settings: BoardSettings) -> tuple[str, ..
     for name in settings.human_generators:
         if name not in names:
             raise UnknownName("generator", name, sorted(names))
-    marked = [name for name, about in _known(dataset).items() if about.get("kind") == "human"]
+    marked = [name for name, about in _declared_generators(dataset).items() if about.get("kind") == "human"]
     return tuple(sorted({*settings.human_generators, *marked} & names))
 
 
@@ -32,19 +32,21 @@ def families(dataset: Dataset, settings: BoardSettings) -> dict[str, str]:
     for name in settings.families:
         if name not in names:
             raise UnknownName("generator", name, sorted(names))
-    declared = {name: str(about["family"]) for name, about in _known(dataset).items() if about.get("family")}
+    declared = {
+        name: str(about["family"]) for name, about in _declared_generators(dataset).items() if about.get("family")
+    }
     return declared | dict(settings.families)
 
 
-def _known(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
-    """What dataset.toml says of generators."""
+def _declared_generators(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
+    """What dataset.toml declares about generators."""
     table = dataset.extra.get("generators")
     named = table.items() if isinstance(table, Mapping) else ()
     return {name: about for name, about in named if isinstance(about, Mapping)}
 
 
 def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, Any]]:
-    """By how much each rater overrates machines, people's judgement being equal; no rows without human writing."""
+    """How much each rater overrates machines, given people's judgement; no rows without outputs written by people."""
     written = np.isin(cell.generator, [code for code, name in enumerate(cell.generators) if name in people])
     if not (written & cell.rated).any():
         return []
@@ -55,19 +57,19 @@ def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, 
 
 
 def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[dict[str, Any]]:
-    """By how much each rater with a family overrates generators of its own; no rows where none meets its family."""
+    """How much each rater overrates generators of its own family; no rows without such generators."""
     of_generator = np.array([families.get(name, "") for name in cell.generators])
     rows = []
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
-        mine = _family(rater)
-        own = (of_generator == mine)[cell.generator]
-        if mine and (own & cell.rated).any():
-            rows.append(_row(cell, rater, scores, own, ("own family's", "other")) | {"family": mine})
+        own_family = _family(rater)
+        own = (of_generator == own_family)[cell.generator]
+        if own_family and (own & cell.rated).any():
+            rows.append(_row(cell, rater, scores, own, ("own family's", "other")) | {"family": own_family})
     return rows
 
 
 def _family(rater: BoardRater) -> str:
-    """A judge's family as declared, else as its model's name tells it; empty where it has none."""
+    """A judge's family: declared, else from its model's name; empty where it has none."""
     about = rater.about or {}
     if about.get("family") or rater.kind != "llm":
         return str(about.get("family") or "")
@@ -77,26 +79,23 @@ def _family(rater: BoardRater) -> str:
 def _row(
     cell: BoardCell, rater: BoardRater, scores: Numbers, indicator: Codes, words: tuple[str, str]
 ) -> dict[str, Any]:
-    """A rater's row; words: what outputs with and without the indicator are."""
-    there = cell.rated & ~np.isnan(scores)
+    """A rater's row. words: what outputs with and without the indicator are called."""
+    compared = cell.rated & ~np.isnan(scores)
     row: dict[str, Any] = {
-        "language": cell.language,
-        "criterion": cell.criterion,
-        "rater": rater.name,
-        "kind": rater.kind,
-        "group": rater.group,
-        "outputs": int(there.sum()),
-        "sources": len(np.unique(cell.source[there])),
+        **cell.row_of(rater),
+        "outputs": int(compared.sum()),
+        "sources": len(np.unique(cell.source[compared])),
         "value": None,
         "low": None,
         "high": None,
         "undefined": "",
     }
     for group, what in zip((indicator, ~indicator), words, strict=True):
-        if not (group & there).any():
+        if not (group & compared).any():
             return row | {"undefined": f"value: it scored no {what} output that people rated"}
     try:
-        found = overrating(scores[there], cell.human[there], indicator[there], cell.source[there])
+        effect = overrating(scores[compared], cell.human[compared], indicator[compared], cell.source[compared])
     except Undefined as error:
         return row | {"undefined": f"value: {error}"}
-    return row | {"value": found.value, "low": found.value - found.half_width, "high": found.value + found.half_width}
+    ends = {"low": effect.value - effect.half_width, "high": effect.value + effect.half_width}
+    return row | {"value": effect.value} | ends

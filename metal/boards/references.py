@@ -5,7 +5,7 @@ Source: Bidimensional Leaderboards, M.3 and Figure 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,8 +92,8 @@ def reference_curve(
     asked for; otherwise as metal.raters.metrics.scored and metal.boards.cells.cells.
     """
     choices = choices or ReferenceSettings()
-    found = _cells(dataset, metrics, settings, choices)
-    texts = _Texts.of(dataset, found)
+    cells = _cells(dataset, metrics, settings, choices)
+    texts = _Texts.of(dataset, cells)
     most = _most(texts, choices, dataset)
     draws = _draws(texts, most, choices.draws, settings.seed)
     by_references = [metric for metric in metrics if "references" in metric.needs]
@@ -102,22 +102,27 @@ def reference_curve(
     work |= {metric.name: list(dict.fromkeys(texts.key(place, ()) for place in texts.places)) for metric in plain}
     scores = _score(metrics, work, texts, progress)
     rows = []
-    for cell in found:
+    for cell in cells:
         for metric in by_references:
             rows += [_point(cell, metric, k, draws[k], texts, scores[metric.name]) for k in draws]
         rows += [
             _line(cell, metric.name, "metric", _plain(metric, texts, scores[metric.name], cell)) for metric in plain
         ]
-        rows += [_line(cell, one, cell_kind(cell, one), cell.of(one)) for one in choices.beside if _has(cell, one)]
+        rows += [
+            _line(cell, rater.name, rater.kind, cell.of(rater.name))
+            for name in choices.beside
+            for rater in cell.raters
+            if rater.name == name
+        ]
     signature = _signature(dataset, metrics, settings, choices, most)
     table = pd.DataFrame([row | {"signature": signature} for row in rows])
     figures = dict.fromkeys(("pearson", "spread", "lowest", "highest"), "float64")
     table = table.astype({"references": "Int64", **figures})
     return ReferenceCurve(
-        main_criterion([cell.criterion for cell in found]),
+        main_criterion([cell.criterion for cell in cells]),
         reference_name(settings.reference),
         table[[*COLUMNS, *(column for column in table if column not in COLUMNS)]],
-        _notes(found, texts, choices, most),
+        _notes(cells, texts, choices, most),
         signature,
     )
 
@@ -135,11 +140,11 @@ class _Texts:
     sources: Mapping[str, str]
 
     @classmethod
-    def of(cls, dataset: Dataset, found: Sequence[BoardCell]) -> _Texts:
+    def of(cls, dataset: Dataset, cells: Sequence[BoardCell]) -> _Texts:
         outputs = tuple(dataset.outputs.values())
-        places = sorted({int(place) for cell in found for place in cell.outputs[cell.rated]})
+        places = sorted({int(place) for cell in cells for place in cell.outputs[cell.rated]})
         used = dict.fromkeys(outputs[place].source for place in places)
-        references = {name: tuple(one for one in dataset.sources[name].references if one.strip()) for name in used}
+        references = {name: tuple(text for text in dataset.sources[name].references if text.strip()) for name in used}
         return cls(outputs, tuple(places), references, {name: dataset.sources[name].text for name in used})
 
     def key(self, place: int, subset: Sequence[int]) -> Key:
@@ -159,26 +164,26 @@ Draws = Mapping[int, Sequence[Mapping[str, tuple[int, ...]]]]  # k -> draws -> s
 def _cells(
     dataset: Dataset, metrics: Sequence[Metric], settings: BoardSettings, choices: ReferenceSettings
 ) -> list[BoardCell]:
-    """The board's cells. A metric that is still to be computed is a rater too: a dataset may have none but people."""
+    """The board's cells. The first metric is added as a rater, since a dataset may have no rater but people."""
     if not metrics:
-        raise UsageError("no metric: name some with --metric, such as chrf,rouge-l")
+        raise UsageError("no metric: name some in `metrics`, such as chrf,rouge-l")
     to_come = {metrics[0].name: Rater(metrics[0].name, "metric")}
-    whole = replace(dataset, raters=to_come | dict(dataset.raters))
-    return list(board_cells(whole, replace(settings, raters=choices.beside or tuple(to_come))))
+    with_metric = replace(dataset, raters=to_come | dict(dataset.raters))
+    return board_cells(with_metric, replace(settings, raters=choices.beside or tuple(to_come)))
 
 
 def _most(texts: _Texts, choices: ReferenceSettings, dataset: Dataset) -> int:
     counts = [len(references) for references in texts.references.values()]
-    there = [count for count in counts if count]
-    if not there:
+    numbers = [count for count in counts if count]
+    if not numbers:
         raise UsageError(
             f"dataset {dataset.card.name}: no source with rated outputs has references; "
             "give them as `references` in sources.jsonl"
         )
     if choices.most is None:
-        return min(there)
-    if choices.most > max(there):
-        raise UsageError(f"--most {choices.most}: no source has more than {max(there)} references")
+        return min(numbers)
+    if choices.most > max(numbers):
+        raise UsageError(f"`most` {choices.most}: no source has more than {max(numbers)} references")
     return choices.most
 
 
@@ -186,24 +191,28 @@ def _draws(texts: _Texts, most: int, draws: int, seed: int) -> Draws:
     orders = []
     for draw in range(draws):
         rng = np.random.default_rng([seed, draw])
-        orders.append({name: rng.permutation(len(there)).tolist() for name, there in texts.references.items()})
-    found = {}
+        orders.append({name: rng.permutation(len(kept)).tolist() for name, kept in texts.references.items()})
+    draws_of = {}
     for k in range(1, most + 1):
-        enough = [name for name, there in texts.references.items() if len(there) >= k]
+        enough = [name for name, references in texts.references.items() if len(references) >= k]
         several = any(len(texts.references[name]) > k for name in enough)
-        found[k] = [{name: tuple(order[name][:k]) for name in enough} for order in orders[: None if several else 1]]
-    return found
+        draws_of[k] = [{name: tuple(order[name][:k]) for name in enough} for order in orders[: None if several else 1]]
+    return draws_of
 
 
 def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
-    """What has to be scored, each once. A metric that takes the best of single references is asked for these alone."""
-    found: dict[Key, None] = {}
+    """What has to be scored, each once."""
+    keys: dict[Key, None] = {}
     for subsets in (subset for of_k in draws.values() for subset in of_k):
         for place in texts.places:
             subset = subsets.get(texts.outputs[place].source, ())
-            parts = [subset] if metric.multi_reference else [(one,) for one in subset]
-            found |= dict.fromkeys(texts.key(place, part) for part in parts if part)
-    return list(found)
+            keys |= dict.fromkeys(texts.key(place, part) for part in _parts(metric, subset) if part)
+    return list(keys)
+
+
+def _parts(metric: Metric, subset: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The references handed to a metric together: all of them, or each alone where it takes the best of single ones."""
+    return [subset] if metric.multi_reference else [(place,) for place in subset]
 
 
 def _score(
@@ -213,22 +222,18 @@ def _score(
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, dict[Key, Scored]]:
     done, total = 0, sum(map(len, work.values()))
-    found: dict[str, dict[Key, Scored]] = {}
+    scores: dict[str, dict[Key, Scored]] = {}
     for metric in metrics:
-        mine = found[metric.name] = {}
-        for keys in _batches(work[metric.name]):
+        of_metric = scores[metric.name] = {}
+        for start in range(0, len(work[metric.name]), BATCH):
+            keys = work[metric.name][start : start + BATCH]
             if progress:
                 progress(done, total)
-            mine |= dict(zip(keys, scored(metric, [texts.item(key) for key in keys]), strict=True))
+            of_metric |= dict(zip(keys, scored(metric, [texts.item(key) for key in keys]), strict=True))
             done += len(keys)
     if progress:
         progress(total, total)
-    return found
-
-
-def _batches(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
-    for start in range(0, len(keys), BATCH):
-        yield keys[start : start + BATCH]
+    return scores
 
 
 # ---------------------------------------------------------------- figures
@@ -264,9 +269,9 @@ def _point(
 def _of_subset(
     metric: Metric, texts: _Texts, place: int, subset: tuple[int, ...], scores: Mapping[Key, Scored]
 ) -> float:
-    """The metric's own rule, or the best over the references; higher is better, NaN where there is none."""
-    parts = [subset] if metric.multi_reference else [(one,) for one in subset]
-    numbers = [one.score for one in (scores[texts.key(place, part)] for part in parts) if one.score is not None]
+    """The metric's score with some references, or the best over them; higher is better, NaN without a score."""
+    answers = (scores[texts.key(place, part)] for part in _parts(metric, subset))
+    numbers = [answer.score for answer in answers if answer.score is not None]
     return _sign(metric) * metric.better(numbers) if numbers else float("nan")
 
 
@@ -274,9 +279,9 @@ def _plain(metric: Metric, texts: _Texts, scores: Mapping[Key, Scored], cell: Bo
     """(items,) the scores of a metric without references."""
     numbers = np.full(len(cell.outputs), np.nan)
     for row in np.flatnonzero(cell.rated):
-        one = scores[texts.key(int(cell.outputs[row]), ())].score
-        if one is not None:
-            numbers[row] = _sign(metric) * one
+        score = scores[texts.key(int(cell.outputs[row]), ())].score
+        if score is not None:
+            numbers[row] = _sign(metric) * score
     return numbers
 
 
@@ -295,8 +300,7 @@ def _line(cell: BoardCell, name: str, kind: str, numbers: Numbers) -> dict[str, 
 
 def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[float], reason: str, counted: Codes) -> dict[str, Any]:
     return {
-        "language": cell.language,
-        "criterion": cell.criterion,
+        **cell.place,
         "metric": name,
         "pearson": float(np.mean(drawn)) if drawn else None,
         "spread": float(np.std(drawn, ddof=1)) if len(drawn) > 1 else None,
@@ -310,24 +314,15 @@ def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[float], reason: 
     }
 
 
-def cell_kind(cell: BoardCell, name: str) -> str:
-    """What kind a rater of the cell is."""
-    return next(rater.kind for rater in cell.raters if rater.name == name)
-
-
-def _has(cell: BoardCell, name: str) -> bool:
-    return any(rater.name == name for rater in cell.raters)
-
-
-def _notes(found: Sequence[BoardCell], texts: _Texts, choices: ReferenceSettings, most: int) -> tuple[str, ...]:
-    counts = [len(there) for there in texts.references.values()]
+def _notes(cells: Sequence[BoardCell], texts: _Texts, choices: ReferenceSettings, most: int) -> tuple[str, ...]:
+    counts = [len(references) for references in texts.references.values()]
     notes = []
     if empty := counts.count(0):
         notes.append(f"{empty:,} of {len(counts):,} sources have no reference and are left out")
     if fewer := sum(0 < count < most for count in counts):
         notes.append(f"{fewer:,} of {len(counts):,} sources have fewer than {most} references and are left out there")
     for name in choices.beside:
-        if not any(_has(cell, name) for cell in found):
+        if not any(rater.name == name for cell in cells for rater in cell.raters):
             notes.append(f"{name} scored nothing that the people rated; it has no line")
     return tuple(notes)
 

@@ -16,7 +16,7 @@ from metal.data.signature import join
 
 
 def signature(data: str, settings: BoardSettings, **about: object) -> str:
-    """Program, data, what the figure is about, and every setting that moves it. data: Dataset.identity."""
+    """Program, data, what the figure is about, and every setting that changes it. data: Dataset.identity."""
     parts: dict[str, object] = {"metal": __version__, "data": data, "version": settings.version} | about
     parts |= {
         "ref": settings.reference or "all-people",
@@ -36,42 +36,38 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
     return join(parts)
 
 
-def ensemble_base(dataset: Dataset, found: BoardEnsemble) -> str:
-    """`ensemble.BOARD+refs.AB`, with criterion (but for overall) and language where the dataset has several.
+def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:
+    """`ensemble.BOARD+refs.AB`, with criterion (unless overall) and language where the dataset has several.
 
-    refs: a letter a reference, of the source that has the most. What of the dataset is ranked has no part in the name.
+    refs: a letter for each reference of the source that has the most. The name does not depend on what is ranked.
     """
     most = max((len(source.references) for source in dataset.sources.values()), default=0)
     letters = ascii_uppercase[:most] if most <= len(ascii_uppercase) else str(most)
     parts = [f"ensemble.{dataset.card.name}", f"refs.{letters or 'none'}"]
     several = len(set(dataset.criteria) - {METRIC_SCORE.name}) > 1
-    parts += [f"criterion.{found.criterion}"] if several and found.criterion != OVERALL else []
-    parts += [] if len(dataset.languages) < 2 else [f"language.{found.language or 'all'}"]
+    parts += [f"criterion.{ensemble.criterion}"] if several and ensemble.criterion != OVERALL else []
+    parts += [] if len(dataset.languages) < 2 else [f"language.{ensemble.language or 'all'}"]
     return "+".join(part.replace("+", "%2B") for part in parts)
 
 
 def ensemble_signature(base: str, record: Mapping[str, Any], stored: Sequence[Mapping[str, Any]]) -> str:
-    """`BASE+version.1`: the version of the stored ensemble with the same members and coefficients, else the next."""
+    """`BASE+version.1`: the version of the stored ensemble that gives the same scores, else the next version."""
     version = 0
-    for one in stored:
-        head, _, number = str(one["ensemble"]).rpartition("+version.")
+    for earlier in stored:
+        head, _, number = str(earlier["ensemble"]).rpartition("+version.")
         if head != base:
             continue
-        if _scores_alike(one, record):
-            return str(one["ensemble"])
+        if _scoring(earlier) == _scoring(record):
+            return str(earlier["ensemble"])
         version = max(version, int(number))
     return f"{base}+version.{version + 1}"
 
 
-def _scores_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two ensembles give every output the same score."""
-    return _scoring(one) == _scoring(other)
-
-
 def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What decides an ensemble's scores: ensembles with equal parts give every output the same score."""
     members = sorted(record["members"], key=lambda member: str(member["rater"]))
     numbers = [tuple(f"{member[key]:.9g}" for key in ("coefficient", "mean", "spread")) for member in members]
-    return f"{record['intercept']:.9g}", [(one["rater"], one["signature"]) for one in members], numbers
+    return f"{record['intercept']:.9g}", [(member["rater"], member["signature"]) for member in members], numbers
 
 
 def language_shown(language: str) -> str:

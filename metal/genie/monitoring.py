@@ -99,20 +99,20 @@ def trials(
     table[["output", "criterion", "rater"]] = table[["output", "criterion", "rater"]].astype(str)
     _check_known(table, "output", questions, "test question")
     _check_known(table, "criterion", criteria, "criterion")
-    table["language"] = table["output"].map({name: one.language for name, one in questions.items()})
+    table["language"] = table["output"].map({name: question.language for name, question in questions.items()})
     table["side"] = table["output"].map({name: side_of(name) for name in questions})
-    found = []
+    parts = []
     for (name, side), rows in table.groupby(["criterion", "side"], sort=False):
         criterion, side = criteria[str(name)], str(side)
         if tells(criterion, side):
             scores = rows["score"].to_numpy(dtype=np.float64)
-            found.append(rows.assign(right=rightness(criterion, side, scores, comparative=name in comparative)))
-    return pd.concat(found) if found else table.iloc[:0].assign(right=np.array([], dtype=np.float64))
+            parts.append(rows.assign(right=rightness(criterion, side, scores, comparative=name in comparative)))
+    return pd.concat(parts) if parts else table.iloc[:0].assign(right=np.array([], dtype=np.float64))
 
 
-def _check_known(table: pd.DataFrame, column: str, known: Container[str], what: str) -> None:
+def _check_known(table: pd.DataFrame, column: str, names: Container[str], what: str) -> None:
     for name in sorted(set(table[column])):
-        if name not in known:
+        if name not in names:
             raise UsageError(f"test_questions/ has answers of {what} {name!r}, which the dataset does not have")
 
 
@@ -142,26 +142,33 @@ def monitor(
     order = {name: place for place, name in enumerate(criteria)}
     cells = sorted({*zip(table["language"], table["criterion"], strict=True)}, key=lambda c: (c[0], order[c[1]]))
     for language, criterion in cells:
-        mine = table[(table["language"] == language) & (table["criterion"] == criterion)]
-        names = sorted(mine["rater"].unique())
+        in_cell = table[(table["language"] == language) & (table["criterion"] == criterion)]
+        names = sorted(in_cell["rater"].unique())
         rows = {name: _blank(language, criterion, raters[name]) for name in names}
-        for name, count in mine[mine["right"].isna()].groupby("rater").size().items():
+        for name, count in in_cell[in_cell["right"].isna()].groupby("rater").size().items():
             rows[str(name)]["unanswered"] = int(count)
         for side in SIDES:
-            counts = _counts(mine[mine["side"] == side], names)
+            counts = _counts(in_cell[in_cell["side"] == side], names)
             if not counts["asked"].any():
                 continue
             people = np.array([raters[name].kind == "human" for name in names])
             learned_from = people if counts["asked"][people].any() else np.ones(len(names), dtype=bool)
-            found = _model(counts, learned_from, model, noisy_beta, seed)
+            examination = _model(counts, learned_from, model, noisy_beta, seed)
             fitted_on = PEOPLE if learned_from is people else EVERYBODY
-            mixtures += _mixture_rows(found, language, criterion, side, fitted_on, counts[learned_from])
+            mixtures += _mixture_rows(examination, language, criterion, side, fitted_on, counts[learned_from])
             asked = people & (counts["asked"].to_numpy() > 0)
-            failed = int(found.noisy[asked].sum())
+            failed = int(examination.noisy[asked].sum())
             at_fault = asked.sum() >= FEWEST and failed > asked.sum() / 2
             if at_fault:
                 doubted.append(DoubtedQuestions(language, criterion, side, failed, int(asked.sum())))
-            _fill(rows, names, side, counts, found, np.zeros_like(found.noisy) if at_fault else found.noisy)
+            _fill(
+                rows,
+                names,
+                side,
+                counts,
+                examination,
+                np.zeros_like(examination.noisy) if at_fault else examination.noisy,
+            )
         workers += rows.values()
     frame = pd.DataFrame(workers, columns=list(WORKERS))
     noisy: dict[str, list[str]] = {}
@@ -191,21 +198,21 @@ def _blank(language: str, criterion: str, rater: Rater) -> dict[str, Any]:
 def _counts(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """asked and right of each rater, in the order of the names."""
     answered = rows[rows["right"].notna()]
-    found = answered.groupby("rater")["right"].agg(["size", "sum"]).reindex(names).fillna(0).astype(np.int64)
-    return found.rename(columns={"size": "asked", "sum": "right"})
+    counts = answered.groupby("rater")["right"].agg(["size", "sum"]).reindex(names).fillna(0).astype(np.int64)
+    return counts.rename(columns={"size": "asked", "sum": "right"})
 
 
 def _model(counts: pd.DataFrame, learned_from: Flags, model: str, noisy_beta: float, seed: int) -> Examination:
     """What the model that is learned from some says of everybody."""
     right, asked = counts["right"].to_numpy(), counts["asked"].to_numpy()
-    found = examine(right[learned_from], asked[learned_from], model, noisy_beta=noisy_beta, seed=seed)
-    return found.after(right, asked)
+    examination = examine(right[learned_from], asked[learned_from], model, noisy_beta=noisy_beta, seed=seed)
+    return examination.after(right, asked)
 
 
 def _mixture_rows(
-    found: Examination, language: str, criterion: str, side: str, fitted_on: str, counts: pd.DataFrame
+    examination: Examination, language: str, criterion: str, side: str, fitted_on: str, counts: pd.DataFrame
 ) -> Iterator[dict[str, Any]]:
-    mixture = found.mixture
+    mixture = examination.mixture
     for place, (share, alpha, beta) in enumerate(zip(mixture.probabilities, mixture.alpha, mixture.beta, strict=True)):
         yield {
             "language": language,
@@ -226,7 +233,7 @@ def _fill(
     names: list[str],
     side: str,
     counts: pd.DataFrame,
-    found: Examination,
+    examination: Examination,
     noisy: Flags,
 ) -> None:
     """noisy: (names,) who is called so for this side."""
@@ -234,15 +241,15 @@ def _fill(
         asked = int(counts["asked"].iloc[place])
         if not asked:
             continue
-        figures = (asked, int(found.right[place]), *(numbers[place] for numbers in _figures(found)))
+        figures = (asked, int(examination.right[place]), *(numbers[place] for numbers in _figures(examination)))
         rows[name] |= {f"{side}_{key}": value for key, value in zip(FIGURES, figures, strict=True)}
         rows[name][f"{side}_noisy"] = bool(noisy[place])
         rows[name]["noisy"] = bool(rows[name]["noisy"] or noisy[place])
 
 
-def _figures(found: Examination) -> tuple[Numbers, ...]:
+def _figures(examination: Examination) -> tuple[Numbers, ...]:
     """p_noisy, accuracy and the ends of its interval, as FIGURES has them."""
-    return found.p_noisy, found.accuracy, found.low, found.high
+    return examination.p_noisy, examination.accuracy, examination.low, examination.high
 
 
 def _why(row: Mapping[str, Any]) -> Iterator[str]:
@@ -262,21 +269,21 @@ def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
     everybody else's) are of there, and so is share_right, of their own answers alone, with Jeffreys' 95% interval.
     """
     rows = []
-    for rater, mine in workers.groupby("rater", sort=True):
-        cells = mine.to_dict("records")
+    for rater, of_rater in workers.groupby("rater", sort=True):
+        cells = of_rater.to_dict("records")
         places = [(row, side) for row in cells for side in SIDES if row[f"{side}_asked"]]
         first = cells[0]
-        found: dict[str, Any] = {"rater": rater, "kind": first["kind"], "group": first["group"]}
-        found["languages"] = ", ".join(sorted({row["language"] for row in cells}))
+        summary: dict[str, Any] = {"rater": rater, "kind": first["kind"], "group": first["group"]}
+        summary["languages"] = ", ".join(sorted({row["language"] for row in cells}))
         for side in SIDES:
-            found |= {key: int(mine[key].sum()) for key in (f"{side}_right", f"{side}_asked")}
-        found |= {"unanswered": int(mine["unanswered"].sum()), "noisy": bool(mine["noisy"].any())}
+            summary |= {key: int(of_rater[key].sum()) for key in (f"{side}_right", f"{side}_asked")}
+        summary |= {"unanswered": int(of_rater["unanswered"].sum()), "noisy": bool(of_rater["noisy"].any())}
         if places:
             row, side = max(places, key=lambda place: (place[0][f"{place[1]}_noisy"], place[0][f"{place[1]}_p_noisy"]))
-            found["weakest"] = f"{side} questions on {row['criterion']} ({row['language']})"
-            found |= {key: row[f"{side}_{key}"] for key in FIGURES[2:]}
-            found |= _own_share(row[f"{side}_right"], row[f"{side}_asked"])
-        rows.append(found)
+            summary["weakest"] = f"{side} questions on {row['criterion']} ({row['language']})"
+            summary |= {key: row[f"{side}_{key}"] for key in FIGURES[2:]}
+            summary |= _own_share(row[f"{side}_right"], row[f"{side}_asked"])
+        rows.append(summary)
     table = pd.DataFrame(rows, columns=list(RATERS))
     return table.sort_values("p_noisy", ascending=False, kind="stable", na_position="last", ignore_index=True)
 

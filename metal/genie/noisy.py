@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -40,7 +39,7 @@ Prior = Literal["Jeffreys", "uniform", "fixed", "learned"]
 
 
 @dataclass(frozen=True)
-class Model:
+class NoiseModel:
     """A row of Table 1. components: of the prior, the paper's k."""
 
     name: str
@@ -74,14 +73,14 @@ class Model:
 MODELS = {
     model.name: model
     for model in (
-        Model("class-fixed-2", "class", "fixed", 2),
-        Model("class-learned-2", "class", "learned", 2),
-        Model("rate-jeffreys", "rate", "Jeffreys", 1),
-        Model("rate-uniform", "rate", "uniform", 1),
-        Model("rate-fixed-1", "rate", "fixed", 1),
-        Model("rate-learned-1", "rate", "learned", 1),
-        Model("rate-fixed-2", "rate", "fixed", 2),
-        Model("rate-learned-2", "rate", "learned", 2),
+        NoiseModel("class-fixed-2", "class", "fixed", 2),
+        NoiseModel("class-learned-2", "class", "learned", 2),
+        NoiseModel("rate-jeffreys", "rate", "Jeffreys", 1),
+        NoiseModel("rate-uniform", "rate", "uniform", 1),
+        NoiseModel("rate-fixed-1", "rate", "fixed", 1),
+        NoiseModel("rate-learned-1", "rate", "learned", 1),
+        NoiseModel("rate-fixed-2", "rate", "fixed", 2),
+        NoiseModel("rate-learned-2", "rate", "learned", 2),
     )
 }
 
@@ -91,10 +90,10 @@ class Examination:
     """What test questions say about people.
 
     right, asked, p_noisy, accuracy (posterior mean), low, high (its 95% posterior interval): (people,). mixture: the
-    prior, as fixed or learned. log_likelihood: of these people's counts under it, in nats.
+    prior, as fixed or learned.
     """
 
-    model: Model
+    model: NoiseModel
     mixture: BetaMixture
     right: Counts
     asked: Counts
@@ -110,10 +109,6 @@ class Examination:
         """(people,) whether p_noisy is above the certainty."""
         return is_noisy(self.p_noisy, self.certainty)
 
-    @cached_property
-    def log_likelihood(self) -> float:
-        return float(self.mixture.log_likelihood(self.right, self.asked).sum())
-
     def after(self, right: Counts, asked: Counts) -> Examination:
         """The same examination with newer counts: posteriors under the mixture as it stands, nothing fitted anew.
 
@@ -123,7 +118,7 @@ class Examination:
         return _with_mixture(self.model, self.mixture, right, asked, self.threshold, self.certainty)
 
 
-def find_model(name: str) -> Model:
+def find_model(name: str) -> NoiseModel:
     """The model of that name; UnknownName with the nearest ones."""
     if name not in MODELS:
         raise UnknownName("model", name, MODELS)
@@ -159,9 +154,9 @@ def examine(
 ) -> Examination:
     """Who is noisy, of people who answered `right` of `asked` test questions right, (people,) each.
 
-    One kind of question at a time: positive and negative ones are examined apart. Someone asked
-    nothing has the prior as posterior. noisy_beta: see `Model.fixed_prior`; starts: where EM starts, otherwise drawn
-    with `seed` as appendix B.1 says. DataError where a count is impossible.
+    Positive and negative questions are examined separately. Someone who was asked nothing has the prior as posterior.
+    noisy_beta: see `NoiseModel.fixed_prior`. starts: where EM starts; None draws them with `seed` as in appendix B.1.
+    Raises DataError where a count is impossible.
     """
     chosen = find_model(model)
     if not (0 < threshold < 1 and 0 < certainty < 1 and noisy_beta > 0):
@@ -197,11 +192,11 @@ def checked_counts(right: Sequence[int] | Counts, asked: Sequence[int] | Counts)
         remedy = "give one of each for every person, 0 of 0 for someone without a test question"
         lengths = f"{len(given)} counts of right answers, but {len(questions)} of questions"
         raise DataError("test questions", lengths, remedy)
-    whole = np.isfinite(given) & np.isfinite(questions)
-    whole &= (np.trunc(given) == given) & (np.trunc(questions) == questions)
-    possible = whole & (given >= 0) & (questions >= given) & (questions <= MOST_QUESTIONS)
-    if not possible.all():
-        place = int(np.argmin(possible))
+    possible = np.isfinite(given) & np.isfinite(questions)
+    possible &= (np.trunc(given) == given) & (np.trunc(questions) == questions)
+    valid = possible & (given >= 0) & (questions >= given) & (questions <= MOST_QUESTIONS)
+    if not valid.all():
+        place = int(np.argmin(valid))
         raise DataError(
             f"worker {place + 1} of {len(given)}",
             f"{given[place]:.12g} right of {questions[place]:.12g} test questions is impossible",
@@ -221,7 +216,7 @@ def _numbers(what: str, counts: Sequence[int] | Counts) -> Numbers:
 
 
 def _with_mixture(
-    model: Model, mixture: BetaMixture, right: Counts, asked: Counts, threshold: float, certainty: float
+    model: NoiseModel, mixture: BetaMixture, right: Counts, asked: Counts, threshold: float, certainty: float
 ) -> Examination:
     low, high = mixture.accuracy_interval(right, asked).T
     p_noisy = model.probability_noisy(mixture, right, asked, threshold)

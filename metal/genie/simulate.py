@@ -17,7 +17,7 @@ from metal.genie.noisy import (
     MODELS,
     NOISY_BETA,
     Flags,
-    Model,
+    NoiseModel,
     find_model,
     is_noisy,
     learning_starts,
@@ -107,44 +107,45 @@ def simulate(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _flags(models: Iterable[Model], drawn: Sequence[Round], noisy_beta: float) -> Iterator[tuple[Model, list[Flags]]]:
+def _flags(
+    models: Iterable[NoiseModel], drawn: Sequence[Round], noisy_beta: float
+) -> Iterator[tuple[NoiseModel, list[Flags]]]:
     """Each model with whom it flags in every round."""
     learned: dict[int, list[BetaMixture]] = {}
     for model in models:
         if model.learned and model.components not in learned:
-            groups = [with_pseudo_people(one.right, one.asked) for one in drawn]
+            groups = [with_pseudo_people(drawn_round.right, drawn_round.asked) for drawn_round in drawn]
             fits = fit_groups(groups, learning_starts(model.components))
-            learned[model.components] = [found.mixture for found in fits]
+            learned[model.components] = [fitted.mixture for fitted in fits]
         if model.learned:
             posteriors = [
-                model.probability_noisy(mixture, one.right, one.asked)
-                for mixture, one in zip(learned[model.components], drawn, strict=True)
+                model.probability_noisy(mixture, drawn_round.right, drawn_round.asked)
+                for mixture, drawn_round in zip(learned[model.components], drawn, strict=True)
             ]
         else:
-            right, asked = (np.concatenate([getattr(one, name) for one in drawn]) for name in ("right", "asked"))
+            right, asked = (
+                np.concatenate([getattr(drawn_round, name) for drawn_round in drawn]) for name in ("right", "asked")
+            )
             posterior = model.probability_noisy(model.fixed_prior(noisy_beta), right, asked)
-            posteriors = np.split(posterior, np.cumsum([len(one.asked) for one in drawn])[:-1])
+            posteriors = np.split(posterior, np.cumsum([len(drawn_round.asked) for drawn_round in drawn])[:-1])
         yield model, [is_noisy(posterior) for posterior in posteriors]
 
 
 def _count(drawn: Sequence[Round], flags: Sequence[Flags]) -> Counts:
     """(rounds, buckets, 4): people flagged and noisy, flagged, noisy, in all."""
-    return np.array(
-        [
-            [
-                [np.sum(kept & inside) for kept in (flagged & one.noisy, flagged, one.noisy, np.True_)]
-                for inside in ((one.asked >= low) & (one.asked <= high) for low, high in BUCKETS.values())
-            ]
-            for one, flagged in zip(drawn, flags, strict=True)
-        ]
-    )
+    counts = []
+    for workers, flagged in zip(drawn, flags, strict=True):
+        inside = [(workers.asked >= low) & (workers.asked <= high) for low, high in BUCKETS.values()]
+        kinds = (flagged & workers.noisy, flagged, workers.noisy, np.ones_like(flagged))
+        counts.append([[np.sum(kind & bucket) for kind in kinds] for bucket in inside])
+    return np.array(counts)
 
 
 def _rows(model: str, counts: Counts) -> Iterator[dict[str, Any]]:
     for place, bucket in enumerate(BUCKETS):
-        found, flagged, noisy, workers = counts[:, place].T
-        precision, precision_se = _share(found, flagged)
-        recall, recall_se = _share(found, noisy)
+        caught, flagged, noisy, workers = counts[:, place].T
+        precision, precision_se = _share(caught, flagged)
+        recall, recall_se = _share(caught, noisy)
         yield {
             "model": model,
             "bucket": bucket,
@@ -158,13 +159,13 @@ def _rows(model: str, counts: Counts) -> Iterator[dict[str, Any]]:
         }
 
 
-def _share(part: Counts, whole: Counts) -> tuple[float, float]:
+def _share(part: Counts, total_of: Counts) -> tuple[float, float]:
     """Sum of `part` over sum of `whole`, (rounds,) each, and its standard error as a ratio of means over rounds."""
-    total = int(whole.sum())
+    total = int(total_of.sum())
     if not total:
         return np.nan, np.nan
     share = float(part.sum() / total)
     if len(part) < 2:
         return share, np.nan
-    left: Numbers = part - share * whole
+    left: Numbers = part - share * total_of
     return share, float(np.sqrt((left @ left) * len(part) / (len(part) - 1)) / total)

@@ -82,7 +82,7 @@ def test_intervals_are_those_of_resamples_written_out(seed: int) -> None:
 
 def test_raters_in_several_parts_are_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = agreements(*made(1), BOOTSTRAP)
-    monkeypatch.setattr(module, "_TOGETHER", 1)
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
     assert agreements(*made(1), BOOTSTRAP) == whole
 
 

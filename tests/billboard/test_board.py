@@ -65,7 +65,7 @@ def test_people_of_several_groups_together() -> None:
     raters = {"A1": Rater("A1", "human", "expert"), "A2": Rater("A2", "human")}
     dataset = made({"quality": {"A1": [1, 2, 3, 4], "A2": [1, 2, 3, 5], "judge": [1, 2, 3, 4]}}, raters=raters)
     (said, _) = billboard(dataset, QUICK).warnings
-    assert said.startswith("people of several groups ((none), expert) are the reference together; --reference group=")
+    assert said.startswith("people of several groups ((none), expert) are the reference together; `reference=")
     assert not any("several" in one for one in billboard(dataset, replace(QUICK, reference="expert")).warnings)
 
 

@@ -106,7 +106,7 @@ def test_figures_are_those_of_scipy() -> None:
 def test_metrics_only_when_named() -> None:
     answers = {"quality": {"E1": TRUTH, "C1": NOISE, "j": NEAR}, "score": {"m": NEAR}}
     assert list(raters(crowd(board({"en": answers}), EXPERT)).index) == ["j", "crowd", CEILING]
-    with pytest.raises(UsageError, match="name metrics with --raters"):
+    with pytest.raises(UsageError, match="name metrics in `raters`"):
         crowd(board({"en": {"quality": {"E1": TRUTH}, "score": {"m": NEAR}}}), EXPERT)
     settings = replace(EXPERT, raters=("m",))
     found = crowd(board({"en": answers}), settings)

@@ -81,7 +81,7 @@ def test_fewer_metrics_than_wanted() -> None:
     scores = world()
     scores["score"] = {name: scores["score"][name] for name in ("near", "far")}
     board = billboard(made(scores, ("g0", "g1", "g2", "g3")), QUICK)
-    assert board.warnings == ("en quality: no ensemble (2 metrics to choose 3 from; --nonzero takes fewer)",)
+    assert board.warnings == ("en quality: no ensemble (2 metrics to choose 3 from; choose fewer with `nonzero`)",)
     assert board.tables["ensembles"].empty
     assert list(board.tables["ensemble_members"].columns[:3]) == ["language", "criterion", "ensemble"]
     assert board.ensembles == {}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metal.boards.board import billboard
-from metal.boards.generators import _resampled_means, generator_rows
+from metal.boards.generators import generator_rows, resampled_means
 from metal.data.records import Rater
 from metal.errors import UsageError
 from metal.stats.bootstrap import SourceBootstrap
@@ -76,7 +76,7 @@ def test_one_generator() -> None:
 def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:
     """Of many sources blocks are drawn, the last of which is smaller: equal scores have an interval without width."""
     table = np.full((2, 20_401), 50.0)  # blocks of 5, and one of 1
-    assert _resampled_means(table, SourceBootstrap(200, 0)) == pytest.approx(50.0, rel=1e-12)
+    assert resampled_means(table, SourceBootstrap(200, 0)) == pytest.approx(50.0, rel=1e-12)
 
 
 def test_by_whom_the_board_ranks() -> None:

@@ -149,7 +149,7 @@ def test_references_as_json_and_files(folder: Path) -> None:
     ("arguments", "problem"),
     [
         (("-m", "chrff"), "metric 'chrff' is not known; did you mean 'chrf'"),
-        (("-m", "chrf", "--most", "9"), "--most 9: no source has more than 3 references"),
+        (("-m", "chrf", "--most", "9"), "`most` 9: no source has more than 3 references"),
         (("-m", "chrf", "--beside", "mm"), "rater 'mm' is not known"),
     ],
 )

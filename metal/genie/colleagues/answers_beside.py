@@ -15,7 +15,7 @@ from metal.stats.patterns import Codes, Numbers
 
 
 @dataclass(frozen=True)
-class Ratings:
+class ColleagueAnswers:
     """The answers of a cell, or of several one after the other. Arrays have one row an answer, names as they are.
 
     beside: each among its colleagues' on the same output and criterion. signed: share of the scale minus the mean share
@@ -51,7 +51,7 @@ class Ratings:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ColleaguesCell:
     """One language x criterion: rows of the ratings table by the people and by whoever is set beside them."""
 
     language: str
@@ -65,7 +65,7 @@ class Cell:
         return {str(name): int(count) for name, count in self.rows["rater"].value_counts().items() if count}
 
     @cached_property
-    def answers(self) -> Ratings:
+    def answers(self) -> ColleagueAnswers:
         """Its answers, in the order of outputs and raters."""
         rows = self.rows[self.rows["score"].notna()]
         rows = rows.assign(output=rows["output"].astype(str), rater=rows["rater"].astype(str))
@@ -86,10 +86,10 @@ class Cell:
             rows[name].to_numpy(dtype=object) for name in ("rater", "source", "output", "comment")
         )
         signed = difference_to_others(item, self.criterion.share(score), person, len(outputs))
-        return Ratings(rater, source, output, comment, beside, signed, code, (labels,))
+        return ColleagueAnswers(rater, source, output, comment, beside, signed, code, (labels,))
 
 
-def together(parts: Sequence[Ratings]) -> Ratings:
+def all_cells_together(parts: Sequence[ColleagueAnswers]) -> ColleagueAnswers:
     """The answers of several cells as one."""
 
     def joined(name: str) -> Codes:
@@ -98,7 +98,7 @@ def together(parts: Sequence[Ratings]) -> Ratings:
     def beside(name: str) -> Codes:
         return np.concatenate([getattr(part.beside, name) for part in parts])
 
-    return Ratings(
+    return ColleagueAnswers(
         joined("rater"),
         joined("source"),
         joined("output"),

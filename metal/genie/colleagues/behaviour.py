@@ -16,7 +16,7 @@ from metal.data.dataset import Dataset
 from metal.data.people import people_named
 from metal.data.records import KINDS, Criterion
 from metal.errors import UnknownName
-from metal.genie.colleagues.answers_beside import Cell, Ratings, together
+from metal.genie.colleagues.answers_beside import ColleagueAnswers, ColleaguesCell, all_cells_together
 from metal.genie.colleagues.competence import NO_LEVELS, Competence, competences
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.clustered import ClusteredMean, clustered_mean
@@ -78,17 +78,17 @@ def behaviour(
         grouped = dict(list(table.groupby(["language", "criterion"], observed=True)))
         for language in sorted({str(language) for language, _ in grouped}):
             cells = [
-                Cell(language, criterion, grouped[language, name], frozenset(people))
+                ColleaguesCell(language, criterion, grouped[language, name], frozenset(people))
                 for name, criterion in dataset.criteria.items()
                 if (language, name) in grouped
             ]
             rows += _of_language(cells, examined, dataset, bootstrap)
     rows.sort(key=lambda row: (row["language"], KINDS.index(row["kind"]), row["group"], row["rater"]))
-    found = pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
     for name in TESTED:
-        corrected = found.groupby("criterion", observed=True)[f"{name}_p"].transform(lambda p: holm(p.to_numpy()))
-        found[f"{name}_holm"] = corrected.astype(np.float64)
-    return found
+        corrected = table.groupby("criterion", observed=True)[f"{name}_p"].transform(lambda p: holm(p.to_numpy()))
+        table[f"{name}_holm"] = corrected.astype(np.float64)
+    return table
 
 
 def _panels(
@@ -106,12 +106,12 @@ def _panels(
 
 
 def _of_language(
-    cells: list[Cell], examined: Sequence[str], dataset: Dataset, bootstrap: SourceBootstrap
+    cells: list[ColleaguesCell], examined: Sequence[str], dataset: Dataset, bootstrap: SourceBootstrap
 ) -> Iterator[dict[str, Any]]:
     """The rows of one language, person by person."""
     fitted = [competences(cell.rows, cell.criterion, cell.people) for cell in cells]
-    whole = together([cell.answers for cell in cells])
-    repeated = [_repeated_of_all(cell.answers) for cell in cells], _repeated_of_all(whole)
+    all_answers = all_cells_together([cell.answers for cell in cells])
+    repeated = [_repeated_of_all(cell.answers) for cell in cells], _repeated_of_all(all_answers)
     same_scale = len({cell.criterion.scale for cell in cells}) == 1
     for name in examined:
         asked = [cell.asked.get(name, 0) for cell in cells]
@@ -124,27 +124,27 @@ def _of_language(
                 row = _row(cell.answers, name, times, cell.criterion, bootstrap)
                 row |= _comments(cell.answers, name, comments)
                 yield _noted(about | {"criterion": cell.criterion.name} | row, competence[name])
-        row = _row(whole, name, sum(asked), cells[0].criterion if same_scale else None, bootstrap)
-        row |= _comments(whole, name, repeated[1])
-        yield _noted(about | {"criterion": ALL_CRITERIA} | row, Competence.mean([one.get(name) for one in fitted]))
+        row = _row(all_answers, name, sum(asked), cells[0].criterion if same_scale else None, bootstrap)
+        row |= _comments(all_answers, name, repeated[1])
+        yield _noted(about | {"criterion": ALL_CRITERIA} | row, Competence.mean([part.get(name) for part in fitted]))
 
 
 def _row(
-    answers: Ratings, name: str, asked: int, criterion: Criterion | None, bootstrap: SourceBootstrap
+    answers: ColleagueAnswers, name: str, asked: int, criterion: Criterion | None, bootstrap: SourceBootstrap
 ) -> dict[str, Any]:
     """The figures of one person. criterion: None where labels cannot be counted together."""
-    mine = answers.rows_of(name)
-    beside, signed, source = answers.beside, answers.signed[mine], answers.source_code[mine]
-    shared = mine[beside.others[mine] > 0]
-    agreement, among = beside.agreement[mine], beside.among[mine]
+    own = answers.rows_of(name)
+    beside, signed, source = answers.beside, answers.signed[own], answers.source_code[own]
+    shared = own[beside.others[own] > 0]
+    agreement, among = beside.agreement[own], beside.among[own]
     compared = ~np.isnan(among)
     row: dict[str, Any] = {
-        "ratings": len(mine),
-        "unanswered": asked - len(mine),
+        "ratings": len(own),
+        "unanswered": asked - len(own),
         "shared": len(shared),
         "sources": len(np.unique(answers.source_code[shared])),
-        "ties": int(beside.tied[mine].sum()),
-        "majority_agreement": _mean(beside.majority[mine]),
+        "ties": int(beside.tied[own].sum()),
+        "majority_agreement": _mean(beside.majority[own]),
         "compared": int(compared.sum()),
         "agreement": _mean(agreement[compared]),
         "colleagues_agreement": _mean(among[compared]),
@@ -155,7 +155,9 @@ def _row(
     return row | _label(answers, shared, criterion, bootstrap)
 
 
-def _label(answers: Ratings, shared: Codes, criterion: Criterion | None, bootstrap: SourceBootstrap) -> dict[str, Any]:
+def _label(
+    answers: ColleagueAnswers, shared: Codes, criterion: Criterion | None, bootstrap: SourceBootstrap
+) -> dict[str, Any]:
     """The most frequent label of a person's shared ratings beside how often the colleagues gave it there."""
     row: dict[str, Any] = {"label": "", "label_share": np.nan, "colleagues_label_share": np.nan}
     levels = criterion.scale.levels if criterion else ()
@@ -167,12 +169,12 @@ def _label(answers: Ratings, shared: Codes, criterion: Criterion | None, bootstr
     row |= {"label": levels[label].shown, "label_share": _mean(own), "colleagues_label_share": _mean(theirs)}
     test = _tested("label_difference", clustered_mean(own - theirs, answers.source_code[shared], bootstrap))
     chosen = {"label_difference_p": min(1.0, test["label_difference_p"] * len(levels))}  # the most frequent of so many
-    return row | test | (chosen if test["label_difference_p"] == test["label_difference_p"] else {})
+    return row | test | ({} if np.isnan(test["label_difference_p"]) else chosen)
 
 
-def _tested(name: str, found: ClusteredMean) -> dict[str, Any]:
-    p = found.p
-    return {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high, f"{name}_p": p, f"{name}_holm": p}
+def _tested(name: str, test: ClusteredMean) -> dict[str, Any]:
+    p = test.p
+    return {name: test.mean, f"{name}_low": test.low, f"{name}_high": test.high, f"{name}_p": p, f"{name}_holm": p}
 
 
 def _mean(values: Any) -> float:
@@ -183,7 +185,7 @@ def _mean(values: Any) -> float:
 # ---------------------------------------------------------------- comments
 
 
-def _repeated_of_all(answers: Ratings) -> pd.DataFrame:
+def _repeated_of_all(answers: ColleagueAnswers) -> pd.DataFrame:
     """The comments of everybody: rater, text (white space and case apart), on how many outputs they made it."""
     text = np.array([" ".join(str(comment).split()).casefold() for comment in answers.comment], dtype=object)
     frame = pd.DataFrame({"rater": answers.rater, "output": answers.output, "text": text, "shown": answers.comment})
@@ -191,19 +193,19 @@ def _repeated_of_all(answers: Ratings) -> pd.DataFrame:
     return frame.assign(outputs=frame.groupby(["rater", "text"])["output"].transform("nunique"))
 
 
-def _comments(answers: Ratings, name: str, comments: pd.DataFrame) -> dict[str, Any]:
+def _comments(answers: ColleagueAnswers, name: str, comments: pd.DataFrame) -> dict[str, Any]:
     """How often somebody comments, and says the same on different outputs."""
-    mine, others = comments[comments["rater"] == name], comments[comments["rater"] != name]
+    own, others = comments[comments["rater"] == name], comments[comments["rater"] != name]
     rated = len(answers.rows_of(name))
     row: dict[str, Any] = {
-        "comments": len(mine),
-        "commented": len(mine) / rated if rated else np.nan,
-        "repeated": _mean((mine["outputs"] > 1).to_numpy(dtype=np.float64)),
+        "comments": len(own),
+        "commented": len(own) / rated if rated else np.nan,
+        "repeated": _mean((own["outputs"] > 1).to_numpy(dtype=np.float64)),
         "colleagues_repeated": _mean((others["outputs"] > 1).to_numpy(dtype=np.float64)),
         "repeated_comment": "",
         "repeated_outputs": 0,
     }
-    again = mine[mine["outputs"] > 1].sort_values(["outputs", "text"], ascending=[False, True])
+    again = own[own["outputs"] > 1].sort_values(["outputs", "text"], ascending=[False, True])
     if len(again):
         row |= {"repeated_comment": str(again["shown"].iloc[0]), "repeated_outputs": int(again["outputs"].iloc[0])}
     return row

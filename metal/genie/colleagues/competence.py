@@ -36,12 +36,12 @@ class Competence:
     @classmethod
     def mean(cls, parts: Sequence[Competence | None]) -> Competence:
         """Over several criteria, weighted by ratings; criteria where it is undefined have no part in it."""
-        found = [part for part in parts if part is not None]
-        reasons = {part.reason for part in found}
+        defined = [part for part in parts if part is not None]
+        reasons = {part.reason for part in defined}
         return cls(
-            _weighted([(part.dawid_skene, part.ratings) for part in found]),
-            _weighted([(part.mace, part.ratings) for part in found]),
-            sum(part.ratings for part in found),
+            _weighted([(part.dawid_skene, part.ratings) for part in defined]),
+            _weighted([(part.mace, part.ratings) for part in defined]),
+            sum(part.ratings for part in defined),
             reasons.pop() if len(reasons) == 1 else "",
         )
 
@@ -57,14 +57,14 @@ def competences(rows: pd.DataFrame, criterion: Criterion, people: frozenset[str]
         return {str(name): Competence(np.nan, np.nan, int(count), NO_LEVELS) for name, count in counts.items() if count}
     matrix = code_matrix(rows, criterion)
     panel = [name for name in matrix.raters if name in people]
-    found = _fitted(matrix.of(panel), panel, len(criterion.scale.levels))
+    fitted = _fitted(matrix.of(panel), panel, len(criterion.scale.levels))
     kinds = dict(zip(rows["rater"].astype(str), rows["kind"].astype(str), strict=True))
     others = [name for name in matrix.raters if name not in people]
     persons = [name for name in others if kinds[name] == "human"]
     for beside in [*([persons] if persons else []), *([name] for name in others if name not in persons)]:
         together = _fitted(matrix.of([*panel, *beside]), [*panel, *beside], len(criterion.scale.levels))
-        found |= {name: together[name] for name in beside}
-    return found
+        fitted |= {name: together[name] for name in beside}
+    return fitted
 
 
 def _fitted(codes: Codes, names: Sequence[str], levels: int) -> dict[str, Competence]:
@@ -75,7 +75,7 @@ def _fitted(codes: Codes, names: Sequence[str], levels: int) -> dict[str, Compet
     many = answers.given.sum() > MANY_ANSWERS
     guessing = mace(answers, **({"starts": 3, "max_iterations": 60} if many else {}))
     figures = zip(first, guessing.competence.tolist(), answers.given.tolist(), strict=True)
-    return {name: Competence(*mine, MISNAMED if lost else "") for name, mine in zip(names, figures, strict=True)}
+    return {name: Competence(*values, MISNAMED if lost else "") for name, values in zip(names, figures, strict=True)}
 
 
 def _weighted(parts: Sequence[tuple[float, int]]) -> float:

@@ -8,6 +8,7 @@ eye of their own also differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isnan
 from typing import Any
 
 # Fewer say little: with 20 ratings on 10 sources a share has a standard error of about 0.1 already.
@@ -40,26 +41,6 @@ def stands_out(row: Mapping[str, Any]) -> list[str]:
     """
     about_labels = [] if not_compared(row) else [*_disagreement(row), *_one_label(row), *_severity(row)]
     return [*about_labels, *_comments(row)]
-
-
-def in_a_line(row: Mapping[str, Any]) -> str:
-    """One sentence about anybody: why they stand out, or that they do not and by which figures."""
-    reasons = [*filter(None, [not_compared(row)]), *stands_out(row)]
-    if reasons:
-        return "; ".join(reasons)
-    if _known(row, "majority_agreement") and row["majority_agreement"] == 1:
-        return f"nothing stands out: gives the label of the majority every time ({row['shared'] - row['ties']} ratings)"
-    if _known(row, "agreement_difference"):
-        return (
-            f"nothing stands out: agrees with {_percent(row['agreement'])} of colleagues, who agree with "
-            f"{_percent(row['colleagues_agreement'])} of each other on the same {row['compared']} ratings"
-        )
-    if _known(row, "majority_agreement"):
-        return (
-            f"nothing stands out: gives the label of the others in {_percent(row['majority_agreement'])} of "
-            f"{row['shared'] - row['ties']} ratings; with two colleagues on none, nothing shows how often they agree"
-        )
-    return f"nothing stands out ({row['undefined'] or 'no figure is defined'})"
 
 
 def not_compared(row: Mapping[str, Any]) -> str:
@@ -118,15 +99,11 @@ def _comments(row: Mapping[str, Any]) -> list[str]:
         return []
     text = " ".join(str(row["repeated_comment"]).split())
     text = text if len(text) <= _COMMENT_SHOWN else text[: _COMMENT_SHOWN - 1] + "…"
-    beside = f", colleagues {_percent(others)} of theirs" if others == others else ""
+    beside = f", colleagues {_percent(others)} of theirs" if not isnan(others) else ""
     return [
         f"repeats comments again and again: {_percent(row['repeated'])} of {row['comments']} were made on another "
         f"output too{beside}; “{text}” on {row['repeated_outputs']} outputs"
     ]
-
-
-def _known(row: Mapping[str, Any], name: str) -> bool:
-    return bool(row[name] == row[name])
 
 
 def _percent(share: float) -> str:

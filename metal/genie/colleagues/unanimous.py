@@ -52,11 +52,11 @@ def unanimous(dataset: Dataset, people: Collection[str]) -> Iterator[Unanimous]:
     for (language, group), rows in table.groupby(["language", "group"], observed=True, sort=True):
         cells = rows.groupby(["output", "criterion"], observed=True)["score"].agg(["size", "nunique"])
         raters = int(cells["size"].max())
-        whole = cells[cells["size"] == raters]["nunique"].unstack("criterion")
-        whole = whole[whole.notna().all(axis=1)]
-        if raters < LEAST_PEOPLE or whole.shape[1] < 2 or whole.empty:
+        complete = cells[cells["size"] == raters]["nunique"].unstack("criterion")
+        complete = complete[complete.notna().all(axis=1)]
+        if raters < LEAST_PEOPLE or complete.shape[1] < 2 or complete.empty:
             continue
-        alike = whole.to_numpy() == 1
+        alike = complete.to_numpy() == 1
         expected = float(np.prod(alike.mean(axis=0)))
         yield Unanimous(
             str(group), str(language), raters, alike.shape[1], len(alike), int(alike.all(axis=1).sum()), expected

@@ -88,12 +88,12 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
     grouped = dict(
         list(table[table["rater"].isin([*people, *judges])].groupby(["criterion", "language"], observed=True))
     )
-    made, endless = [], []
+    cells, endless = [], []
     for name, criterion in dataset.criteria.items():
         if settings.criteria and name not in settings.criteria:
             continue
-        mine = by_people[by_people["criterion"] == name]
-        if mine["score"].notna().sum() == 0:
+        answers = by_people[by_people["criterion"] == name]
+        if answers["score"].notna().sum() == 0:
             continue
         if criterion.scale.ends is None:
             endless.append(name)
@@ -101,15 +101,15 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
         for language in settings.languages or dataset.languages:
             rows = grouped.get((name, language))
             if rows is not None and rows.loc[rows["rater"].isin(people), "score"].notna().any():
-                made.append(_cell(dataset, criterion, language, rows, people, judges, settings))
+                cells.append(_cell(dataset, criterion, language, rows, people, judges, settings))
     if endless and settings.criteria:
         raise UsageError(f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml")
-    if not made:
+    if not cells:
         raise UsageError(
             f"dataset {dataset.card.name}: these people rated nothing of what was asked for"
             + (f" (criterion {endless[0]} {_ENDLESS})" if endless else "; take other criteria, languages or people")
         )
-    return made, [f"{name} {_ENDLESS}: it is left out" for name in endless]
+    return cells, [f"{name} {_ENDLESS}: it is left out" for name in endless]
 
 
 _ENDLESS = "has a scale without ends, or categories in no order, so its scores are no share of anything"
@@ -132,7 +132,7 @@ def _cell(
     codes = None
     if criterion.scale.levels:
         codes = _only(code_matrix(rows, criterion), wide.index)
-    said = rows[rows["score"].notna()]["rater"].astype(str).unique()
+    answering = rows[rows["score"].notna()]["rater"].astype(str).unique()
     return DesignCell(
         language,
         criterion,
@@ -141,7 +141,7 @@ def _cell(
         np.array([output.generator for output in outputs], dtype=object),
         np.unique(np.array([output.source for output in outputs], dtype=object), return_inverse=True)[1],
         _populations(dataset, here, settings.by),
-        tuple(name for name in judges if name in said or settings.judges),
+        tuple(name for name in judges if name in answering or settings.judges),
         codes,
         EPSILON.get(common, EPSILON["skilled"]) if settings.epsilon is None else settings.epsilon,
         settings,
@@ -162,30 +162,32 @@ def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str
         raters = [dataset.raters[name] for name in people]
         if what == "rater":
             return list(people)
-        found = [rater.group if what == "group" else str(rater.about.get(what, "")) for rater in raters]
-        return found if all(found) else []
+        places = [rater.group if what == "group" else str(rater.about.get(what, "")) for rater in raters]
+        return places if all(places) else []
 
     for what in ("day", "round", "group", "rater") if by == "auto" else (by,):
         names = told(what)
         if names and (by != "auto" or len(set(names)) > 1):
-            found: dict[str, list[int]] = {}
+            places: dict[str, list[int]] = {}
             for place, name in enumerate(names):
-                found.setdefault(name, []).append(place)
-            return {name: tuple(found[name]) for name in sorted(found)}
+                places.setdefault(name, []).append(place)
+            return {name: tuple(places[name]) for name in sorted(places)}
     if by not in ("auto", "rater"):
-        raise UsageError(f"--by {by}: not every person has a {by} in raters.jsonl; use --by rater, or write it there")
+        raise UsageError(
+            f'`by="{by}"`: not every person has a {by} in raters.jsonl; use `by="rater"`, or write it there'
+        )
     return {people[0]: (0,)}
 
 
 def _judges(dataset: Dataset, settings: DesignSettings) -> tuple[str, ...]:
     """Those that were named, else the LLM judges, without what they said when they were asked again."""
-    known = {name: rater for name, rater in dataset.raters.items() if rater.kind != "human"}
+    others = {name: rater for name, rater in dataset.raters.items() if rater.kind != "human"}
     for name in settings.judges:
-        if name not in known:
-            raise UnknownName("judge", name, sorted(known))
+        if name not in others:
+            raise UnknownName("judge", name, sorted(others))
     if settings.judges:
         return tuple(dict.fromkeys(settings.judges))
-    llms = [rater for rater in known.values() if rater.kind == "llm" and rater.about.get("repeats") not in known]
+    llms = [rater for rater in others.values() if rater.kind == "llm" and rater.about.get("repeats") not in others]
     return tuple(sorted(rater.rater for rater in llms))
 
 

@@ -44,7 +44,7 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class Cost:
+class DesignCost:
     """Of a design. tasks: one person rates one output; test_questions: those of them whose answer is known.
 
     usd, hours: None where pay or time is not known.
@@ -56,19 +56,19 @@ class Cost:
     hours: float | None
 
 
-def cost(items: int, raters: int, prices: Prices) -> Cost:
+def cost(items: int, raters: int, prices: Prices) -> DesignCost:
     """Of rating so many items by so many people each.
 
     Test questions are added to what is rated, so many that they are `test_share` of all tasks: items x raters /
     (1 - test_share) tasks, rounded up.
     >>> cost(90, 1, Prices(pay=0.5, seconds=60))
-    Cost(tasks=100, test_questions=10, usd=60.0, hours=1.6666666666666667)
+    DesignCost(tasks=100, test_questions=10, usd=60.0, hours=1.6666666666666667)
     """
     if items < 0 or raters < 1:
         raise ValueError(f"{items} items x {raters} raters")
     ratings = items * raters
     tasks = math.ceil(ratings / (1 - prices.test_share) - 1e-9)
-    return Cost(
+    return DesignCost(
         tasks,
         tasks - ratings,
         None if prices.pay is None else tasks * prices.pay * (1 + prices.fee),

@@ -121,10 +121,12 @@ def _lead(asked: Codes, judge: Codes, values: Numbers, closeness: Closeness) -> 
     given = here & (count >= 2)
     if closeness == "agreement":
         votes = np.stack([(asked == level).sum(axis=-1) for level in range(len(values))], axis=-1)
-        mine = np.take_along_axis(votes, np.maximum(asked, 0), axis=-1) - 1
+        agreeing_with_person = np.take_along_axis(votes, np.maximum(asked, 0), axis=-1) - 1
         same = asked == judge[:, None]
-        theirs = np.take_along_axis(votes, np.broadcast_to(judge[:, None], (*asked.shape[:2], 1)), axis=-1) - same
-        lead = np.sign(mine - theirs)
+        agreeing_with_judge = (
+            np.take_along_axis(votes, np.broadcast_to(judge[:, None], (*asked.shape[:2], 1)), axis=-1) - same
+        )
+        lead = np.sign(agreeing_with_person - agreeing_with_judge)
     else:
         x = np.where(here, values[asked], 0.0)
         y = values[judge][:, None]

@@ -56,9 +56,9 @@ def item_scores(labels: Numbers, chosen: Codes, aggregation: Aggregation) -> Num
     mean = np.where(chosen, labels, 0.0).sum(axis=-1) / size
     if aggregation == "mean":
         return np.asarray(mean)
-    known = np.unique(labels[~np.isnan(labels)])
+    values = np.unique(labels[~np.isnan(labels)])
     best, most, tied = np.full(mean.shape, np.nan), np.zeros(mean.shape, dtype=np.int64), np.zeros(mean.shape, bool)
-    for value in known:
+    for value in values:
         votes = (chosen & (labels == value)).sum(axis=-1)
         tied = np.where(votes > most, False, tied | (votes == most))
         best, most = np.where(votes > most, value, best), np.maximum(votes, most)

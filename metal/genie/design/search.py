@@ -24,7 +24,7 @@ _STEPS = 12  # of the search, after which the last number of sources stands
 
 
 @dataclass(frozen=True)
-class Point:
+class SimulatedPoint:
     """A width or a power at a number of sources, with its Monte Carlo standard error."""
 
     sources: int
@@ -44,10 +44,10 @@ class Needed:
     value_error: float
 
 
-Measure = Callable[[int, int], Point]  # sources, how many times the rounds
+Measure = Callable[[int, int], SimulatedPoint]  # sources, how many times the rounds
 
 
-def width_of(values: Numbers, sources: int) -> Point:
+def width_of(values: Numbers, sources: int) -> SimulatedPoint:
     """The width of the central 95% of the rounds. Raises Undefined where most rounds have no value.
 
     Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds): the quantiles
@@ -57,14 +57,14 @@ def width_of(values: Numbers, sources: int) -> Point:
     if interval is None:
         raise Undefined("the figure is undefined in most samples")
     defined = values[~np.isnan(values)]
-    return Point(sources, interval[1] - interval[0], _SPREAD * float(defined.std()) / math.sqrt(len(defined)))
+    return SimulatedPoint(sources, interval[1] - interval[0], _SPREAD * float(defined.std()) / math.sqrt(len(defined)))
 
 
-def share_of(passed: Numbers, sources: int) -> Point:
+def share_of(passed: Numbers, sources: int) -> SimulatedPoint:
     """The share of rounds that passed; its error is that of a share, with half a round on either side."""
     rounds = len(passed)
     near = (passed.sum() + 0.5) / (rounds + 1)
-    return Point(sources, float(passed.mean()), math.sqrt(near * (1 - near) / rounds))
+    return SimulatedPoint(sources, float(passed.mean()), math.sqrt(near * (1 - near) / rounds))
 
 
 def grid(sources: int) -> list[int]:
@@ -81,7 +81,7 @@ def enough(measure: Measure, target: float, what: Literal["width", "power"], sou
     """
     points = [measure(number, 1) for number in grid(sources)]
 
-    def fine(point: Point) -> bool:
+    def fine(point: SimulatedPoint) -> bool:
         return point.value <= target if what == "width" else point.value >= target
 
     while not fine(points[-1]):
@@ -96,7 +96,7 @@ def enough(measure: Measure, target: float, what: Literal["width", "power"], sou
     return _between(points, measure, target, what, fine, least)
 
 
-def _beyond(last: Point, target: float, what: str) -> int:
+def _beyond(last: SimulatedPoint, target: float, what: str) -> int:
     """Where to look next: for a width where 1 / sqrt(n) puts it, and a little further; for power twice as far."""
     if what == "power":
         return last.sources * 2
@@ -104,14 +104,19 @@ def _beyond(last: Point, target: float, what: str) -> int:
 
 
 def _between(
-    points: list[Point], measure: Measure, target: float, what: str, fine: Callable[[Point], bool], least: int
+    points: list[SimulatedPoint],
+    measure: Measure,
+    target: float,
+    what: str,
+    fine: Callable[[SimulatedPoint], bool],
+    least: int,
 ) -> Needed:
     """Steps along the fitted line of the points near the target, each simulated with four times the rounds."""
     turn = max((place for place, point in enumerate(points) if not fine(point)), default=0)
     low, high = points[turn], points[min(turn + 1, len(points) - 1)]
     slope = _slope(low, high, what)
     guess = _solve(high if fine(high) else low, slope, target, what)
-    seen: dict[int, Point] = {}
+    seen: dict[int, SimulatedPoint] = {}
     for _ in range(_STEPS):
         number = int(np.clip(guess, least, MOST_SOURCES))
         if number in seen:
@@ -121,22 +126,22 @@ def _between(
             break
         guess = _solve(here, slope, target, what)
         guess = float(np.clip(guess, number / 2, number * 2))
-    number, here = min(seen.items(), key=lambda one: abs(one[1].value - target))
+    number, here = min(seen.items(), key=lambda item: abs(item[1].value - target))
     in_logs = here.error / here.value if what == "width" and here.value else here.error
     return Needed(number, number * in_logs / abs(slope), here.value, here.error)
 
 
-def _slope(low: Point, high: Point, what: str) -> float:
+def _slope(low: SimulatedPoint, high: SimulatedPoint, what: str) -> float:
     """Change of log width (near -1/2), or of power, over log sources."""
     step = math.log(high.sources / low.sources) if high.sources != low.sources else 0.0
     if what == "width":
-        there = step and low.value > 0 and high.value > 0
-        found = math.log(high.value / low.value) / step if there else -0.5
-        return float(np.clip(found, -1.0, -0.3))
+        positive = step and low.value > 0 and high.value > 0
+        slope = math.log(high.value / low.value) / step if positive else -0.5
+        return float(np.clip(slope, -1.0, -0.3))
     return max((high.value - low.value) / step if step else 0.1, 0.02)
 
 
-def _solve(point: Point, slope: float, target: float, what: str) -> float:
+def _solve(point: SimulatedPoint, slope: float, target: float, what: str) -> float:
     """The number of sources at which the line through the point meets the target, rounded up."""
     gap = math.log(target / point.value) if what == "width" and point.value > 0 else target - point.value
     if what == "width" and point.value <= 0:

@@ -15,9 +15,9 @@ from metal.data.dataset import Dataset
 from metal.data.signature import join
 from metal.errors import Undefined
 from metal.genie.design.cells import DesignCell, design_cells
-from metal.genie.design.cost import Cost, Prices, cost
+from metal.genie.design.cost import DesignCost, Prices, cost
 from metal.genie.design.labelling import Aggregation, Labelling, binarised, by_panel, simulate
-from metal.genie.design.planning import F1, NAN, SCORE, TEST, Plan, plans
+from metal.genie.design.planning import F1, NAN, SCORE, TEST, SizePlan, plans
 from metal.genie.design.settings import DesignSettings
 
 ALL = "all"  # all people together, as a population; all languages, in the table of costs
@@ -116,10 +116,10 @@ def _simulated(
     # One label is its own mean and its own majority: one simulation serves both.
     rng = cell.random("design", population, scale, labelling, aggregation if labelling == "multilabelling" else "")
     try:
-        found = simulate(labels, labelling, aggregation, cell.settings.rounds, rng)
+        simulated = simulate(labels, labelling, aggregation, cell.settings.rounds, rng)
     except Undefined as error:
         return {"mean": NAN, "sd": NAN, "low": NAN, "high": NAN, "undefined": str(error)}
-    return {**vars(found), "undefined": ""}
+    return {**vars(simulated), "undefined": ""}
 
 
 def _scales(cell: DesignCell) -> list[tuple[str, Any]]:
@@ -138,20 +138,20 @@ def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for row in designs:
         if row["population"] != ALL:
             by.setdefault(tuple(row[key] for key in keys), []).append(row)
-    found = []
+    table = []
     for key, rows in by.items():
         enough = [row for row in rows if not row["undefined"] and row["items"] >= LEAST_ITEMS]
         means = np.array([row["mean"] for row in enough])
-        one: dict[str, Any] = {**dict(zip(keys, key, strict=True)), "populations": len(means)}
+        first: dict[str, Any] = {**dict(zip(keys, key, strict=True)), "populations": len(means)}
         if len(means) < 2:
             reasons = "; ".join(dict.fromkeys(row["undefined"] for row in rows if row["undefined"]))
             reasons = reasons or f"fewer than two populations with {LEAST_ITEMS} items"
             figures = dict.fromkeys(("mean", "sd_between", "lowest", "highest"), NAN)
-            found.append({**one, **figures, "undefined": reasons})
+            table.append({**first, **figures, "undefined": reasons})
             continue
         figures = {"mean": means.mean(), "sd_between": means.std(ddof=1), "lowest": means.min(), "highest": means.max()}
-        found.append({**one, **figures, "undefined": ""})
-    return found
+        table.append({**first, **figures, "undefined": ""})
+    return table
 
 
 def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
@@ -159,15 +159,20 @@ def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
     for scale, labels in _scales(cell):
         for fixed in ("labels", "items"):
             rng = cell.random("raters", scale, fixed)
-            for found in by_panel(labels, fixed, cell.settings.rounds, rng):
-                figures = {"raters": found.labels, "items": found.items, "mean": found.mean, "sd": found.sd}
+            for simulated in by_panel(labels, fixed, cell.settings.rounds, rng):
+                figures = {
+                    "raters": simulated.labels,
+                    "items": simulated.items,
+                    "mean": simulated.mean,
+                    "sd": simulated.sd,
+                }
                 yield {**_where(cell), "scale": scale, "fixed": fixed, **figures}
 
 
 # ---------------------------------------------------------------- needs and costs
 
 
-def _need(cell: DesignCell, plan: Plan) -> dict[str, Any]:
+def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
     row: dict[str, Any] = {
         **_where(cell),
         "question": plan.question,
@@ -195,11 +200,11 @@ def _need(cell: DesignCell, plan: Plan) -> dict[str, Any]:
     return row
 
 
-def _cost(found: Cost) -> dict[str, Any]:
-    return {key: NAN if value is None else value for key, value in vars(found).items()}
+def _cost(cost: DesignCost) -> dict[str, Any]:
+    return {key: NAN if value is None else value for key, value in vars(cost).items()}
 
 
-def _curve(cell: DesignCell, plan: Plan) -> Iterator[dict[str, Any]]:
+def _curve(cell: DesignCell, plan: SizePlan) -> Iterator[dict[str, Any]]:
     for point in plan.curve:
         yield {
             **_where(cell),
@@ -225,16 +230,16 @@ def cost_rows(needs: list[dict[str, Any]], outputs: Mapping[str, float], prices:
         for language in sorted(outputs):
             rows = [row for row in needs if (row["language"], row["question"]) == (language, question)]
             for raters in sorted({row["raters"] for row in rows}):
-                mine = [row for row in rows if row["raters"] == raters]
-                found = _dearest(mine, outputs[language], prices)
+                of_raters = [row for row in rows if row["raters"] == raters]
+                dearest = _dearest(of_raters, outputs[language], prices)
                 by.setdefault((question, raters), []).append(
-                    {"language": language, "question": question, "raters": raters, **found}
+                    {"language": language, "question": question, "raters": raters, **dearest}
                 )
                 yield by[question, raters][-1]
     for (question, raters), rows in by.items():
-        known = [row for row in rows if "tasks" in row]
-        if len(rows) > 1 and known:
-            sums = {key: sum(row[key] for row in known) for key in _SUMMED}
+        defined = [row for row in rows if "tasks" in row]
+        if len(rows) > 1 and defined:
+            sums = {key: sum(row[key] for row in defined) for key in _SUMMED}
             missing = ", ".join(row["language"] for row in rows if "tasks" not in row)
             left = f"without {missing}" if missing else ""
             yield {"language": ALL, "question": question, "raters": raters, **sums, "undefined": left}
@@ -245,14 +250,14 @@ _SUMMED = ("items_needed", *_PRICED)
 
 def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
     """The cost of what the row that needs most sources needs."""
-    known = [row for row in rows if not row["undefined"]]
-    if not known:
+    defined = [row for row in rows if not row["undefined"]]
+    if not defined:
         return {"undefined": "; ".join(dict.fromkeys(row["undefined"] for row in rows))}
-    most = max(known, key=lambda row: row["sources_needed"])
+    most = max(defined, key=lambda row: row["sources_needed"])
     items = math.ceil(most["sources_needed"] * outputs)
-    left = f"without {len(rows) - len(known)} undefined" if len(known) < len(rows) else ""
-    found = _cost(cost(items, most["raters"], prices))
-    return {"items_needed": items, "for": f"{most['criterion']}, {most['who']}", **found, "undefined": left}
+    left = f"without {len(rows) - len(defined)} undefined" if len(defined) < len(rows) else ""
+    priced = _cost(cost(items, most["raters"], prices))
+    return {"items_needed": items, "for": f"{most['criterion']}, {most['who']}", **priced, "undefined": left}
 
 
 # ---------------------------------------------------------------- about the study
@@ -289,15 +294,15 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
             f"{(prices.seconds or 0) * prices.min_hourly / 3600:.2f} USD a task or more"
         )
     for language in dict.fromkeys(cell.language for cell in cells):
-        mine = [cell for cell in cells if cell.language == language]
-        least = min(cell.source_count for cell in mine)
-        if any(len(cell.people) == 1 for cell in mine):
+        in_language = [cell for cell in cells if cell.language == language]
+        least = min(cell.source_count for cell in in_language)
+        if any(len(cell.people) == 1 for cell in in_language):
             yield f"{language}: one person only, so that nothing is known of how people differ"
         if least < FEW_SOURCES:
             count = f"{least} source{'' if least == 1 else 's'}"
             yield f"{language}: {count} cannot say much of how sources differ; take what it needs as rough"
-        if not all(cell.judges for cell in mine):
-            yield f"{language}: no LLM judge; add a run of `metal judge`, or name another rater with --judge"
+        if not all(cell.judges for cell in in_language):
+            yield f"{language}: no LLM judge; add a run of `metal.judge(...)`, or name another rater in `judges`"
 
 
 def signature(data: str, settings: DesignSettings) -> str:

@@ -16,9 +16,9 @@ from metal.stats.patterns import Codes, Numbers
 def raters_beside(dataset: Dataset, *, with_judges: bool) -> list[str]:
     """The raters to put beside people: metrics, then judges if wanted; none that repeats another."""
     kinds = ("metric", "llm") if with_judges else ("metric",)
-    known = dataset.raters
-    found = [one for one in known.values() if one.kind in kinds and one.about.get("repeats") not in known]
-    return [one.rater for one in sorted(found, key=lambda one: kinds.index(one.kind))]
+    raters = dataset.raters
+    chosen = [rater for rater in raters.values() if rater.kind in kinds and rater.about.get("repeats") not in raters]
+    return [rater.rater for rater in sorted(chosen, key=lambda rater: kinds.index(rater.kind))]
 
 
 def beside_rows(
@@ -36,16 +36,16 @@ def beside_rows(
     """
     if not cells:
         return
-    ranked = {one.criterion: one for one in cells}
+    ranked = {cell.criterion: cell for cell in cells}
     for rater, by_criterion in given.items():
         shares = {name: dataset.criteria[name].share(by_criterion[name]) for name in ranked if name in by_criterion}
         parts = [name for name in ranked if name != OVERALL]
         if OVERALL in ranked and OVERALL not in shares and all(name in shares for name in parts):
             shares[OVERALL] = np.mean([shares[name] for name in parts], axis=0)
-        found = [(name, "share", ranked[name], share) for name, share in shares.items()]
+        columns = [(name, "share", ranked[name], share) for name, share in shares.items()]
         if dataset.raters[rater].kind == "metric":
-            found += [(name, "own", cells[-1], raw) for name, raw in by_criterion.items() if name not in ranked]
-        for name, scale, cell, values in found:
+            columns += [(name, "own", cells[-1], raw) for name, raw in by_criterion.items() if name not in ranked]
+        for name, scale, cell, values in columns:
             asked = items & ~np.isnan(cell.share)
             where = {"language": language, "criterion": name, "rater": rater, "kind": dataset.raters[rater].kind}
             for row in _by_generator(outputs, asked, values):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,13 +20,13 @@ LEVEL = 0.05
 
 def about_size(sources: Iterable[int], people: Sequence[str]) -> list[str]:
     """What so few sources (of each generator) and people cannot say."""
-    found = []
+    warnings = []
     if len(people) == 1:
-        found.append(f"{people[0]} is the only person: how people differ is in no interval")
+        warnings.append(f"{people[0]} is the only person: how people differ is in no interval")
     if (least := min(sources, default=FEW_SOURCES)) < FEW_SOURCES:
         many = "1 source" if least == 1 else f"{least} sources"
-        found.append(f"some generators have {many} only: below {FEW_SOURCES}, intervals are too narrow")
-    return found
+        warnings.append(f"some generators have {many} only: below {FEW_SOURCES}, intervals are too narrow")
+    return warnings
 
 
 def about_people(ranking: Ranking, where: str) -> list[str]:
@@ -39,11 +38,11 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
         by_panel.setdefault(panel, []).append(repr(generator))
     named = "; ".join(f"{', '.join(names)} by {panel}" for panel, names in by_panel.items())
     more = f"; {len(mixed.odd) - NAMED} more by others than most" if len(mixed.odd) > NAMED else ""
-    rated_all = " or ".join(f"`--reference {shlex.quote(f'group={name}')}`" for name in mixed.of_all[:NAMED])
+    rated_all = " or ".join(f"`reference={f'group={name}'!r}`" for name in mixed.of_all[:NAMED])
     remedy = (
         f"{rated_all} ranks all by the same people"
         if rated_all
-        else "no group rated every generator; `--reference group=NAME` ranks those that it rated"
+        else 'no group rated every generator; `reference="group=NAME"` ranks those that it rated'
     )
     return [
         f"{where}: generators were rated by different groups of people, who can differ in how high they score: {named}"
@@ -54,15 +53,15 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
 
 def about_a_ranking(ranking: Ranking, where: str, settings: LeaderboardSettings) -> list[str]:
     """Who is in no cluster for want of shared sources, what differs between texts, and what clusters hold together."""
-    rows, found = ranking.rows, []
+    rows, warnings = ranking.rows, []
     few = [row["generator"] for row in rows if "cluster: fewer than" in row["undefined"]]
     if few:
         named = ", ".join(map(repr, few[:NAMED])) + (f" and {len(few) - NAMED} more" if len(few) > NAMED else "")
-        found.append(
+        warnings.append(
             f"{where}: fewer than {LEAST_SHARED} sources are shared with some other generators, so no test says "
             f"whether these are better or worse: {named}"
         )
-    found += _about_texts(ranking, where)
+    warnings += _about_texts(ranking, where)
     if apart := told_apart(rows, ranking.pairs):
         examples = " and ".join(
             f"{pair['first']!r} above {pair['second']!r} by {pair['difference']:.3f} (p {pair['p_holm']:.3f} on "
@@ -70,15 +69,17 @@ def about_a_ranking(ranking: Ranking, where: str, settings: LeaderboardSettings)
             for pair in apart[:EXAMPLES]
         )
         many = f"{len(apart)} pairs" if len(apart) > 1 else "1 pair"
-        found.append(
+        warnings.append(
             f"{where}: {many} of generators in one cluster differ{'' if len(apart) > 1 else 's'} by a test of their "
             f"own, for a cluster holds whoever is not shown to be worse than its first: {examples}; see p_holm in "
             "tables/comparisons.csv"
         )
     if len(rows) - 1 > LEVEL * (1 + settings.permutations):
         needed = 20 * len(rows)
-        found.append(f"{where}: too few permutations for {len(rows)} generators; use --permutations {needed} or more")
-    return found
+        warnings.append(
+            f"{where}: too few permutations for {len(rows)} generators; use `permutations={needed}` or more"
+        )
+    return warnings
 
 
 def _about_texts(ranking: Ranking, where: str) -> list[str]:
@@ -90,7 +91,7 @@ def _about_texts(ranking: Ranking, where: str) -> list[str]:
         each = f"from {ends[0]} to {ends[1]}" if ends[0] != ends[1] else f"{ends[0]} each, not the same"
         return [
             f"{where}: generators were rated in different languages (sources: {each}); scores are not of the same "
-            "texts, people or languages, tests are on shared sources only; `--by language` ranks within each language"
+            'texts, people or languages, tests are on shared sources only; `by="language"` ranks within each language'
         ]
     if least == most:
         return []
@@ -111,19 +112,19 @@ def told_apart(rows: Iterable[Mapping[str, Any]], pairs: Iterable[Mapping[str, A
     the tables `leaderboard` and `comparisons`.
     """
     cluster = {row["generator"]: row["cluster"] for row in rows if row["cluster"]}
-    both = [one for one in pairs if one["first"] in cluster and one["second"] in cluster]
-    apart = [one for one in both if one["p_holm"] <= LEVEL and cluster[one["first"]] == cluster[one["second"]]]
-    return sorted(apart, key=lambda one: (one["p"], -one["difference"] * one["sources"]))
+    both = [pair for pair in pairs if pair["first"] in cluster and pair["second"] in cluster]
+    apart = [pair for pair in both if pair["p_holm"] <= LEVEL and cluster[pair["first"]] == cluster[pair["second"]]]
+    return sorted(apart, key=lambda pair: (pair["p"], -pair["difference"] * pair["sources"]))
 
 
 def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) -> list[str]:
     """Outputs that are not in overall, and that there is none."""
     if len(cells) < 2:
         return []
-    parts, last = [one for one in cells if one.criterion != OVERALL], cells[-1]
+    parts, last = [part for part in cells if part.criterion != OVERALL], cells[-1]
     where = language or "all languages"
     if last.criterion != OVERALL:
         return [f"{where}: no output was rated on all {len(parts)} criteria, so there is no overall score"]
-    rated = np.any([~np.isnan(one.share) for one in parts], axis=0)
+    rated = np.any([~np.isnan(part.share) for part in parts], axis=0)
     partly = int((items & rated & np.isnan(last.share)).sum())
     return [f"{where}: {partly:,} outputs were rated on some criteria only and are not in overall"] if partly else []

@@ -17,22 +17,22 @@ def coverage_rows(
     dataset: Dataset, outputs: Outputs, items: Codes, scores: Sequence[OutputScores], language: str
 ) -> Iterator[dict[str, Any]]:
     """How much of each generator was rated on any criterion, and what can still be handed out."""
-    rated = np.any([~np.isnan(one.share) for one in scores], axis=0)
-    known = [dataset.outputs[name] for name in outputs.names]
-    chosen = np.array([one.chosen for one in known], dtype=bool)
-    text = np.array([bool(one.text.strip()) for one in known], dtype=bool)
+    rated = np.any([~np.isnan(part.share) for part in scores], axis=0)
+    listed = [dataset.outputs[name] for name in outputs.names]
+    chosen = np.array([part.chosen for part in listed], dtype=bool)
+    text = np.array([bool(part.text.strip()) for part in listed], dtype=bool)
     for code, generator in enumerate(outputs.generators):
-        mine = items & (outputs.generator == code) & (chosen | rated)
-        if not mine.any():
+        counted = items & (outputs.generator == code) & (chosen | rated)
+        if not counted.any():
             continue
-        open_ = mine & ~rated
+        open_ = counted & ~rated
         yield {
             "language": language,
             "generator": generator,
-            "sources": len(np.unique(outputs.source[mine])),
-            "sources_rated": len(np.unique(outputs.source[mine & rated])),
-            "outputs": int(mine.sum()),
-            "outputs_rated": int((mine & rated).sum()),
+            "sources": len(np.unique(outputs.source[counted])),
+            "sources_rated": len(np.unique(outputs.source[counted & rated])),
+            "outputs": int(counted.sum()),
+            "outputs_rated": int((counted & rated).sum()),
             "outputs_to_rate": int((open_ & text).sum()),
             "without_text": int((open_ & ~text).sum()),
         }

@@ -59,15 +59,15 @@ def generator_means(sums: Numbers, counts: Numbers, bootstrap: SourceBootstrap) 
     most = np.maximum(score * (1 - score), 0.0) * (counts**2).sum(axis=1)
     worst = np.asarray(ratio(np.sqrt(most), outputs).round(DIGITS))
     low, high = np.full(len(sums), np.nan), np.full(len(sums), np.nan)
-    there, which = np.unique(counts > 0, axis=0, return_inverse=True)
-    for group, mask in enumerate(there):
-        mine = np.flatnonzero((which.reshape(-1) == group) & several)
-        if not len(mine):
+    source_sets, which = np.unique(counts > 0, axis=0, return_inverse=True)
+    for group, mask in enumerate(source_sets):
+        members = np.flatnonzero((which.reshape(-1) == group) & several)
+        if not len(members):
             continue
-        drawn = ratio(bootstrap.totals(sums[mine][:, mask].T), bootstrap.totals(counts[mine][:, mask].T))
-        for place, generator in enumerate(mine):
-            found = percentile_interval(drawn[:, place])
-            low[generator], high[generator] = np.round(found, DIGITS) if found else (np.nan, np.nan)
+        drawn = ratio(bootstrap.totals(sums[members][:, mask].T), bootstrap.totals(counts[members][:, mask].T))
+        for place, generator in enumerate(members):
+            interval = percentile_interval(drawn[:, place])
+            low[generator], high[generator] = np.round(interval, DIGITS) if interval else (np.nan, np.nan)
     return Means(score, error, worst, low, high)
 
 
@@ -93,11 +93,11 @@ def rank(
     people rated than most, or that shares fewer than LEAST_SHARED sources with others, with the reason in `undefined`.
     """
     items = asked & ~np.isnan(scores.share)
-    there, generator = np.unique(outputs.generator[items], return_inverse=True)
-    names = [outputs.generators[code] for code in there]
-    known, source = np.unique(outputs.source[items], return_inverse=True)
-    place = generator * len(known) + source
-    size = len(names) * len(known)
+    generator_codes, generator = np.unique(outputs.generator[items], return_inverse=True)
+    names = [outputs.generators[code] for code in generator_codes]
+    source_codes, source = np.unique(outputs.source[items], return_inverse=True)
+    place = generator * len(source_codes) + source
+    size = len(names) * len(source_codes)
     counts = np.bincount(place, minlength=size).astype(np.float64).reshape(len(names), -1)
     sums = np.bincount(place, scores.share[items], minlength=size).astype(np.float64).reshape(len(names), -1)
     means = generator_means(sums, counts, bootstrap)
@@ -106,9 +106,9 @@ def rank(
     people = panels(scores, groups, everywhere, counts, LEAST_SHARED)
     table = ratio(sums, counts)
     better = np.where(people.apart, np.nan, _better(table, bootstrap.seed, permutations))
-    given = _given(scores, outputs, asked, there)
+    given = _given(scores, outputs, asked, generator_codes)
     clusters, alone, mixed = _clusters(means.score, better, names, people, given["ratings"])
-    spoken = _languages(outputs, items)[there]
+    spoken = _languages(outputs, items)[generator_codes]
     order = [int(at) for at in np.argsort(-means.score, kind="stable")]
     rows = [
         {
@@ -135,7 +135,7 @@ def _undefined(one_source: bool, alone: str | None) -> str:
     return "; ".join([*reasons, *([f"cluster: {alone}"] if alone else [])])
 
 
-def _given(scores: OutputScores, outputs: Outputs, items: Codes, there: Codes) -> dict[str, Codes]:
+def _given(scores: OutputScores, outputs: Outputs, items: Codes, generator_codes: Codes) -> dict[str, Codes]:
     """(generators,) ratings, people who gave them, and ratings without a score, of each of the generators `there`."""
     size = len(outputs.generators)
     kept = items[scores.output]
@@ -144,9 +144,9 @@ def _given(scores: OutputScores, outputs: Outputs, items: Codes, there: Codes) -
     people = np.bincount(np.unique(generator * width + rater) // width, minlength=size)
     unanswered = np.bincount(outputs.generator[items], scores.unanswered[items], minlength=size)
     return {
-        "ratings": np.bincount(generator, minlength=size)[there],
-        "people": people[there],
-        "unanswered": unanswered.astype(np.int64)[there],
+        "ratings": np.bincount(generator, minlength=size)[generator_codes],
+        "people": people[generator_codes],
+        "unanswered": unanswered.astype(np.int64)[generator_codes],
     }
 
 
@@ -158,8 +158,8 @@ def _better(table: Numbers, seed: int, permutations: int) -> Numbers:
     rng = np.random.default_rng([seed, table.shape[1]])
     share = better_on_shared(table, rng, resamples=permutations)
     p = (1 + np.round(share * permutations)) / (1 + permutations)
-    there = (~np.isnan(table)).astype(np.float64)
-    return np.where(there @ there.T < LEAST_SHARED, np.nan, p)
+    scored = (~np.isnan(table)).astype(np.float64)
+    return np.where(scored @ scored.T < LEAST_SHARED, np.nan, p)
 
 
 def _languages(outputs: Outputs, items: Codes) -> Codes:
@@ -183,12 +183,12 @@ def _clusters(
     alone: dict[int, str] = {}
     mixed = None
     if odd := [out for out, _ in left_out(people.apart, left, ratings)]:
-        alone = {out: f"rated by {people.told(out)}" for out in odd}
+        alone = {out: f"rated by {people.describe(out)}" for out in odd}
         by_score = sorted(odd, key=lambda out: (-score[out], out))
-        rest = people.told(np.flatnonzero(left))
-        mixed = Mixed(tuple((names[out], people.told(out)) for out in by_score), rest, people.of_all())
+        rest = people.describe(np.flatnonzero(left))
+        mixed = Mixed(tuple((names[out], people.describe(out)) for out in by_score), rest, people.of_all())
     for out, unlike in left_out(unknown, left, np.zeros(len(names), dtype=np.int64)):
-        others = [names[one] for one in unlike]
+        others = [names[other] for other in unlike]
         named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
         alone[out] = f"fewer than {LEAST_SHARED} sources shared with {named}"
     clusters = np.zeros(len(names), dtype=np.int64)
@@ -196,7 +196,7 @@ def _clusters(
     if len(kept) == 1 < len(names):  # nobody to compare the last one with
         last = int(kept[0])
         few = f"fewer than {LEAST_SHARED} sources shared with any other"
-        alone[last] = f"rated by {people.told(last)}" if people.apart[last].any() else few
+        alone[last] = f"rated by {people.describe(last)}" if people.apart[last].any() else few
     elif len(kept):
         clusters[kept] = significance_clusters(score[kept], better[np.ix_(kept, kept)])
     return clusters, alone, mixed
@@ -208,7 +208,7 @@ def _pairs(
     """Every two generators, the better one first. p_holm: p of one against all below it that are in clusters, as the
     first of a cluster is tested.
     """
-    found = []
+    pairs = []
     for place, first in enumerate(order):
         below = order[place + 1 :]
         family = [better[first, second] if clustered[[first, second]].all() else np.nan for second in below]
@@ -216,8 +216,8 @@ def _pairs(
             pair = _pair(table, better, names, first, second, people)
             if np.isnan(adjusted) and not pair["undefined"]:
                 pair["undefined"] = "p_holm: one of them is in no cluster"
-            found.append(pair | {"p_holm": float(adjusted)})
-    return found
+            pairs.append(pair | {"p_holm": float(adjusted)})
+    return pairs
 
 
 def _pair(table: Numbers, better: Numbers, names: list[str], first: int, second: int, people: Panels) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def _pair(table: Numbers, better: Numbers, names: list[str], first: int, second:
     if int(shared.sum()) < LEAST_SHARED:
         undefined = f"p: fewer than {LEAST_SHARED} shared sources"
     elif people.apart[first, second]:
-        undefined = f"p: rated by different people ({people.told(first)}, and {people.told(second)})"
+        undefined = f"p: rated by different people ({people.describe(first)}, and {people.describe(second)})"
     return {
         "first": names[first],
         "second": names[second],

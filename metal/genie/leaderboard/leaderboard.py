@@ -83,22 +83,22 @@ def leaderboard(
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     groups = Groups.among(dataset, people)
-    warnings, first = _about_the_whole(dataset, settings, left_out), list[str]()
+    warnings, first = _warnings_of_settings(dataset, settings, left_out), list[str]()
     for done, language in enumerate(slices):
         progress(done, len(slices))
         items = np.isin(outputs.language, languages) if language == ALL_LANGUAGES else outputs.language == language
         cells = _cells(scores, items)
         of_people: list[list[str]] = []
-        for one in cells:
-            ranking = rank(one, outputs, items, groups, bootstrap, settings.permutations)
-            where = {"language": language, "criterion": one.criterion}
+        for cell in cells:
+            ranking = rank(cell, outputs, items, groups, bootstrap, settings.permutations)
+            where = {"language": language, "criterion": cell.criterion}
             rows["leaderboard"] += [where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows]
             rows["comparisons"] += [where | pair for pair in ranking.pairs]
-            title = f"{language or 'all languages'}, {one.criterion}"
+            title = f"{language or 'all languages'}, {cell.criterion}"
             of_people.append(about_people(ranking, title))
-            if one is cells[-1]:  # the others' are in the tables
+            if cell is cells[-1]:  # the others' are in the tables
                 warnings += about_a_ranking(ranking, title, settings)
-                first += of_people[-1] or [told for found in of_people for told in found]
+                first += of_people[-1] or [line for lines in of_people for line in lines]
         rows["beside"] += beside_rows(dataset, outputs, items, cells, language, given)
         rows["coverage"] += coverage_rows(dataset, outputs, items, [*scores.values()], language)
         warnings += about_overall(cells, items, language)
@@ -126,8 +126,8 @@ def leaderboard(
 def _people(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
     if not settings.reference and not any(rater.kind == "human" for rater in dataset.raters.values()):
         raise UsageError(
-            f"dataset {dataset.card.name} has no ratings by people yet; `metal annotate export` hands its outputs out, "
-            "`metal annotate import` takes the answers back"
+            f"dataset {dataset.card.name} has no ratings by people yet; `metal.annotate_export(...)` hands its outputs "
+            "out, `metal.annotate_import(...)` takes the answers back"
         )
     return people_named(dataset, settings.reference)
 
@@ -144,7 +144,7 @@ def _counted(
 ) -> tuple[dict[str, OutputScores], tuple[str, ...]]:
     """The criteria that count, and those that people rated and that have no ends."""
     endless = tuple(name for name in rated if dataset.criteria[name].scale.ends is None)
-    scores = {name: one for name, one in rated.items() if name not in endless}
+    scores = {name: score for name, score in rated.items() if name not in endless}
     for name in settings.criteria:
         if name in endless:
             raise UsageError(f"criterion {name!r}: {_endless(dataset, name)}")
@@ -153,7 +153,9 @@ def _counted(
     if not scores:
         why = f": {endless[0]!r}: {_endless(dataset, endless[0])}" if endless else ""
         raise UsageError(_nothing_rated(dataset, settings) + why)
-    return {name: one for name, one in scores.items() if not settings.criteria or name in settings.criteria}, endless
+    return {
+        name: score for name, score in scores.items() if not settings.criteria or name in settings.criteria
+    }, endless
 
 
 def _endless(dataset: Dataset, name: str) -> str:
@@ -169,14 +171,14 @@ def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
         + (f" ({settings.reference})" if settings.reference else "")
         + " rated nothing that can be scored"
         + (f" in {', '.join(settings.languages)}" if settings.languages else "")
-        + (f" among the {settings.sample} sources a language of --sample" if settings.sample else "")
+        + (f" among the {settings.sample} sources a language of `sample`" if settings.sample else "")
     )
 
 
 def _human(dataset: Dataset, generator: str) -> bool:
     """Whether dataset.toml says that a generator is people."""
-    known = dataset.extra.get("generators", {})
-    about = known.get(generator, {}) if isinstance(known, Mapping) else {}
+    generators = dataset.extra.get("generators", {})
+    about = generators.get(generator, {}) if isinstance(generators, Mapping) else {}
     return isinstance(about, Mapping) and about.get("kind") == "human"
 
 
@@ -185,25 +187,25 @@ def _human(dataset: Dataset, generator: str) -> bool:
 
 def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:
     """What is ranked on these outputs: each criterion that was rated there, and overall where there are several."""
-    there = [one for one in scores.values() if not np.isnan(one.share[items]).all()]
-    if len(there) < 2 or OVERALL in scores:
-        return there
-    overall = together(there)
-    return [*there, *([overall] if not np.isnan(overall.share[items]).all() else [])]
+    rated = [part for part in scores.values() if not np.isnan(part.share[items]).all()]
+    if len(rated) < 2 or OVERALL in scores:
+        return rated
+    overall = together(rated)
+    return [*rated, *([overall] if not np.isnan(overall.share[items]).all() else [])]
 
 
 # ---------------------------------------------------------------- what to know
 
 
-def _about_the_whole(dataset: Dataset, settings: LeaderboardSettings, left_out: Sequence[str]) -> list[str]:
-    found = [f"criterion {name!r} is left out: {_endless(dataset, name)}" for name in left_out]
+def _warnings_of_settings(dataset: Dataset, settings: LeaderboardSettings, left_out: Sequence[str]) -> list[str]:
+    warnings = [f"criterion {name!r} is left out: {_endless(dataset, name)}" for name in left_out]
     if settings.sample is not None:
         counts: dict[str, int] = {}
         for source in dataset.sources.values():
             counts[source.language] = counts.get(source.language, 0) + 1
-        found += [
-            f"{language}: --sample {settings.sample} is all of its {count} sources"
+        warnings += [
+            f"{language}: `sample={settings.sample}` is all of its {count} sources"
             for language, count in sorted(counts.items())
             if count < settings.sample
         ]
-    return found
+    return warnings

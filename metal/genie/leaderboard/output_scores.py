@@ -34,22 +34,22 @@ class Outputs:
     def of(cls, dataset: Dataset, languages: Collection[str], sources: Collection[str] | None) -> Outputs:
         """The outputs in these languages, of these sources (None: of all)."""
         chosen = sorted(
-            (one.output, one.generator, one.source, one.language)
-            for one in dataset.outputs.values()
-            if one.language in languages and (sources is None or one.source in sources)
+            (output.output, output.generator, output.source, output.language)
+            for output in dataset.outputs.values()
+            if output.language in languages and (sources is None or output.source in sources)
         )
         names = tuple(row[0] for row in chosen)
         generators = sorted({row[1] for row in chosen})
-        known = sorted({row[2] for row in chosen})
+        sources_listed = sorted({row[2] for row in chosen})
         generator_code = {name: code for code, name in enumerate(generators)}
-        source_code = {name: code for code, name in enumerate(known)}
+        source_code = {name: code for code, name in enumerate(sources_listed)}
         return cls(
             names,
             np.array([generator_code[row[1]] for row in chosen], dtype=np.int64),
             np.array([source_code[row[2]] for row in chosen], dtype=np.int64),
             np.array([row[3] for row in chosen], dtype=object),
             tuple(generators),
-            tuple(known),
+            tuple(sources_listed),
         )
 
 
@@ -83,9 +83,9 @@ def _ratings(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> _Ra
     table = dataset.ratings
     place = {name: row for row, name in enumerate(outputs.names)}
     row_of = np.array([place.get(name, -1) for name in table["output"].cat.categories] or [-1], dtype=np.int64)
-    mine = np.array([name in raters for name in table["rater"].cat.categories] or [False], dtype=bool)
+    chosen = np.array([name in raters for name in table["rater"].cat.categories] or [False], dtype=bool)
     row, rater = row_of[table["output"].cat.codes.to_numpy()], table["rater"].cat.codes.to_numpy().astype(np.int64)
-    kept = np.flatnonzero((row >= 0) & mine[rater])
+    kept = np.flatnonzero((row >= 0) & chosen[rater])
     criterion = table["criterion"].cat.codes.to_numpy().astype(np.int64)
     return _Ratings(row[kept], rater[kept], criterion[kept], table["score"].to_numpy(dtype=np.float64)[kept])
 
@@ -96,19 +96,19 @@ def output_scores(
     """By criterion, in declared order, what these raters gave; criteria on which they rated none of the outputs are
     not in it. Criteria without ends have NaN for every share.
     """
-    all_of_them = _ratings(dataset, outputs, raters)
+    ratings = _ratings(dataset, outputs, raters)
     size = len(outputs.names)
-    found = {}
+    scores = {}
     for code, name in enumerate(dataset.ratings["criterion"].cat.categories):
-        asked = np.flatnonzero(all_of_them.criterion == code)
-        answered = asked[~np.isnan(all_of_them.score[asked])]
+        asked = np.flatnonzero(ratings.criterion == code)
+        answered = asked[~np.isnan(ratings.score[asked])]
         if not len(answered):
             continue
-        row, score = all_of_them.row[answered], all_of_them.score[answered]
-        unanswered = np.bincount(all_of_them.row[asked], minlength=size) - np.bincount(row, minlength=size)
+        row, score = ratings.row[answered], ratings.score[answered]
+        unanswered = np.bincount(ratings.row[asked], minlength=size) - np.bincount(row, minlength=size)
         share = _aggregated(dataset.criteria[name], score, row, size, aggregate)
-        found[name] = OutputScores(name, share, row, all_of_them.rater[answered], unanswered)
-    return {name: found[name] for name in dataset.criteria if name in found}
+        scores[name] = OutputScores(name, share, row, ratings.rater[answered], unanswered)
+    return {name: scores[name] for name in dataset.criteria if name in scores}
 
 
 def _aggregated(criterion: Criterion, scores: Numbers, rows: Codes, size: int, aggregate: Aggregation) -> Numbers:
@@ -127,8 +127,8 @@ def _aggregated(criterion: Criterion, scores: Numbers, rows: Codes, size: int, a
 def together(parts: Sequence[OutputScores]) -> OutputScores:
     """`overall`: of each output the mean of its shares on these criteria; none where one of them is missing."""
     share: Numbers = np.round(np.stack([part.share for part in parts]).mean(axis=0), DIGITS)
-    whole = ~np.isnan(share)
-    kept = [whole[part.output] for part in parts]
+    complete = ~np.isnan(share)
+    kept = [complete[part.output] for part in parts]
     return OutputScores(
         OVERALL,
         share,
@@ -141,16 +141,16 @@ def together(parts: Sequence[OutputScores]) -> OutputScores:
 
 def scores_of_each(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> dict[str, dict[str, Numbers]]:
     """rater -> criterion -> (outputs,) the scores as they stand, NaN where there is none; in the order of `raters`."""
-    all_of_them = _ratings(dataset, outputs, raters)
+    ratings = _ratings(dataset, outputs, raters)
     names, criteria = (dataset.ratings[key].cat.categories for key in ("rater", "criterion"))
-    key = all_of_them.rater * max(len(criteria), 1) + all_of_them.criterion
+    key = ratings.rater * max(len(criteria), 1) + ratings.criterion
     order = np.argsort(key, kind="stable")
-    found: dict[str, dict[str, Numbers]] = {}
+    by_rater: dict[str, dict[str, Numbers]] = {}
     for part in np.split(order, np.flatnonzero(np.diff(key[order])) + 1):
         if not len(part):
             continue
         scores = np.full(len(outputs.names), np.nan)
-        scores[all_of_them.row[part]] = all_of_them.score[part]
-        rater, criterion = str(names[all_of_them.rater[part[0]]]), str(criteria[all_of_them.criterion[part[0]]])
-        found.setdefault(rater, {})[criterion] = scores
-    return {rater: found[rater] for rater in raters if rater in found}
+        scores[ratings.row[part]] = ratings.score[part]
+        rater, criterion = str(names[ratings.rater[part[0]]]), str(criteria[ratings.criterion[part[0]]])
+        by_rater.setdefault(rater, {})[criterion] = scores
+    return {rater: by_rater[rater] for rater in raters if rater in by_rater}

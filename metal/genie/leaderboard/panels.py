@@ -32,8 +32,8 @@ class Groups:
     def among(cls, dataset: Dataset, people: Collection[str]) -> Groups:
         """The groups of these people."""
         names = sorted({dataset.raters[name].group for name in people})
-        known = dataset.ratings["rater"].cat.categories
-        of = [names.index(dataset.raters[name].group) if name in people else -1 for name in known]
+        raters = dataset.ratings["rater"].cat.categories
+        of = [names.index(dataset.raters[name].group) if name in people else -1 for name in raters]
         return cls(tuple(names), np.array(of, dtype=np.int64))
 
 
@@ -49,13 +49,13 @@ class Panels:
     shares: Numbers
     apart: Codes
 
-    def told(self, at: int | Codes) -> str:
+    def describe(self, at: int | Codes) -> str:
         """`group expert only`, or `groups crowd 62% and expert 38%`: of a generator, or of several on average."""
         share = self.shares[:, at].reshape(len(self.names), -1).mean(axis=1)
-        there = [int(place) for place in np.argsort(-share, kind="stable") if share[place] > 0]
-        if len(there) == 1:
-            return f"group {self.names[there[0]]} only" if self.names[there[0]] else "people without a group only"
-        parts = [f"{self.names[place] or '(none)'} {100 * share[place]:.0f}%" for place in there]
+        rated = [int(place) for place in np.argsort(-share, kind="stable") if share[place] > 0]
+        if len(rated) == 1:
+            return f"group {self.names[rated[0]]} only" if self.names[rated[0]] else "people without a group only"
+        parts = [f"{self.names[place] or '(none)'} {100 * share[place]:.0f}%" for place in rated]
         if len(parts) > MOST_GROUPS:
             parts = [*parts[:MOST_GROUPS], f"{len(parts) - MOST_GROUPS} more"]
         return f"groups {', '.join(parts[:-1])} and {parts[-1]}"
@@ -87,15 +87,15 @@ def panels(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers, 
     if len(groups.names) < 2:
         return Panels(groups.names, np.ones((len(groups.names), generators)), np.zeros((generators, generators), bool))
     weight = _weights(scores, groups, place, counts)
-    whole = ratio(weight.sum(axis=2), counts.sum(axis=1))
-    there = (counts > 0).astype(np.float64)
-    shared = there @ there.T
-    on_shared = ratio(np.nan_to_num(ratio(weight, counts)) @ there.T, shared)  # [g, i, j]: of i, where j is as well
-    mine = np.where(shared >= least_shared, on_shared, whole[:, :, None]).round(DIGITS)
-    theirs = mine.transpose(0, 2, 1)
-    moved = (np.abs(mine - theirs).sum(axis=0) / 2).round(DIGITS)
-    missed = np.where(np.minimum(mine, theirs) == 0, np.maximum(mine, theirs), 0.0).max(axis=0)
-    return Panels(groups.names, whole, np.asarray((moved > MOST_MOVED) | (missed >= LEAST_MISSED)))
+    overall = ratio(weight.sum(axis=2), counts.sum(axis=1))
+    scored = (counts > 0).astype(np.float64)
+    shared = scored @ scored.T
+    on_shared = ratio(np.nan_to_num(ratio(weight, counts)) @ scored.T, shared)  # [g, i, j]: of i, where j is as well
+    own = np.where(shared >= least_shared, on_shared, overall[:, :, None]).round(DIGITS)
+    theirs = own.transpose(0, 2, 1)
+    moved = (np.abs(own - theirs).sum(axis=0) / 2).round(DIGITS)
+    missed = np.where(np.minimum(own, theirs) == 0, np.maximum(own, theirs), 0.0).max(axis=0)
+    return Panels(groups.names, overall, np.asarray((moved > MOST_MOVED) | (missed >= LEAST_MISSED)))
 
 
 def _weights(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers) -> Numbers:
@@ -104,8 +104,8 @@ def _weights(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers
     kept = at >= 0
     output, group = scores.output[kept], groups.of[scores.rater[kept]]
     weight = 1.0 / np.bincount(output)[output]
-    found = np.bincount(group * counts.size + at[kept], weight, minlength=len(groups.names) * counts.size)
-    return np.asarray(found, dtype=np.float64).reshape(len(groups.names), *counts.shape)
+    weights = np.bincount(group * counts.size + at[kept], weight, minlength=len(groups.names) * counts.size)
+    return np.asarray(weights, dtype=np.float64).reshape(len(groups.names), *counts.shape)
 
 
 def left_out(unlike: Codes, left: Codes, weight: Codes) -> Iterator[tuple[int, Codes]]:

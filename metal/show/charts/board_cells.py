@@ -31,15 +31,15 @@ def crowd_charts(crowd: Crowd, area: float) -> Iterator[Chart]:
             yield chart
 
 
-def reference_charts(found: ReferenceCurve) -> Iterator[Chart]:
+def reference_charts(curve: ReferenceCurve) -> Iterator[Chart]:
     """A picture per cell, with a curve for each metric."""
-    for (language, criterion), rows in found.table.groupby(["language", "criterion"], sort=False):
+    for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
         curves = []
         for name, level, steps in metrics_of_cell(rows):
             points = [Step(*(row[key] for key in ("references", "pearson", "spread"))) for row in steps]
             curves.append(Curve(name, points) if points else Curve(name, (), level))
         key, label = _key_and_label("references", str(criterion), str(language))
-        chart = references_chart(key, label, curves, found.reference)
+        chart = references_chart(key, label, curves, curve.reference)
         if chart:
             yield chart
 

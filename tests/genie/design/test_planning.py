@@ -13,7 +13,7 @@ from metal.errors import Undefined
 from metal.genie.design.cells import design_cells
 from metal.genie.design.judged import _t_test_p, judged_pool
 from metal.genie.design.planning import F1, SCORE, TEST, judge_plans, plans, score_plan
-from metal.genie.design.search import MOST_SOURCES, Point, enough, share_of, width_of
+from metal.genie.design.search import MOST_SOURCES, SimulatedPoint, enough, share_of, width_of
 from metal.genie.design.settings import DesignSettings
 from metal.stats.alternative_annotator import alternative_annotator_test
 from metal.stats.multiplicity import benjamini_yekutieli
@@ -23,7 +23,7 @@ VALUES = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 
 
 def normal_width(rng: np.random.Generator, sd: float):
-    def measure(sources: int, times: int) -> Point:
+    def measure(sources: int, times: int) -> SimulatedPoint:
         return width_of(rng.normal(0, sd / math.sqrt(sources), 500 * times), sources)
 
     return measure
@@ -51,7 +51,7 @@ def test_the_search_for_power() -> None:
     # Passed where a normal with mean 0.1 sqrt(n) exceeds 1.645: power 0.8 at ((1.645 + 0.842) / 0.1)^2 = 618.
     rng = np.random.default_rng(0)
 
-    def measure(sources: int, times: int) -> Point:
+    def measure(sources: int, times: int) -> SimulatedPoint:
         return share_of(rng.normal(0.1 * math.sqrt(sources), 1, 500 * times) > 1.645, sources)
 
     found = enough(measure, 0.8, "power", 20)
@@ -60,7 +60,7 @@ def test_the_search_for_power() -> None:
 
 def test_what_is_never_reached_is_undefined() -> None:
     with pytest.raises(Undefined, match=f"{MOST_SOURCES:,} sources are not enough"):
-        enough(lambda sources, times: Point(sources, 0.1, 0.01), 0.8, "power", 20)
+        enough(lambda sources, times: SimulatedPoint(sources, 0.1, 0.01), 0.8, "power", 20)
     with pytest.raises(Undefined, match="in most samples"):
         width_of(np.full(500, np.nan), 3)
 

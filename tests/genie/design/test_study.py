@@ -167,7 +167,7 @@ def test_a_scale_without_ends_is_left_out_with_a_word() -> None:
         ({"criteria": ("x",)}, UnknownName, "criterion 'x' is not known"),
         ({"languages": ("xx",)}, UnknownName, "language 'xx' is not known"),
         ({"criteria": ("odd",)}, UsageError, "criterion odd has a scale without ends"),
-        ({"by": "day"}, UsageError, "--by day: not every person has a day"),
+        ({"by": "day"}, UsageError, '`by="day"`: not every person has a day'),
         ({"reference": "group=nobody"}, UnknownName, "group of people 'nobody'"),
     ],
 )

@@ -56,7 +56,7 @@ def test_different_languages_are_told_with_both_ends() -> None:
     assert found.warnings == (
         "all languages, quality: generators were rated in different languages (sources: from 12 in 1 language to 24 in "
         "2 languages); scores are not of the same texts, people or languages, tests are on shared sources only; "
-        "`--by language` ranks within each language",
+        '`by="language"` ranks within each language',
     )
 
 

@@ -252,7 +252,7 @@ def test_two_that_share_nothing_have_no_clusters() -> None:
 def test_a_test_that_cannot_find_anything_is_told() -> None:
     names = "abcdefghijkl"
     found = leaderboard(dataset(ranked(likert(names, 0, 6))), LeaderboardSettings(resamples=100, permutations=100))
-    assert found.warnings == ("en, quality: too few permutations for 12 generators; use --permutations 240 or more",)
+    assert found.warnings == ("en, quality: too few permutations for 12 generators; use `permutations=240` or more",)
 
 
 # ---------------------------------------------------------------- who, where, which
@@ -305,7 +305,7 @@ def test_criteria_without_ends_are_left_out_and_named() -> None:
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (dataset([("en-00/g", "quality", "j1", 5)]), "has no ratings by people yet; `metal annotate export`"),
+        (dataset([("en-00/g", "quality", "j1", 5)]), "has no ratings by people yet; `metal.annotate_export"),
         (dataset([("en-00/g", "quality", "A1", None)]), "the people rated nothing that can be scored"),
         (dataset([("en-00/g", "open", "A1", 3)]), "nothing that can be scored: 'open': its scale has no ends"),
     ],
@@ -342,7 +342,7 @@ def test_only_the_sample_is_scored() -> None:
     assert one["score"] == pytest.approx(np.mean([(score - 1) / 4 for score in scores if score]))
     assert (one["sources"], row(found, "coverage", generator="a")["sources"]) == (8, 8)
     assert "|sample:8|" in found.signature
-    assert board(made, sample=100).warnings == ("en: --sample 100 is all of its 20 sources",)
+    assert board(made, sample=100).warnings == ("en: `sample=100` is all of its 20 sources",)
 
 
 def test_what_is_still_to_be_rated() -> None:

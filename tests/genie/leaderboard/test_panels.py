@@ -42,7 +42,7 @@ def test_a_generator_of_other_people_is_in_no_cluster_and_not_tested() -> None:
     assert found.warnings[0] == (
         "en, quality: generators were rated by different groups of people, who can differ in how high they score: "
         "'odd' by group expert only; the rest by groups crowd 67% and expert 33%. Their scores are not comparable, no "
-        "test compares them, and the former are in no cluster; `--reference group=expert` ranks all by the same people"
+        "test compares them, and the former are in no cluster; `reference='group=expert'` ranks all by the same people"
     )
 
 
@@ -64,7 +64,7 @@ def test_people_without_a_group_are_a_group_beside_others() -> None:
     groups = {name: group for name, group in GROUPS.items() if group == "expert"}
     found = board(rated_by({**MIXED, "odd": ("W1",)}, groups))
     assert row(found, generator="odd")["undefined"] == "cluster: rated by people without a group only"
-    assert "no group rated every generator; `--reference group=NAME`" in found.warnings[0]
+    assert 'no group rated every generator; `reference="group=NAME"`' in found.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_many_odd_ones_are_counted_and_a_group_is_quoted_for_the_shell() -> None
     few = dict.fromkeys("pqrst", ("A1",))
     found = board(rated_by({**dict.fromkeys("abcdef", ("A1", "W1")), **few}, groups))
     assert "'p', 'q', 'r' by group the experts only; 2 more by others than most; the rest by" in found.warnings[0]
-    assert "`--reference 'group=the experts'` ranks all" in found.warnings[0]
+    assert "`reference='group=the experts'` ranks all" in found.warnings[0]
     assert sum("different groups of people" in told for told in found.warnings) == 1
 
 
