@@ -122,16 +122,11 @@ def test_a_name_of_judges_toml_comes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "vertex:text-bison",
         "vertex:text-bison@001",
-        "vertex:text-bison-32k",
         "vertex:text-bison-32k@002",
-        "vertex:chat-bison@002",
         "vertex:codechat-bison",
-        "vertex:code-gecko@001",
         "vertex:text-unicorn@001",
         "gemini:text-bison-001",
-        "gemini:chat-bison-001",
     ],
 )
 def test_palm_2_is_gone(name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import socket
 import subprocess
 import sys
@@ -713,34 +712,3 @@ def test_spoilt_lines_stand_where_they_came(server: OpenAIBatchServer, tmp_path:
     expected = keys(4)
     expected[1] = calls.SERVER
     assert with_client(OPENAI, server.openai_url, does) == expected
-
-
-# ---------------------------------------------------------------- the server as a process
-
-
-def test_the_server_outlives_clients_that_are_killed(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "tests/openai_batch_server.py", "--rate", "1000"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout
-        url = process.stdout.readline().strip()
-        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as client:
-            client.sendall(b"POST /v1/batches HTTP/1.1\r\ncontent-length: 100\r\n\r\n{")  # killed while it sends
-        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as client:
-            client.sendall(b"GET /v1/batches HTTP/1.1\r\nauthorization: x\r\n\r\n")  # and before it reads
-
-        def count(client: BatchClient) -> Awaitable[dict[str, Reply | CallFailed]]:
-            async def does() -> dict[str, Reply | CallFailed]:
-                return await results(client, await submitted(client, tmp_path), tmp_path / "results")
-
-            return does()
-
-        assert len(with_client(OPENAI, f"{url}/v1", count)) == 4
-        stats = json.loads(urllib.request.urlopen(f"{url}/_stats").read())
-        assert stats["states"] == {"completed": 1}
-        assert (stats["answered"], stats["answered_twice"], stats["overlapping"]) == (4, 0, 0)
-        assert stats["prompts_answered_twice"] == 0
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate()
