@@ -86,17 +86,17 @@ MARKS = {
 def test_files_of_others_are_out_of_reach(run: Run, board: Path, landlock: int) -> None:
     before = state(board)
     deeds = {**READS, **WRITES}
-    found = run(program_of(deeds, files_of(board)), tuple(deeds))
-    for name, one in zip(deeds, found, strict=True):
-        assert one.reason.startswith(REFUSED_FILE), name
+    result = run(program_of(deeds, files_of(board)), tuple(deeds))
+    for name, item in zip(deeds, result, strict=True):
+        assert item.reason.startswith(REFUSED_FILE), name
     assert state(board) == before
 
 
 def test_marks_of_files_stay(run: Run, board: Path, filtered: None) -> None:
     before = state(board)
-    found = run(program_of(MARKS, files_of(board)), tuple(MARKS))
-    for name, one in zip(MARKS, found, strict=True):
-        assert one.reason.startswith(REFUSED), name
+    result = run(program_of(MARKS, files_of(board)), tuple(MARKS))
+    for name, item in zip(MARKS, result, strict=True):
+        assert item.reason.startswith(REFUSED), name
     assert state(board) == before
 
 
@@ -107,8 +107,8 @@ def test_the_same_deeds_succeed_where_nothing_holds_them_back(
     deeds = {**READS, **WRITES, **MARKS}
     names = ["read", "list", "append", "cut", "new file", "new folder", "dates", "permissions", "rename"]
     path = program(program_of(deeds, files_of(board)))
-    found = scored(find_metric(f"{path}:score"), [Item(name) for name in names])
-    assert [one.score for one in found] == [1] * len(names)
+    result = scored(find_metric(f"{path}:score"), [Item(name) for name in names])
+    assert [item.score for item in result] == [1] * len(names)
 
 
 def test_the_program_itself_and_its_folder_cannot_be_changed(program: Write, landlock: int) -> None:
@@ -117,7 +117,7 @@ def test_the_program_itself_and_its_folder_cannot_be_changed(program: Write, lan
     metric = isolated_metric(path, readable=(path.parent,))
     assert scored(metric, [Item("a")])[0].reason.startswith("the metric raised PermissionError")
     assert path.read_bytes() == before
-    assert [one.name for one in path.parent.iterdir()] == ["metric.py"]
+    assert [item.name for item in path.parent.iterdir()] == ["metric.py"]
 
 
 @pytest.fixture
@@ -128,11 +128,11 @@ def servers() -> Iterator[dict[str, socket.socket]]:
     abstract = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     abstract.bind(f"\0metal-test-{os.getpid()}" if sys.platform == "linux" else "")
     opened = {"tcp": tcp, "udp": udp, "unix": abstract}
-    for one in opened.values():
-        one.setblocking(False)
+    for item in opened.values():
+        item.setblocking(False)
     yield opened
-    for one in opened.values():
-        one.close()
+    for item in opened.values():
+        item.close()
 
 
 SENDING = {
@@ -147,16 +147,16 @@ SENDING = {
 
 
 def test_nothing_is_sent(run: Run, servers: dict[str, socket.socket], filtered: None) -> None:
-    before = "\n".join(f"{kind.upper()} = {one.getsockname()!r}" for kind, one in servers.items())
-    for name, one in zip(SENDING, run(program_of(SENDING, before), tuple(SENDING)), strict=True):
-        assert one.reason.startswith((REFUSED, "the metric raised gaierror")), name
+    before = "\n".join(f"{kind.upper()} = {item.getsockname()!r}" for kind, item in servers.items())
+    for name, item in zip(SENDING, run(program_of(SENDING, before), tuple(SENDING)), strict=True):
+        assert item.reason.startswith((REFUSED, "the metric raised gaierror")), name
     for kind, server in servers.items():
         with pytest.raises(BlockingIOError):
             server.accept() if kind == "tcp" else server.recv(10)
 
 
 def test_the_same_is_sent_where_nothing_holds_it_back(program: Write, servers: dict[str, socket.socket]) -> None:
-    before = "\n".join(f"{kind.upper()} = {one.getsockname()!r}" for kind, one in servers.items())
+    before = "\n".join(f"{kind.upper()} = {item.getsockname()!r}" for kind, item in servers.items())
     path = program(program_of(SENDING, before))
     assert scored(find_metric(f"{path}:score"), [Item("udp"), Item("tcp")])[0].score == 1
     assert servers["udp"].recv(10) == b"x"
@@ -185,8 +185,8 @@ PARENT = {
 
 @pytest.mark.parametrize("deeds", [STARTING, PARENT], ids=["starting", "parent"])
 def test_other_processes_are_out_of_reach(deeds: dict[str, str], run: Run, landlock: int, filtered: None) -> None:
-    for name, one in zip(deeds, run(program_of(deeds), tuple(deeds)), strict=True):
-        assert one.reason.startswith((REFUSED, "the metric raised ValueError: not allowed to raise")), name
+    for name, item in zip(deeds, run(program_of(deeds), tuple(deeds)), strict=True):
+        assert item.reason.startswith((REFUSED, "the metric raised ValueError: not allowed to raise")), name
 
 
 def test_a_signal_to_itself_is_its_own_affair(run: Run) -> None:
@@ -297,9 +297,9 @@ def score(output):
             pass
     os._exit(0)
 """
-    found = run(code, ("a",) * len(ANSWERS))
-    assert [one.reason for one in found] == list(ANSWERS.values())
-    assert {one.score for one in found} == {None}
+    result = run(code, ("a",) * len(ANSWERS))
+    assert [item.reason for item in result] == list(ANSWERS.values())
+    assert {item.score for item in result} == {None}
 
 
 def test_surrogates_and_recursion_of_its_own(run: Run) -> None:
@@ -357,9 +357,9 @@ def test_a_description_is_a_strangers(
     path = tmp_path / "metric.py"
     path.write_text("", encoding="utf-8")
     digest = hashlib.blake2b(b"", digest_size=8).hexdigest()
-    whole = {"needs": [], "direction": "higher", "signature": f"any|blake2b:{digest}", "summary": 3, **fields}
-    said = json.dumps(whole).encode() + b"\n"
-    monkeypatch.setattr("metal.raters.isolation.metric.ask", lambda *_: Reply(said, 0, ""))
+    entire = {"needs": [], "direction": "higher", "signature": f"any|blake2b:{digest}", "summary": 3, **fields}
+    message = json.dumps(entire).encode() + b"\n"
+    monkeypatch.setattr("metal.raters.isolation.metric.ask", lambda *_: Reply(message, 0, ""))
     with pytest.raises(DataError, match=problem) as raised:
         isolated_metric(path)
     assert "\n" not in str(raised.value)
@@ -414,10 +414,10 @@ def _scoring_child(children: Path) -> int:
     """The child that sleeps in its function: the second one."""
     first = 0
     for _ in range(600):
-        if found := children.read_text().split():
-            first = first or int(found[0])
-            if int(found[0]) != first and "sleep" in Path(f"/proc/{found[0]}/wchan").read_text():
-                return int(found[0])
+        if result := children.read_text().split():
+            first = first or int(result[0])
+            if int(result[0]) != first and "sleep" in Path(f"/proc/{result[0]}/wchan").read_text():
+                return int(result[0])
         threading.Event().wait(0.02)
     raise AssertionError("no child was seen")
 

@@ -33,9 +33,9 @@ Write = Callable[[str], Path]
 
 def test_it_is_the_same_metric_with_the_same_scores(program: Write) -> None:
     path = program(METRIC)
-    here, there = find_metric(f"{path}:distance"), isolated_metric(path, "distance")
-    assert there == here
-    assert there.signature.endswith("|version:3")
+    here, present = find_metric(f"{path}:distance"), isolated_metric(path, "distance")
+    assert present == here
+    assert present.signature.endswith("|version:3")
     items = [
         *(
             Item(text, ("a", "ab\u0628"), "xy", "hi")
@@ -44,8 +44,8 @@ def test_it_is_the_same_metric_with_the_same_scores(program: Write) -> None:
         *(Item(text, ("a",), "xy", "hi") for text in ("raise", "none", "list", "nan", "\ud800")),
         Item("abc", (), "xy"),
     ]
-    assert scored(there, items) == scored(here, items)
-    assert [one.score for one in scored(there, items)[:2]] == [4, 5]
+    assert scored(present, items) == scored(here, items)
+    assert [item.score for item in scored(present, items)[:2]] == [4, 5]
 
 
 def test_prints_are_no_answers(run: Run) -> None:
@@ -58,7 +58,7 @@ def score(output):
     os.write(1, b"7\\n")
     return len(output)
 """
-    assert [one.score for one in run(code, ("a", "ab"))] == [1, 2]
+    assert [item.score for item in run(code, ("a", "ab"))] == [1, 2]
 
 
 def test_much_print_is_let_go(run: Run) -> None:
@@ -182,18 +182,18 @@ def test_limits_are_more_than_nothing(wrong: dict[str, float]) -> None:
 
 
 def test_protections_are_said(landlock: int, filtered: None) -> None:
-    said = protections(Limits(seconds=30, memory_mb=2048))
-    assert said[0] == "network: none"
-    assert [line.partition(":")[0] for line in said[1:6]] == [
+    message = protections(Limits(seconds=30, memory_mb=2048))
+    assert message[0] == "network: none"
+    assert [line.partition(":")[0] for line in message[1:6]] == [
         "files",
         "owners, permissions and dates of files stay as they are",
         "processes",
         "signals",
         "memory",
     ]
-    assert "2,048 MB" in said[5]
-    assert "30 s" in said[6]
-    assert not [line for line in said if "whatever its user" in line]
+    assert "2,048 MB" in message[5]
+    assert "30 s" in message[6]
+    assert not [line for line in message if "whatever its user" in line]
 
 
 def test_no_open_file_is_left(program: Write) -> None:

@@ -40,8 +40,8 @@ try:
 except OSError as error:
     print(type(error).__name__)
 """
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    return found.stdout.strip() or found.stderr
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    return result.stdout.strip() or result.stderr
 
 
 LANDLOCK = "give_up_privileges() or shut_in([Path('/usr')], [])"
@@ -79,14 +79,14 @@ def test_landlock_alone_keeps_signals_in(landlock: int) -> None:
 
 def test_a_network_of_its_own_is_none(port: int) -> None:
     deed = f"socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {port}))"
-    found = tried("leave_network()", deed)
-    if found == "no layer":
+    result = tried("leave_network()", deed)
+    if result == "no layer":
         pytest.skip("this system does not let its users leave the network")
-    assert (tried("True", deed), found) == ("done", "OSError")
+    assert (tried("True", deed), result) == ("done", "OSError")
 
 
 def test_the_filter_alone_shuts_the_network_and_other_processes(filtered: None, tmp_path: Path) -> None:
-    mine = str(tmp_path)
+    our = str(tmp_path)
     for deed in (
         "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
         "socket.socket(socket.AF_UNIX)",
@@ -94,8 +94,8 @@ def test_the_filter_alone_shuts_the_network_and_other_processes(filtered: None, 
         "os.fork()",
         "os.kill(os.getppid(), 0)",
         "os.pidfd_open(os.getppid())",
-        f"os.chmod({mine!r}, 0o777)",
-        f"os.utime({mine!r})",
+        f"os.chmod({our!r}, 0o777)",
+        f"os.utime({our!r})",
         "os.memfd_create('x')",
         "__import__('fcntl').fcntl(0, 8, os.getppid())",
         "__import__('fcntl').ioctl(0, 0x8902, b'1234')",
@@ -152,12 +152,12 @@ def score(output):
 """
     path.write_text(code, encoding="utf-8")
     asked = ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb", "NoNewPrivs", "Seccomp")
-    found = scored(isolated_metric(path, limits=Limits(30)), [Item(name) for name in asked])
-    capabilities = dict(zip(asked, (one.reason for one in found), strict=True))
+    result = scored(isolated_metric(path, limits=Limits(30)), [Item(name) for name in asked])
+    capabilities = dict(zip(asked, (item.reason for item in result), strict=True))
     assert (capabilities.pop("NoNewPrivs"), capabilities.pop("Seccomp")) == ("1", "2")
     if os.geteuid() != 0:
         del capabilities["CapBnd"]  # an upper bound of what nobody can get any more
-    assert {int(one, 16) for one in capabilities.values()} == {0}
+    assert {int(item, 16) for item in capabilities.values()} == {0}
 
 
 def test_where_a_system_offers_nothing_it_is_said() -> None:
@@ -172,11 +172,11 @@ from metal.raters.isolation.limits import Limits
 print(*confine(Limits(), Path.cwd(), [], os.getppid()), sep="\\n")
 open(os.devnull).close()
 """
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    said = found.stdout.splitlines()
-    assert said[0].startswith("network: open")
-    assert said[1].startswith("files: it reads and writes whatever its user may")
-    assert said[2].endswith("not protected here")
-    assert said[3].startswith("processes: those it starts end with it, unless")
-    assert said[4] == "signals: it can end other processes of its user"
-    assert said[5] == "memory: 4,096 MB"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    message = result.stdout.splitlines()
+    assert message[0].startswith("network: open")
+    assert message[1].startswith("files: it reads and writes whatever its user may")
+    assert message[2].endswith("not protected here")
+    assert message[3].startswith("processes: those it starts end with it, unless")
+    assert message[4] == "signals: it can end other processes of its user"
+    assert message[5] == "memory: 4,096 MB"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,12 +12,24 @@ from pathlib import Path
 import pytest
 
 from metal.data import plugins
+from metal.data.bundled import bundled
+from metal.data.records import Output, Source
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import providers
+from metal.raters.judges.collect import Collected
+from metal.raters.judges.engine import Rules, Session
+from metal.raters.judges.journal import Journal
+from metal.raters.judges.journal_records import Answered
 from metal.raters.judges.models import family_of_name, find_model
+from metal.raters.judges.plan import JudgingPlan
+from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
+from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.run_statistics import index_journal
+from metal.raters.judges.runner import LocalRun
+from metal.raters.judges.secrets import Secrets
+from tests.conftest import TASK_QUALITY
 from tests.installed import offer
-from tests.judges.test_runner import a_plan, session
 
 ECHO = """
 from metal.raters.judges.call import Reply
@@ -49,9 +62,23 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_it_answers_a_run(site: Path, tmp_path: Path) -> None:
-    outcome = session(a_plan(find_model("echo:2", {}), count=3), tmp_path)
-    assert [rating.score for rating in outcome.ratings] == [2.0] * 3
-    assert "letters" in outcome.ratings[0].comment
+    journal_file, folders = tmp_path / "journal.jsonl", [bundled("prompts")]
+    prompt = Prompt(load_template("simple", folders), rubrics_for([TASK_QUALITY], folders))
+    outputs = [Output(f"o{number}", "s", "g", "en", f"Summary {number}.") for number in range(3)]
+    source = Source("s", "en", "The passage.")
+    plan = JudgingPlan(
+        (find_model("echo:2", {}),), (prompt,), {TASK_QUALITY.name: TASK_QUALITY}, outputs, {"s": source}
+    )
+
+    async def run() -> None:
+        journal = Journal(journal_file)
+        await LocalRun(Session(plan, journal, Answered(), Rules(), Secrets(), tmp_path)).go()
+        await journal.close()
+
+    asyncio.run(run())
+    ratings = list(Collected(plan, index_journal(plan, journal_file)).ratings())
+    assert [rating.score for rating in ratings] == [2.0] * 3
+    assert "letters" in ratings[0].comment
 
 
 def test_it_is_listed_with_what_it_lacks(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,12 +70,12 @@ def test_all_answers_come_in_whatever_order(name: str, server: GoogleBatchServer
 
     async def steps(client: BatchClient) -> None:
         batch = await submitted(client, tmp_path, questions)
-        status, found = await results(client, batch, tmp_path)
+        status, result = await results(client, batch, tmp_path)
         assert (status.stage, status.done, status.failure) == ("succeeded", 30, None)
-        assert [key for key, _ in found] != list(questions)
-        assert sorted(key for key, _ in found) == list(questions)
+        assert [key for key, _ in result] != list(questions)
+        assert sorted(key for key, _ in result) == list(questions)
         direct = open_client(model_of(name, server))
-        for key, reply in found[:5]:
+        for key, reply in result[:5]:
             assert reply == await direct.ask(questions[key])
         await direct.close()
 
@@ -88,16 +88,16 @@ def test_a_batch_asks_what_a_direct_call_asks(name: str, server: GoogleBatchServ
     parameters = {"temperature": 0.5, "max_tokens": 7, "stop": ["x"], "seed": 3}
     parameters |= {"thinking_config": {"thinking_budget": 0}}
     odd = Message("", "half \ud83d a pair")
-    for one in (ask, replace(ask, parameters=parameters, structured="json_object"), replace(ask, message=odd)):
+    for item in (ask, replace(ask, parameters=parameters, structured="json_object"), replace(ask, message=odd)):
 
-        async def directly(one: calls.ModelRequest = one) -> None:
+        async def directly(item: calls.ModelRequest = item) -> None:
             client = open_client(model_of(name, server))
-            await client.ask(one)
+            await client.ask(item)
             await client.close()
 
         asyncio.run(directly())
         client = opened(name, server)
-        request = json.loads(client.line("0" * 32, one))["request"]
+        request = json.loads(client.line("0" * 32, item))["request"]
         if name == VERTEX:
             assert request.pop("labels") == {"metal": "0" * 32}
         assert request == server.bodies[-1]
@@ -108,9 +108,9 @@ def test_a_parameter_that_gemini_does_not_have_is_refused_before_anything_is_sen
     with pytest.raises(CallFailed, match="temprature"):
         opened(GEMINI, server).line("0" * 32, ask)
     ask = replace(ask, parameters={"audio_timestamp": True})  # Vertex AI has it, Gemini by key does not
-    with pytest.raises(CallFailed) as found:
+    with pytest.raises(CallFailed) as result:
         opened(GEMINI, server).line("0" * 32, ask)
-    assert found.value.kind == calls.REJECTED
+    assert result.value.kind == calls.REJECTED
 
 
 @BOTH
@@ -147,14 +147,14 @@ def test_an_expired_batch_has_what_there_is(name: str, server: GoogleBatchServer
     server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
 
     async def steps(client: BatchClient) -> None:
-        status, found = await results(client, await submitted(client, tmp_path, asks(10)), tmp_path)
+        status, result = await results(client, await submitted(client, tmp_path, asks(10)), tmp_path)
         assert (status.stage, status.failure) == ("expired", None)
         if name == GEMINI:  # it keeps nothing
-            assert found == []
+            assert result == []
         else:
-            answered = [isinstance(one, Reply) for _, one in found]
+            answered = [isinstance(item, Reply) for _, item in result]
             assert (sum(answered), len(answered)) == (5, 10)
-            assert {one.kind for _, one in found if isinstance(one, CallFailed)} == {calls.EXPIRED}
+            assert {item.kind for _, item in result if isinstance(item, CallFailed)} == {calls.EXPIRED}
 
     trip(opened(name, server), steps)
 
@@ -167,11 +167,11 @@ def test_lines_that_failed(name: str, fault: str, kind: str, server: GoogleBatch
     server.service.behaviour = in_turn(Behaviour(failing=0.5, fault=Fault(fault), shuffled=True))
 
     async def steps(client: BatchClient) -> None:
-        status, found = await results(client, await submitted(client, tmp_path, asks(8)), tmp_path)
+        status, result = await results(client, await submitted(client, tmp_path, asks(8)), tmp_path)
         assert (status.stage, status.done) == ("succeeded", 8)
-        assert sorted(type(one).__name__ for _, one in found) == ["CallFailed"] * 4 + ["Reply"] * 4
-        assert {one.kind for _, one in found if isinstance(one, CallFailed)} == {kind}
-        assert sorted(key for key, _ in found) == list(asks(8))
+        assert sorted(type(item).__name__ for _, item in result) == ["CallFailed"] * 4 + ["Reply"] * 4
+        assert {item.kind for _, item in result if isinstance(item, CallFailed)} == {kind}
+        assert sorted(key for key, _ in result) == list(asks(8))
 
     trip(opened(name, server), steps)
 
@@ -186,8 +186,8 @@ def test_blocked_cut_and_broken_replies_are_read_as_direct_ones(
         server.service.behaviour = lambda job, fault=fault: Behaviour(failing=1, fault=Fault(fault))  # type: ignore[misc]
 
         async def steps(client: BatchClient, token: str = TOKEN[:-1] + str(number)) -> str:
-            _, found = await results(client, await submitted(client, tmp_path, asks(1), token), tmp_path)
-            reply = found[0][1]
+            _, result = await results(client, await submitted(client, tmp_path, asks(1), token), tmp_path)
+            reply = result[0][1]
             assert isinstance(reply, Reply)
             return reply.ending
 
@@ -201,9 +201,9 @@ def test_a_cancelled_batch(name: str, server: GoogleBatchServer, tmp_path: Path)
     async def steps(client: BatchClient) -> None:
         batch = await submitted(client, tmp_path, asks(3))
         await client.cancel(batch)
-        status, found = await results(client, batch, tmp_path)
+        status, result = await results(client, batch, tmp_path)
         assert (status.stage, status.failure) == ("cancelled", None)
-        assert found == []
+        assert result == []
         await client.cancel(batch)  # nothing happens
         with pytest.raises(CallFailed):
             await client.cancel(batch[:-3] + "999")
@@ -222,11 +222,11 @@ def test_a_batch_whose_answer_was_lost_is_found(name: str, server: GoogleBatchSe
         assert lost.value.kind == calls.DROPPED
         for number in range(5):
             await submitted(client, tmp_path, asks(2), f"other{number}")
-        found = await client.find(TOKEN)
-        assert found
-        assert found.endswith(server.service.jobs[0].id)
+        result = await client.find(TOKEN)
+        assert result
+        assert result.endswith(server.service.jobs[0].id)
         assert await client.find("z" * 20) is None
-        status, lines = await results(client, found, tmp_path)
+        status, lines = await results(client, result, tmp_path)
         assert (status.stage, len(lines)) == ("succeeded", 2)
 
     trip(opened(name, server), steps)
@@ -341,17 +341,17 @@ def test_lines_that_cannot_be_read(name: str, server: GoogleBatchServer) -> None
             client.read(line)
         assert failed.value.kind == calls.SERVER
     for odd in ('{"candidates": [{"content": 1}]}', '{"candidates": {"a": 1}}', '{"usageMetadata": 5}', '"text"'):
-        key, found = client.read(b'{"key": "k", "response": ' + odd.encode() + b"}")
+        key, result = client.read(b'{"key": "k", "response": ' + odd.encode() + b"}")
         assert key == "k"
-        assert isinstance(found, CallFailed)
-        assert found.kind == calls.SERVER
+        assert isinstance(result, CallFailed)
+        assert result.kind == calls.SERVER
 
 
 def test_vertex_echoing_the_key(server: GoogleBatchServer, tmp_path: Path) -> None:
     server.echoes_keys = True
     client = opened(VERTEX, server)
-    found = trip(client, lambda client: all_of(client, tmp_path))
-    assert sorted(key for key, _ in found) == list(asks(3))
+    result = trip(client, lambda client: all_of(client, tmp_path))
+    assert sorted(key for key, _ in result) == list(asks(3))
     body = server.created[0]
     assert body["labels"] == {"metal": TOKEN}
     assert body["outputConfig"]["gcsDestination"]["outputUriPrefix"] == f"gs://ours/judging/metal/{TOKEN}/results/"

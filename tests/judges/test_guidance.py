@@ -69,9 +69,9 @@ def asked(name: str, server: LlmServer, ask: ModelRequest = ask) -> Reply:
 
 
 def failed(name: str, server: LlmServer, ask: ModelRequest = ask) -> CallFailed:
-    with pytest.raises(CallFailed) as found:
+    with pytest.raises(CallFailed) as result:
         asked(name, server, ask)
-    return found.value
+    return result.value
 
 
 # ---------------------------------------------------------------- what is sent
@@ -148,9 +148,9 @@ def test_what_the_model_wrote_is_not_repaired(text: str, llm_server: LlmServer) 
 
 
 def test_a_cut_answer_stays_cut(llm_server: LlmServer) -> None:
-    whole = asked(GPT, llm_server).text
+    entire = asked(GPT, llm_server).text
     llm_server.faults = always(Fault("malformed"))
-    assert asked(GPT, llm_server).text == whole[: len(whole) // 2]
+    assert asked(GPT, llm_server).text == entire[: len(entire) // 2]
 
 
 def test_an_answer_is_not_lost_to_what_guidance_thinks_of_it(
@@ -185,9 +185,9 @@ def test_an_answer_is_not_lost_to_what_guidance_thinks_of_it(
 )
 def test_each_fault_has_its_name(name: str, fault: Fault, kind: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(fault)
-    found = failed(name, llm_server)
-    assert found.kind == kind, found
-    assert found.wait == (fault.retry_after or 0)
+    result = failed(name, llm_server)
+    assert result.kind == kind, result
+    assert result.wait == (fault.retry_after or 0)
     assert len(llm_server.calls) == 1, "a hidden retry"
 
 
@@ -202,14 +202,14 @@ def test_a_reply_that_does_not_come_in_time(fault: Fault, llm_server: LlmServer)
 def test_a_parameter_that_is_rejected_is_named(code: str, parameter: str, llm_server: LlmServer) -> None:
     llm_server.faults = rejects_parameters(parameter, code=code)
     full = replace(ask, parameters={"temperature": 0, "seed": 1, "max_tokens": 50, "top_p": 0.9})
-    found = failed(GPT, llm_server, full)
-    assert (found.kind, found.parameter) == (calls.PARAMETER, parameter)
+    result = failed(GPT, llm_server, full)
+    assert (result.kind, result.parameter) == (calls.PARAMETER, parameter)
 
 
 def test_a_schema_that_guidance_does_not_take_is_never_sent(llm_server: LlmServer) -> None:
-    found = failed(GPT, llm_server, replace(ask, schema={"type": "no such type"}))
-    assert found.kind == calls.REJECTED
-    assert "guidance" in found.message
+    result = failed(GPT, llm_server, replace(ask, schema={"type": "no such type"}))
+    assert result.kind == calls.REJECTED
+    assert "guidance" in result.message
     assert llm_server.requests == 0
 
 
@@ -243,8 +243,8 @@ def test_calls_in_flight_get_each_its_own_answer(llm_server: LlmServer) -> None:
         )
 
     replies = with_client(GPT, llm_server, all_at_once)
-    said = [json.loads(reply.text)["justification"] for reply in replies]
-    assert said == [f"You judge.\ntext {n}" for n in range(64)]
+    message = [json.loads(reply.text)["justification"] for reply in replies]
+    assert message == [f"You judge.\ntext {n}" for n in range(64)]
     assert 1 < llm_server.max_in_flight <= 16
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
 import socket
 import subprocess
 import sys
@@ -91,9 +90,9 @@ async def submitted(client: BatchClient, folder: Path, count: int = 4, token: st
 
 async def ended(client: BatchClient, batch: str) -> Status:
     for _ in range(200):
-        found = await client.status(batch)
-        if found.ended:
-            return found
+        outcome = await client.status(batch)
+        if outcome.ended:
+            return outcome
         await asyncio.sleep(0.02)
     raise AssertionError("never ended")
 
@@ -114,10 +113,10 @@ def carried_out(name: str, server: OpenAIBatchServer, folder: Path, count: int =
 
 
 def failed(does: Callable[[BatchClient], Awaitable[object]], url: str, name: str = OPENAI) -> CallFailed:
-    with pytest.raises(CallFailed) as found:
+    with pytest.raises(CallFailed) as outcome:
         with_client(name, url, does)
-    assert KEY not in str(found.value)
-    return found.value
+    assert KEY not in str(outcome.value)
+    return outcome.value
 
 
 def refused(server: OpenAIBatchServer, folder: Path, refusal: Refusal) -> CallFailed:
@@ -126,10 +125,10 @@ def refused(server: OpenAIBatchServer, folder: Path, refusal: Refusal) -> CallFa
     async def does(client: BatchClient) -> Status:
         return await ended(client, await submitted(client, folder))
 
-    found = with_client(OPENAI, server.openai_url, does)
-    assert found.stage == "failed"
-    assert found.failure
-    return found.failure
+    outcome = with_client(OPENAI, server.openai_url, does)
+    assert outcome.stage == "failed"
+    assert outcome.failure
+    return outcome.failure
 
 
 # ---------------------------------------------------------------- all is well
@@ -137,8 +136,8 @@ def refused(server: OpenAIBatchServer, folder: Path, refusal: Refusal) -> CallFa
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_batch_is_answered_as_single_calls_are(name: str, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    found = carried_out(name, server, tmp_path)
-    assert list(found) == keys(4)
+    outcome = carried_out(name, server, tmp_path)
+    assert list(outcome) == keys(4)
     model = with_settings(find_model(name, {}, base_url=MODELS[name](server)), base_url=MODELS[name](server))
 
     async def directly() -> list[Reply]:
@@ -148,7 +147,7 @@ def test_a_batch_is_answered_as_single_calls_are(name: str, server: OpenAIBatchS
         finally:
             await client.close()
 
-    assert list(found.values()) == asyncio.run(directly())
+    assert list(outcome.values()) == asyncio.run(directly())
     batched, single = server.bodies[0], server.bodies[-4]
     assert batched == single, "the same body is sent"
 
@@ -197,10 +196,10 @@ def test_stages_and_counts(server: OpenAIBatchServer, tmp_path: Path) -> None:
 
     server.service.behaviour = in_turn(Behaviour(wait=10.5, rate=1.0))
     seen = with_client(OPENAI, server.openai_url, does)
-    assert [one.stage for one in seen] == ["validating", "validating", "in_progress", "completed"]
-    assert [one.ended for one in seen] == [False, False, False, True]
-    assert [one.done for one in seen] == [0, 0, 1, 4]
-    assert not any(one.failure for one in seen)
+    assert [item.stage for item in seen] == ["validating", "validating", "in_progress", "completed"]
+    assert [item.ended for item in seen] == [False, False, False, True]
+    assert [item.done for item in seen] == [0, 0, 1, 4]
+    assert not any(item.failure for item in seen)
 
 
 def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_path: Path) -> None:
@@ -214,9 +213,9 @@ def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_p
         status = await ended(client, batch)
         return status, await client.find(TOKEN), await client.find("z" * 20)
 
-    status, found, none = with_client("azure:mine", server.url, does)
+    status, outcome, none = with_client("azure:mine", server.url, does)
     assert status == Status("completed", True, None, None)
-    assert found == server.service.jobs[0].id
+    assert outcome == server.service.jobs[0].id
     assert none is None
     assert server.asked["GET", "/openai/files/file-000001"] >= 1, "a file is waited for"
     assert all("api-version=2024-10-21" in query for query in queries)
@@ -224,8 +223,8 @@ def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_p
 
 def test_a_deployment_for_batches_alone_answers_batches(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.batch_only = True
-    found = carried_out("azure:my-deployment", server, tmp_path)
-    assert [type(one) for one in found.values()] == [Reply] * 4
+    outcome = carried_out("azure:my-deployment", server, tmp_path)
+    assert [type(item) for item in outcome.values()] == [Reply] * 4
     model = with_settings(find_model("azure:my-deployment", {}), base_url=server.url)
 
     async def directly() -> None:
@@ -307,9 +306,9 @@ def test_a_batch_whose_file_is_gone_can_be_uploaded_again(server: OpenAIBatchSer
 
 def test_what_expired_is_told_and_can_be_asked_again(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
-    found = carried_out(OPENAI, server, tmp_path)
-    assert [type(one) for one in found.values()] == [Reply, Reply, CallFailed, CallFailed]
-    expired = found[keys(4)[3]]
+    outcome = carried_out(OPENAI, server, tmp_path)
+    assert [type(item) for item in outcome.values()] == [Reply, Reply, CallFailed, CallFailed]
+    expired = outcome[keys(4)[3]]
     assert isinstance(expired, CallFailed)
     assert expired.kind == calls.EXPIRED
     assert expired.kind in calls.TRANSIENT
@@ -338,31 +337,31 @@ def test_what_was_not_asked_may_be_left_out(behaviour: Behaviour, server: OpenAI
 )
 def test_half_the_lines_fail(fault: Fault, kind: str, server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(failing=0.5, fault=fault))
-    found = carried_out(OPENAI, server, tmp_path)
-    assert sorted(found) == keys(4)
-    failures = [one for one in found.values() if isinstance(one, CallFailed)]
-    assert [one.kind for one in failures] == [kind, kind]
+    outcome = carried_out(OPENAI, server, tmp_path)
+    assert sorted(outcome) == keys(4)
+    failures = [item for item in outcome.values() if isinstance(item, CallFailed)]
+    assert [item.kind for item in failures] == [kind, kind]
 
 
 def test_a_parameter_that_lines_reject_is_named(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.faults = rejects_parameters("temperature")
-    found = list(carried_out(OPENAI, server, tmp_path, 1).values())
-    assert isinstance(found[0], CallFailed)
-    assert (found[0].kind, found[0].parameter) == (calls.PARAMETER, "temperature")
+    outcome = list(carried_out(OPENAI, server, tmp_path, 1).values())
+    assert isinstance(outcome[0], CallFailed)
+    assert (outcome[0].kind, outcome[0].parameter) == (calls.PARAMETER, "temperature")
 
 
 def test_all_lines_fail_and_there_is_no_file_of_replies(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(failing=1.0))
-    found = carried_out(OPENAI, server, tmp_path)
-    assert all(isinstance(one, CallFailed) for one in found.values())
-    assert len(found) == 4
+    outcome = carried_out(OPENAI, server, tmp_path)
+    assert all(isinstance(item, CallFailed) for item in outcome.values())
+    assert len(outcome) == 4
 
 
 def test_results_come_in_any_order(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(shuffled=True))
-    found = carried_out(OPENAI, server, tmp_path, 8)
-    assert list(found) != keys(8)
-    assert sorted(found) == keys(8)
+    outcome = carried_out(OPENAI, server, tmp_path, 8)
+    assert list(outcome) != keys(8)
+    assert sorted(outcome) == keys(8)
 
 
 @pytest.mark.parametrize(
@@ -388,11 +387,11 @@ def test_results_come_in_any_order(server: OpenAIBatchServer, tmp_path: Path) ->
 def test_why_a_batch_was_refused(
     refusal: Refusal, kind: str, parameter: str, server: OpenAIBatchServer, tmp_path: Path
 ) -> None:
-    found = refused(server, tmp_path, refusal)
-    assert (found.kind, found.parameter) == (kind, parameter)
-    assert refusal.message in found.message
+    outcome = refused(server, tmp_path, refusal)
+    assert (outcome.kind, outcome.parameter) == (kind, parameter)
+    assert refusal.message in outcome.message
     assert not server.counts
-    assert refusal.line is None or f"line {refusal.line}" in found.message
+    assert refusal.line is None or f"line {refusal.line}" in outcome.message
 
 
 def test_the_service_refuses_files_that_it_cannot_read(server: OpenAIBatchServer, tmp_path: Path) -> None:
@@ -407,9 +406,9 @@ def test_the_service_refuses_files_that_it_cannot_read(server: OpenAIBatchServer
     good = with_client(OPENAI, server.openai_url, line)
     for content, code in [(b"", "empty"), (b"{\n", "parseable"), (good + b"\n" + good, "duplicate")]:
         file.write_bytes(content)
-        found = with_client(OPENAI, server.openai_url, does)
-        assert found
-        assert (found.kind, code in found.message) == (calls.REJECTED, True)
+        outcome = with_client(OPENAI, server.openai_url, does)
+        assert outcome
+        assert (outcome.kind, code in outcome.message) == (calls.REJECTED, True)
     server.models = frozenset({"another"})
     file.write_bytes(good)
     unknown = with_client(OPENAI, server.openai_url, does)
@@ -426,7 +425,7 @@ def test_too_many_tokens_wait(server: OpenAIBatchServer, tmp_path: Path) -> None
         server.service.ahead += 10.0
         third = await submitted(client, tmp_path, token="c" * 20)
         server.service.ahead += 10.0
-        return [(await ended(client, one)).failure for one in (first, second, third)]
+        return [(await ended(client, item)).failure for item in (first, second, third)]
 
     first, second, third = with_client(OPENAI, server.openai_url, does)
     assert first is third is None
@@ -462,9 +461,9 @@ def test_each_fault_of_a_request_has_its_name(
         return requests[what]()
 
     server.disturbs = lambda request, time: fault
-    found = failed(does, server.openai_url)
-    assert found.kind == kind
-    assert found.wait == (fault.retry_after or 0.0)
+    outcome = failed(does, server.openai_url)
+    assert outcome.kind == kind
+    assert outcome.wait == (fault.retry_after or 0.0)
     again = what not in ("submit", "cancel") and fault.kind == "drop"  # HTTP's own: a GET whose connection had gone
     assert sum(server.asked.values()) == 1 + again, "a hidden retry"
     assert not list(tmp_path.iterdir())
@@ -476,9 +475,9 @@ def test_an_account_that_is_used_up_says_so_when_a_batch_begins() -> None:
 
 
 def test_an_unknown_batch(server: OpenAIBatchServer) -> None:
-    found = failed(lambda client: client.status("batch_none"), server.openai_url)
-    assert found.kind == calls.UNKNOWN_MODEL
-    assert "batch_none" in found.message
+    outcome = failed(lambda client: client.status("batch_none"), server.openai_url)
+    assert outcome.kind == calls.UNKNOWN_MODEL
+    assert "batch_none" in outcome.message
     assert failed(lambda client: client.status("../files"), server.openai_url).status == 404
     assert not server.files
 
@@ -555,9 +554,9 @@ def test_cancelled_batches_keep_what_was_answered(server: OpenAIBatchServer, tmp
         await client.cancel(batch)  # it is stopping already
         stage = (await client.status(batch)).stage
         server.service.ahead += 60.0
-        found = await results(client, batch, tmp_path / "results")
+        outcome = await results(client, batch, tmp_path / "results")
         await client.cancel(batch)  # it has ended
-        return [stage, list(found), (await client.status(batch)).stage]
+        return [stage, list(outcome), (await client.status(batch)).stage]
 
     assert with_client(OPENAI, server.openai_url, does) == ["cancelling", keys(2), "cancelled"]
     assert sum(server.counts.values()) == 2
@@ -632,11 +631,11 @@ COMPLETION = {"model": "m", "choices": [{"message": {"content": "Hi"}, "finish_r
     ids=lambda line: repr(line[:30]),
 )
 def test_lines_that_cannot_be_read_at_all(line: bytes) -> None:
-    with pytest.raises(CallFailed) as found:
+    with pytest.raises(CallFailed) as outcome:
         read(line)
-    assert found.value.kind == calls.SERVER
-    assert len(str(found.value)) < 1000
-    assert len(found.value.body) <= 20_000
+    assert outcome.value.kind == calls.SERVER
+    assert len(str(outcome.value)) < 1000
+    assert len(outcome.value.body) <= 20_000
 
 
 @pytest.mark.parametrize(
@@ -663,35 +662,35 @@ def test_lines_that_cannot_be_read_at_all(line: bytes) -> None:
     ],
 )
 def test_lines_without_a_reply(line: bytes, kind: str) -> None:
-    key, found = read(line)
+    key, outcome = read(line)
     assert key == "k"
-    assert isinstance(found, CallFailed)
-    assert found.kind == kind
+    assert isinstance(outcome, CallFailed)
+    assert outcome.kind == kind
 
 
 def test_the_raw_reply_is_the_body_as_it_came() -> None:
     body = b'{ "choices":[{"message":{"content":"\\"body\\": 1 \xc3\xa9"}}] ,"n":1.50}'
     line = b'{"body": 0, "custom_id":"k","response":{"status_code":"200","body":  ' + body + b'},"error":null}'
-    _, found = read(line)
-    assert isinstance(found, Reply)
-    assert found.raw == body
-    assert found.text == '"body": 1 é'
+    _, outcome = read(line)
+    assert isinstance(outcome, Reply)
+    assert outcome.raw == body
+    assert outcome.text == '"body": 1 é'
 
 
 def test_bytes_that_are_no_text_cost_no_answer() -> None:
     line = result(COMPLETION).replace(b"Hi", b"Hi \xff\xfe \\ud800")
-    _, found = read(line)
-    assert isinstance(found, Reply)
-    assert found.text.startswith("Hi \N{REPLACEMENT CHARACTER}")
-    assert json.loads(found.raw)
-    found.raw.decode()
+    _, outcome = read(line)
+    assert isinstance(outcome, Reply)
+    assert outcome.text.startswith("Hi \N{REPLACEMENT CHARACTER}")
+    assert json.loads(outcome.raw)
+    outcome.raw.decode()
 
 
 def test_a_huge_reply_is_read() -> None:
     body = {"choices": [{"message": {"content": "x" * 5_000_000}}]}
-    _, found = read(result(body))
-    assert isinstance(found, Reply)
-    assert len(found.text) == 5_000_000
+    _, outcome = read(result(body))
+    assert isinstance(outcome, Reply)
+    assert len(outcome.text) == 5_000_000
 
 
 def test_spoilt_lines_stand_where_they_came(server: OpenAIBatchServer, tmp_path: Path) -> None:
@@ -702,45 +701,14 @@ def test_spoilt_lines_stand_where_they_came(server: OpenAIBatchServer, tmp_path:
         batch = await submitted(client, tmp_path)
         await ended(client, batch)
         await client.fetch(batch, tmp_path / "results")
-        said = []
+        message = []
         for line in (tmp_path / "results").read_bytes().splitlines():
             try:
-                said.append(client.read(line)[0])
+                message.append(client.read(line)[0])
             except CallFailed as unreadable:
-                said.append(unreadable.kind)
-        return said
+                message.append(unreadable.kind)
+        return message
 
     expected = keys(4)
     expected[1] = calls.SERVER
     assert with_client(OPENAI, server.openai_url, does) == expected
-
-
-# ---------------------------------------------------------------- the server as a process
-
-
-def test_the_server_outlives_clients_that_are_killed(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "tests/openai_batch_server.py", "--rate", "1000"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout
-        url = process.stdout.readline().strip()
-        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as client:
-            client.sendall(b"POST /v1/batches HTTP/1.1\r\ncontent-length: 100\r\n\r\n{")  # killed while it sends
-        with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as client:
-            client.sendall(b"GET /v1/batches HTTP/1.1\r\nauthorization: x\r\n\r\n")  # and before it reads
-
-        def count(client: BatchClient) -> Awaitable[dict[str, Reply | CallFailed]]:
-            async def does() -> dict[str, Reply | CallFailed]:
-                return await results(client, await submitted(client, tmp_path), tmp_path / "results")
-
-            return does()
-
-        assert len(with_client(OPENAI, f"{url}/v1", count)) == 4
-        stats = json.loads(urllib.request.urlopen(f"{url}/_stats").read())
-        assert stats["states"] == {"completed": 1}
-        assert (stats["answered"], stats["answered_twice"], stats["overlapping"]) == (4, 0, 0)
-        assert stats["prompts_answered_twice"] == 0
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate()

@@ -70,18 +70,18 @@ def own(tmp_path: Path, user: str, system: str = "You judge.") -> Prompt:
 def test_bundled_prompts_say_what_they_should(name: str, criterion: str) -> None:
     rubric = read_toml(PROMPTS / "criteria" / f"{criterion}.toml")
     message = prompt_of(name, criterion).write(criterion, "sw", "The source.", "The output.")
-    whole = message.system + message.user
+    entire = message.system + message.user
     assert "Swahili" in message.system
     assert rubric["question"] in message.user
     assert rubric[name].strip() in message.user
-    assert rubric["detailed" if name == "simple" else "simple"].strip() not in whole
+    assert rubric["detailed" if name == "simple" else "simple"].strip() not in entire
     for level in rubric["levels"]:
         assert f"{level['value']} = {level['label']}" in message.user
         for text in (level["definition"], *level["reasons"]):
             assert (text in message.user) == (name == "detailed")
     assert '{"score": <0, 1 or 2>' in message.user or '{"score": <0 or 1>' in message.user
     assert message.user.index("The source.") < message.user.index("The output.")
-    assert not re.search(r"\{%|%\}|\{\{|\}\}|[\ue000\ue001]|\n\n\n\n", whole)
+    assert not re.search(r"\{%|%\}|\{\{|\}\}|[\ue000\ue001]|\n\n\n\n", entire)
 
 
 def test_a_source_there_is_not_is_left_out() -> None:
@@ -297,7 +297,7 @@ def test_a_prompt_nobody_knows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("user = ", "not TOML"),
         ("system = 'x'", "needs the texts 'system' and 'user'"),
@@ -306,11 +306,11 @@ def test_a_prompt_nobody_knows() -> None:
         ("system = 'x'\nuser = 'nothing here'", "nowhere says {{ output }}"),
     ],
 )
-def test_files_that_are_no_template(tmp_path: Path, text: str, said: str) -> None:
+def test_files_that_are_no_template(tmp_path: Path, text: str, words: str) -> None:
     write(tmp_path, judge__own=text)
-    with pytest.raises((DataError, UnknownName), match=re.escape(said)) as found:
+    with pytest.raises((DataError, UnknownName), match=re.escape(words)) as result:
         load_template("own", [tmp_path])
-    assert "own.toml" in str(found.value)
+    assert "own.toml" in str(result.value)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_filters_that_keep_the_text_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "said"),
+    ("scale", "words"),
     [
         (THREE, "0, 1 or 2"),
         (HALLUCINATIONS.scale, "0 or 1"),
@@ -356,10 +356,10 @@ def test_filters_that_keep_the_text_whole(tmp_path: Path) -> None:
         (Scale("ordinal", (Level(-1, "a"), Level(0.5, "b"))), "-1 or 0.5"),
     ],
 )
-def test_values_in_words(tmp_path: Path, scale: Scale, said: str) -> None:
+def test_values_in_words(tmp_path: Path, scale: Scale, words: str) -> None:
     folder = write(tmp_path, judge__own=template_file("{{ values }}: {{ output }}"))
     prompt = Prompt(load_template("own", [folder]), {"x": Rubric(Criterion("x", scale))})
-    assert prompt.write("x", "en", "", "o").user.startswith(f"{said}: -----")
+    assert prompt.write("x", "en", "", "o").user.startswith(f"{words}: -----")
 
 
 # ---------------------------------------------------------------- rubrics
@@ -378,7 +378,7 @@ def test_a_rubric_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "words"),
     [
         (
             "value = 2",
@@ -396,13 +396,13 @@ def test_a_rubric_file(tmp_path: Path) -> None:
         ('"Bad"', '"Good "', "`flip="),
     ],
 )
-def test_faults_of_a_rubric_file_are_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_faults_of_a_rubric_file_are_named(tmp_path: Path, old: str, new: str, words: str) -> None:
     text = FILE.replace(old, new)
-    if said == "`flip=":  # the words of the dataset in the other order
+    if words == "`flip=":  # the words of the dataset in the other order
         text = FILE.replace('"Bad"', '"x"').replace('"Good"', '"Bad"').replace('"x"', '"Good"')
-    with pytest.raises((DataError, UnknownName), match=re.escape(said)) as found:
+    with pytest.raises((DataError, UnknownName), match=re.escape(words)) as result:
         read_rubric(rubric_file(tmp_path, text), TASK_QUALITY)
-    assert "task_quality.toml" in str(found.value)
+    assert "task_quality.toml" in str(result.value)
 
 
 @pytest.mark.parametrize("levels", ["levels = 5", 'levels = "x"', "levels = [1, 2]"])
@@ -441,11 +441,11 @@ def test_bundled_rubrics_have_every_text(criterion: str) -> None:
 )
 def test_flipping_stays_on_the_scale_and_undoes_itself(scale: Scale, pairs: dict[float, float]) -> None:
     plain, turned = Rubric(Criterion("x", scale)), Rubric(Criterion("x", scale), flipped=True)
-    for said, score in pairs.items():
-        assert plain.score(said) == said
-        assert turned.score(said) == score
-        assert turned.score(turned.score(said)) == said
-        assert scale.allows(turned.score(said))
+    for words, score in pairs.items():
+        assert plain.score(words) == words
+        assert turned.score(words) == score
+        assert turned.score(turned.score(words)) == words
+        assert scale.allows(turned.score(words))
 
 
 def test_flip_of_a_criterion_nobody_knows() -> None:
@@ -480,13 +480,13 @@ def released(folder: Path, scoring: object = None) -> Path:
 @pytest.mark.parametrize("inner", ["", "metrics"])
 def test_released_rubrics(tmp_path: Path, inner: str) -> None:
     released(tmp_path / inner)
-    found = rubrics_for([HALLUCINATIONS], [tmp_path, PROMPTS], needed=("simple", "detailed"))["hallucinations"]
-    assert found.simple == "Is anything made up?\n0: no. 1: yes."
-    assert found.detailed == "Look at each claim."
-    assert found.levels[1].reasons == ("a new town", "a new year")
-    assert found.criterion.label == "Invention, in full"
-    assert found.criterion.scale == HALLUCINATIONS.scale
-    prompt = Prompt(load_template("detailed", [PROMPTS]), {"hallucinations": found})
+    result = rubrics_for([HALLUCINATIONS], [tmp_path, PROMPTS], needed=("simple", "detailed"))["hallucinations"]
+    assert result.simple == "Is anything made up?\n0: no. 1: yes."
+    assert result.detailed == "Look at each claim."
+    assert result.levels[1].reasons == ("a new town", "a new year")
+    assert result.criterion.label == "Invention, in full"
+    assert result.criterion.scale == HALLUCINATIONS.scale
+    prompt = Prompt(load_template("detailed", [PROMPTS]), {"hallucinations": result})
     assert "1 = Present: \n- a new town\n- a new year" in prompt.write("hallucinations", "en", "", "o").user
 
 
@@ -505,7 +505,7 @@ def test_a_toml_file_goes_before_released_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "words"),
     [
         ("{", "hallucinations.json"),
         ("[]", 'no "description"'),
@@ -517,16 +517,16 @@ def test_a_toml_file_goes_before_released_ones(tmp_path: Path) -> None:
         ('{"description": "d", "scoring": {"nan": {}}}', "not on the scale"),
     ],
 )
-def test_faults_of_released_files_are_named(tmp_path: Path, content: str, said: str) -> None:
+def test_faults_of_released_files_are_named(tmp_path: Path, content: str, words: str) -> None:
     (released(tmp_path) / "detailed" / "hallucinations.json").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=re.escape(said)):
+    with pytest.raises(DataError, match=re.escape(words)):
         rubrics_for([HALLUCINATIONS], [tmp_path])
 
 
 def test_a_flipped_released_rubric_says_its_labels_the_other_way_round(tmp_path: Path) -> None:
     """Where 1 = good in the rubric and Present = 1 in the dataset, the judge must not be shown `1 = Present`."""
     released(tmp_path, {"0": {"(a)": "a new town"}, "1": {"(a)": "all claims hold"}})
-    found = rubrics_for([HALLUCINATIONS], [tmp_path], needed=("detailed",), flip=["hallucinations"])
-    prompt = Prompt(load_template("detailed", [PROMPTS]), found)
+    result = rubrics_for([HALLUCINATIONS], [tmp_path], needed=("detailed",), flip=["hallucinations"])
+    prompt = Prompt(load_template("detailed", [PROMPTS]), result)
     assert "0 = Present: \n- a new town" in prompt.write("hallucinations", "en", "", "o").user
-    assert found["hallucinations"].score(0) == 1
+    assert result["hallucinations"].score(0) == 1

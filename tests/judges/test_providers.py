@@ -79,9 +79,9 @@ def asked(name: str, server: LlmServer, ask: ModelRequest = ask) -> Reply:
 
 
 def failed(name: str, server: LlmServer, ask: ModelRequest = ask) -> CallFailed:
-    with pytest.raises(CallFailed) as found:
+    with pytest.raises(CallFailed) as result:
         asked(name, server, ask)
-    return found.value
+    return result.value
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -142,10 +142,10 @@ def test_the_fingerprint_is_recorded(llm_server: LlmServer) -> None:
 )
 def test_each_fault_has_its_name(name: str, fault: Fault, kind: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(fault)
-    found = failed(name, llm_server)
-    assert found.kind == kind, found
+    result = failed(name, llm_server)
+    assert result.kind == kind, result
     if fault.kind == "429":
-        assert found.wait == 7.0
+        assert result.wait == 7.0
     assert len(llm_server.calls) == 1, "a hidden retry"
 
 
@@ -193,9 +193,9 @@ def test_nobody_there_is_a_lost_connection(name: str) -> None:
 )
 def test_how_a_reply_ended(name: str, fault: str, ending: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault(fault))
-    found = asked(name, llm_server).ending
+    result = asked(name, llm_server).ending
     same = {calls.REFUSED, calls.FILTERED}  # Gemini and Anthropic have one word for both
-    assert found == ending or {found, ending} <= same
+    assert result == ending or {result, ending} <= same
 
 
 @pytest.mark.parametrize("name", ["openai:gpt-4o", "azure:my-deployment", "gemini:gemini-2.5-pro"])
@@ -215,8 +215,8 @@ def test_a_parameter_that_is_rejected_is_named(name: str, code: str, parameter: 
     full = ModelRequest(ask.message, ask.schema, {"temperature": 0, "seed": 1, "max_tokens": 50}, "json_schema", 5.0)
     if name.startswith("langchain") and parameter == "max_tokens":
         return  # langchain-openai sends max_completion_tokens
-    found = failed(name, llm_server, full)
-    assert (found.kind, found.parameter) == (calls.PARAMETER, parameter)
+    result = failed(name, llm_server, full)
+    assert (result.kind, result.parameter) == (calls.PARAMETER, parameter)
 
 
 def test_a_prompt_that_is_too_long_and_a_quota_that_is_used_up(llm_server: LlmServer) -> None:
@@ -238,13 +238,13 @@ MISSING = {
 
 @pytest.mark.parametrize("name", MISSING)
 def test_a_missing_key_is_told_before_anything_is_sent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    variable, said = MISSING[name]
+    variable, message = MISSING[name]
     monkeypatch.delenv(variable)
 
     async def opened() -> Any:
         return open_client(find_model(name, {}))
 
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         asyncio.run(opened())
 
 
@@ -265,13 +265,13 @@ def test_a_langchain_provider_without_its_package() -> None:
 
 
 def test_a_rate_limit_that_speaks_of_billing_is_no_used_up_quota() -> None:
-    said = "Rate limit reached. You can increase it by adding a payment method at https://example.org/account/billing."
-    assert failure(429, said, code="rate_limit_exceeded").kind == calls.BUSY
+    message = "Rate limit reached. You can increase it by adding a payment method at https://example.org/account/billing."
+    assert failure(429, message, code="rate_limit_exceeded").kind == calls.BUSY
     assert failure(429, "You exceeded your quota, see billing", code="insufficient_quota").kind == calls.QUOTA
     assert failure(429, "You exceeded your quota, see billing", wait=20.0).kind == calls.BUSY  # Gemini, by the minute
 
 
 def test_a_limit_that_is_set_too_high_is_no_text_that_is_too_long() -> None:
-    found = failure(400, "max_tokens is too large: 99999", code="invalid_value", parameter="max_tokens")
-    assert (found.kind, found.parameter) == (calls.PARAMETER, "max_tokens")
+    result = failure(400, "max_tokens is too large: 99999", code="invalid_value", parameter="max_tokens")
+    assert (result.kind, result.parameter) == (calls.PARAMETER, "max_tokens")
     assert failure(400, "Input is too long", code="invalid", parameter="messages").kind == calls.TOO_LONG

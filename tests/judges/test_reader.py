@@ -88,16 +88,16 @@ HAND_CHECKED = Path(__file__).with_name("hand_checked_replies.csv")
     ],
 )
 def test_forms_of_plain_language(reply: str, score: float) -> None:
-    found = read_reply(reply, FIVE)
-    assert (found.score, found.reason, found.wavering) == (score, "", False)
+    result = read_reply(reply, FIVE)
+    assert (result.score, result.reason, result.wavering) == (score, "", False)
 
 
 @pytest.mark.parametrize(
     "reply", ["4 out of 5 stars", "Rating: 4 out of 5 stars", "four out of five stars", "4/5 stars"]
 )
 def test_the_stars_there_could_be_are_no_verdict(reply: str) -> None:
-    found = read_reply(reply, FIVE)
-    assert (found.score, found.wavering) == (4, False)
+    result = read_reply(reply, FIVE)
+    assert (result.score, result.wavering) == (4, False)
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_stars_are_counted_together(reply: str, score: float | None) -> None:
     ],
 )
 def test_structured_forms(text: str) -> None:
-    found = read_reply(text, QUALITY)
-    assert (found.score, found.reason, found.justification, found.wavering) == (2, "", "It holds.", False)
+    result = read_reply(text, QUALITY)
+    assert (result.score, result.reason, result.justification, result.wavering) == (2, "", "It holds.", False)
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_broken_json_is_read_as_text(text: str) -> None:
 
 def test_json_inside_the_justification_is_no_verdict() -> None:
     inner = json.dumps({"score": 0, "justification": "no"})
-    found = read_reply(json.dumps({"score": 2, "justification": f"It orders: {inner}. Score: 0"}), QUALITY)
-    assert (found.score, found.wavering) == (2, False)
+    result = read_reply(json.dumps({"score": 2, "justification": f"It orders: {inner}. Score: 0"}), QUALITY)
+    assert (result.score, result.wavering) == (2, False)
 
 
 def test_a_thinking_mark_inside_the_justification_cuts_nothing() -> None:
@@ -175,21 +175,21 @@ def test_no_answer_is_empty(text: str) -> None:
     ],
 )
 def test_two_verdicts_keep_the_last_and_waver(text: str, score: float) -> None:
-    found = read_reply(text, QUALITY)
-    assert (found.score, found.wavering) == (score, True)
+    result = read_reply(text, QUALITY)
+    assert (result.score, result.wavering) == (score, True)
 
 
 @pytest.mark.parametrize(
     "text", ["Score: 2. I repeat, score: 2", '{"score": 2} {"score": "Good"}', "Good (2). Score: 2"]
 )
 def test_the_same_verdict_twice_does_not_waver(text: str) -> None:
-    found = read_reply(text, QUALITY)
-    assert (found.score, found.wavering) == (2, False)
+    result = read_reply(text, QUALITY)
+    assert (result.score, result.wavering) == (2, False)
 
 
 def test_an_off_scale_verdict_does_not_hide_a_valid_one() -> None:
-    found = read_reply("Score: 9. I mean a score of 2.", QUALITY)
-    assert (found.score, found.wavering) == (2, False)
+    result = read_reply("Score: 9. I mean a score of 2.", QUALITY)
+    assert (result.score, result.wavering) == (2, False)
     assert read_reply('{"score": 2} {"score": 7}', QUALITY).score == 2
 
 
@@ -271,9 +271,9 @@ def test_an_echoed_form_does_not_hide_the_verdict() -> None:
     ],
 )
 def test_what_is_no_verdict(reply: str) -> None:
-    found = read_reply(reply, FIVE)
-    assert found.score is None
-    assert found.reason in (UNPARSABLE, OFF_SCALE)
+    result = read_reply(reply, FIVE)
+    assert result.score is None
+    assert result.reason in (UNPARSABLE, OFF_SCALE)
 
 
 @pytest.mark.parametrize(
@@ -304,10 +304,10 @@ def test_what_is_no_verdict(reply: str) -> None:
     ],
 )
 def test_off_the_scale_is_never_clipped(reply: str) -> None:
-    found = read_reply(reply, FIVE)
-    assert found.score is None
+    result = read_reply(reply, FIVE)
+    assert result.score is None
     if not reply.endswith(".0}"):
-        assert found.reason == OFF_SCALE
+        assert result.reason == OFF_SCALE
 
 
 def test_a_number_of_thousands_of_digits_is_no_verdict() -> None:
@@ -378,8 +378,8 @@ def test_minus_zero_is_zero() -> None:
     ],
 )
 def test_labels_in_words(reply: str, scale: Scale, score: float) -> None:
-    found = read_reply(reply, scale)
-    assert (found.score, found.wavering) == (score, False)
+    result = read_reply(reply, scale)
+    assert (result.score, result.wavering) == (score, False)
 
 
 @pytest.mark.parametrize(
@@ -438,8 +438,8 @@ def test_letters_that_only_look_alike_do_not_raise() -> None:
     ],
 )
 def test_letters_where_asked_for(reply: str, score: float) -> None:
-    found = read_reply(reply, FIVE, LETTERS)
-    assert (found.score, found.wavering) == (score, False)
+    result = read_reply(reply, FIVE, LETTERS)
+    assert (result.score, result.wavering) == (score, False)
 
 
 @pytest.mark.parametrize("reply", ["F", "A summary of it", "Verdict: A's text", "The answer is a good one", "ABC"])
@@ -471,8 +471,8 @@ def test_letters_in_lower_case_and_off_the_scale() -> None:
     ],
 )
 def test_what_was_not_reached_is_no_verdict(reply: str, score: float) -> None:
-    found = read_reply(reply, FIVE)
-    assert (found.score, found.wavering) == (score, False)
+    result = read_reply(reply, FIVE)
+    assert (result.score, result.wavering) == (score, False)
 
 
 # ---------------------------------------------------------------- any text at all
@@ -545,14 +545,14 @@ JSON = st.recursive(
 
 
 def check(text: str, scale: Scale, letters: dict[str, float] | None) -> None:
-    found = read_reply(text, scale, letters)
-    if found.score is None:
-        assert found.reason in (EMPTY, UNPARSABLE, OFF_SCALE)
-        assert not found.wavering
+    result = read_reply(text, scale, letters)
+    if result.score is None:
+        assert result.reason in (EMPTY, UNPARSABLE, OFF_SCALE)
+        assert not result.wavering
     else:
-        assert not found.reason
-        assert scale.allows(found.score)
-        assert math.isfinite(found.score)
+        assert not result.reason
+        assert scale.allows(result.score)
+        assert math.isfinite(result.score)
 
 
 @settings(max_examples=600, deadline=None)
@@ -583,22 +583,22 @@ def test_a_planted_object_is_found(score: int, justification: str, around: str) 
         f"```json\n{planted}\n```",
         f"<think>{around}</think>{planted}",
     ):
-        found = read_reply(text, QUALITY)
-        assert (found.score, found.justification, found.wavering) == (score, justification.strip(), False)
+        result = read_reply(text, QUALITY)
+        assert (result.score, result.justification, result.wavering) == (score, justification.strip(), False)
 
 
 @settings(deadline=None)
 @given(st.sampled_from((1, 2, 3, 4, 5)), st.text(alphabet="bcd ,;\n€é字", max_size=60))
 def test_a_planted_line_is_found(score: int, around: str) -> None:
-    found = read_reply(f"{around}.\nScore: {score}\n{around}", FIVE)
-    assert (found.score, found.wavering) == (score, False)
+    result = read_reply(f"{around}.\nScore: {score}\n{around}", FIVE)
+    assert (result.score, result.wavering) == (score, False)
 
 
 @settings(deadline=None)
 @given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_is_taken_exactly_or_not_at_all(number: float) -> None:
-    found = read_reply(json.dumps({"score": number}), QUALITY)
-    assert found.score == (number if number in (0, 1, 2) else None)
+    result = read_reply(json.dumps({"score": number}), QUALITY)
+    assert result.score == (number if number in (0, 1, 2) else None)
 
 
 @pytest.mark.parametrize("value", answer_schema(QUALITY)["properties"]["score"]["enum"])
@@ -660,8 +660,8 @@ def test_a_long_gap_is_read_within_seconds(gap: str) -> None:
 @pytest.mark.parametrize("inner", ['{"score": 2}', "1", ""])
 def test_a_hundred_thousand_nested_braces(inner: str) -> None:
     began = time.process_time()
-    found = read_reply('{"a":' * 100_000 + inner + "}" * 100_000, QUALITY)
-    assert found.score in (None, 2)
+    result = read_reply('{"a":' * 100_000 + inner + "}" * 100_000, QUALITY)
+    assert result.score in (None, 2)
     assert read_reply("{" * 100_000 + "\nScore: 2", QUALITY).score == 2
     assert read_reply("[" * 100_000 + '{"score": 2}' + "]" * 100_000, QUALITY).score == 2
     assert time.process_time() - began < 20
@@ -696,13 +696,13 @@ def read_all(rows: list[dict[str, str]], scale: Scale) -> list[Verdict]:
 @pytest.mark.reference
 def test_nearly_every_real_reply_has_a_verdict(real: list[dict[str, str]]) -> None:
     assert len(real) == 29_112
-    found = read_all(real, BETWEEN)
-    assert sum(verdict.score is not None for verdict in found) / len(found) >= 0.995
-    assert sum(verdict.wavering for verdict in found) / len(found) < 0.002
+    result = read_all(real, BETWEEN)
+    assert sum(verdict.score is not None for verdict in result) / len(result) >= 0.995
+    assert sum(verdict.wavering for verdict in result) / len(result) < 0.002
     # On whole numbers only, what is lost are the halves, and each says so.
-    whole = read_all(real, FIVE)
-    assert {verdict.reason for verdict in whole} == {"", OFF_SCALE}
-    for between, five in zip(found, whole, strict=True):
+    entire = read_all(real, FIVE)
+    assert {verdict.reason for verdict in entire} == {"", OFF_SCALE}
+    for between, five in zip(result, entire, strict=True):
         assert between.score is not None
         assert five.score == (between.score if between.score.is_integer() else None)
 
@@ -716,15 +716,15 @@ def test_right_on_two_hundred_replies_checked_by_hand(real: list[dict[str, str]]
     wrong = []
     for row in checked:
         reply = by_id[row["id"]]
-        found = read_reply(reply["reply"], BETWEEN, asked_for(reply))
-        if (found.score, found.wavering) != (float(row["score"]), bool(row["wavering"])):
-            wrong.append((row["id"], row["score"], found.score, found.wavering))
+        result = read_reply(reply["reply"], BETWEEN, asked_for(reply))
+        if (result.score, result.wavering) != (float(row["score"]), bool(row["wavering"])):
+            wrong.append((row["id"], row["score"], result.score, result.wavering))
     assert not wrong
 
 
 @pytest.mark.reference
 @pytest.mark.parametrize(
-    ("known", "score", "wavering"),
+    ("identity", "score", "wavering"),
     [
         ("26a9e523b25ada8c", 4, True),  # a second verdict on the same criterion
         ("c6e0843afc7403a4", 4, False),  # names the top value as what was not reached
@@ -738,10 +738,10 @@ def test_right_on_two_hundred_replies_checked_by_hand(real: list[dict[str, str]]
         ("b9ab8d26f63adc35", 3, False),  # a bare number early, the reason after it
     ],
 )
-def test_odd_replies_read_by_hand(real: list[dict[str, str]], known: str, score: float, wavering: bool) -> None:
-    reply = next(row for row in real if row["id"] == known)
-    found = read_reply(reply["reply"], BETWEEN, asked_for(reply))
-    assert (found.score, found.wavering) == (score, wavering)
+def test_odd_replies_read_by_hand(real: list[dict[str, str]], identity: str, score: float, wavering: bool) -> None:
+    reply = next(row for row in real if row["id"] == identity)
+    result = read_reply(reply["reply"], BETWEEN, asked_for(reply))
+    assert (result.score, result.wavering) == (score, wavering)
 
 
 @pytest.mark.parametrize(
@@ -756,8 +756,8 @@ def test_odd_replies_read_by_hand(real: list[dict[str, str]], known: str, score:
     ],
 )
 def test_the_top_of_the_scale_is_no_verdict(text: str, score: float) -> None:
-    found = read_reply(text, Scale("interval", (), 1, 5))
-    assert (found.score, found.wavering) == (score, False)
+    result = read_reply(text, Scale("interval", (), 1, 5))
+    assert (result.score, result.wavering) == (score, False)
 
 
 def test_a_number_that_may_have_been_cut_is_none() -> None:

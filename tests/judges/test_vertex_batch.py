@@ -52,12 +52,12 @@ def test_all_answers_come_in_whatever_order(server: GoogleBatchServer, tmp_path:
     questions = asks(20)
 
     async def steps(client: BatchClient) -> None:
-        status, found = await results(client, await submitted(client, tmp_path, questions), tmp_path)
+        status, result = await results(client, await submitted(client, tmp_path, questions), tmp_path)
         assert (status.stage, status.done, status.failure) == ("succeeded", 20, None)
-        assert [key for key, _ in found] != list(questions)
-        assert sorted(key for key, _ in found) == list(questions)
+        assert [key for key, _ in result] != list(questions)
+        assert sorted(key for key, _ in result) == list(questions)
         direct = open_client(model_of(server))
-        for key, reply in found[:5]:
+        for key, reply in result[:5]:
             assert isinstance(reply, Reply)
             assert reply.text == (await direct.ask(questions[key])).text
         await direct.close()
@@ -110,9 +110,9 @@ def test_an_expired_batch_has_what_there_is(server: GoogleBatchServer, tmp_path:
     server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
 
     async def steps(client: BatchClient) -> None:
-        status, found = await results(client, await submitted(client, tmp_path, asks(10)), tmp_path)
+        status, result = await results(client, await submitted(client, tmp_path, asks(10)), tmp_path)
         assert (status.stage, status.failure) == ("expired", None)
-        assert sorted(key for key, _ in found) == list(asks(5))
+        assert sorted(key for key, _ in result) == list(asks(5))
 
     trip(opened(server), steps)
 
@@ -123,11 +123,11 @@ def test_lines_that_failed(named: bool, server: GoogleBatchServer, tmp_path: Pat
     server.service.behaviour = in_turn(Behaviour(failing=0.5, fault=Fault("500")))
 
     async def steps(client: BatchClient) -> None:
-        status, found = await results(client, await submitted(client, tmp_path, asks(8)), tmp_path)
+        status, result = await results(client, await submitted(client, tmp_path, asks(8)), tmp_path)
         assert (status.stage, status.done) == ("succeeded", 8)
-        assert sum(isinstance(one, Reply) for _, one in found) == 4
-        assert len(found) == (8 if named else 4)  # what is missing was not answered
-        assert {one.kind for _, one in found if isinstance(one, CallFailed)} <= {calls.SERVER}
+        assert sum(isinstance(item, Reply) for _, item in result) == 4
+        assert len(result) == (8 if named else 4)  # what is missing was not answered
+        assert {item.kind for _, item in result if isinstance(item, CallFailed)} <= {calls.SERVER}
 
     trip(opened(server), steps)
 
@@ -139,8 +139,8 @@ def test_a_cancelled_batch(server: GoogleBatchServer, tmp_path: Path) -> None:
         batch = await submitted(client, tmp_path, asks(3))
         assert not (await client.status(batch)).ended
         await client.cancel(batch)
-        status, found = await results(client, batch, tmp_path)
-        assert (status.stage, status.failure, found) == ("cancelled", None, [])
+        status, result = await results(client, batch, tmp_path)
+        assert (status.stage, status.failure, result) == ("cancelled", None, [])
         await client.cancel(batch)  # nothing happens
 
     trip(opened(server), steps)
@@ -154,11 +154,11 @@ def test_a_batch_whose_answer_was_lost_is_found(server: GoogleBatchServer, tmp_p
             await submitted(client, tmp_path, asks(2))
         assert lost.value.kind == calls.DROPPED
         await submitted(client, tmp_path, asks(2), "other")
-        found = await client.find(TOKEN)
-        assert found
-        assert found.endswith(server.service.jobs[0].id)
+        result = await client.find(TOKEN)
+        assert result
+        assert result.endswith(server.service.jobs[0].id)
         assert await client.find("z" * 20) is None
-        assert (await results(client, found, tmp_path))[0].stage == "succeeded"
+        assert (await results(client, result, tmp_path))[0].stage == "succeeded"
 
     trip(opened(server), steps)
     assert len(server.service.jobs) == 2
@@ -195,12 +195,12 @@ def test_a_request_file_is_taken_away_again(server: GoogleBatchServer, tmp_path:
 
 
 def test_machines_that_judges_toml_names(server: GoogleBatchServer, tmp_path: Path) -> None:
-    said = {"machine_type": "a2-highgpu-2g", "accelerator_type": "NVIDIA_TESLA_A100", "accelerator_count": 2}
-    trip(opened(server, replicas=4, **said), lambda client: submitted(client, tmp_path, asks(1)))
-    found = server.created[0]["dedicatedResources"]
-    assert found["machineSpec"]["machineType"] == "a2-highgpu-2g"
-    assert found["machineSpec"]["acceleratorCount"] == 2
-    assert (found["startingReplicaCount"], found["maxReplicaCount"]) == (4, 4)
+    message = {"machine_type": "a2-highgpu-2g", "accelerator_type": "NVIDIA_TESLA_A100", "accelerator_count": 2}
+    trip(opened(server, replicas=4, **message), lambda client: submitted(client, tmp_path, asks(1)))
+    result = server.created[0]["dedicatedResources"]
+    assert result["machineSpec"]["machineType"] == "a2-highgpu-2g"
+    assert result["machineSpec"]["acceleratorCount"] == 2
+    assert (result["startingReplicaCount"], result["maxReplicaCount"]) == (4, 4)
     trip(opened(server, machine_type="n1-standard-4"), lambda client: submitted(client, tmp_path, asks(1), "second"))
     assert server.created[1]["dedicatedResources"]["machineSpec"] == {"machineType": "n1-standard-4"}
 
@@ -217,7 +217,7 @@ def test_machines_that_judges_toml_names(server: GoogleBatchServer, tmp_path: Pa
 def test_endpoints_whose_batch_needs_more_to_be_said(
     deployed: list[Any], batch: Any, says: str, server: GoogleBatchServer, tmp_path: Path
 ) -> None:
-    server.deployed, server.traffic = deployed, {one["id"]: 50 for one in deployed}
+    server.deployed, server.traffic = deployed, {item["id"]: 50 for item in deployed}
     with pytest.raises(MetalError, match=says) as refused:
         trip(opened(server, **batch), lambda client: submitted(client, tmp_path, asks(1)))
     assert "\n" not in str(refused.value)
@@ -245,8 +245,8 @@ def test_lines_that_cannot_be_read(server: GoogleBatchServer) -> None:
         with pytest.raises(CallFailed) as failed:
             client.read(line)
         assert failed.value.kind == calls.SERVER
-    key, found = client.read(b'{"instance": {"prompt": "p", "key": "k"}, "prediction": ["the text"]}')
-    assert (key, found) == ("k", Reply("the text", raw=b'{"prediction": ["the text"]}'))
-    key, found = client.read(b'{"instance": {"key": "k"}, "error": {"code": 8, "message": "busy"}}')
-    assert isinstance(found, CallFailed)
-    assert (key, found.kind) == ("k", calls.BUSY)
+    key, result = client.read(b'{"instance": {"prompt": "p", "key": "k"}, "prediction": ["the text"]}')
+    assert (key, result) == ("k", Reply("the text", raw=b'{"prediction": ["the text"]}'))
+    key, result = client.read(b'{"instance": {"key": "k"}, "error": {"code": 8, "message": "busy"}}')
+    assert isinstance(result, CallFailed)
+    assert (key, result.kind) == ("k", calls.BUSY)

@@ -28,9 +28,9 @@ def findings(metric: Metric) -> dict[str, Finding]:
     return {finding.trial: finding for finding in conformance(metric, clock=clock())}
 
 
-def metric(score: Callable[[Item], Answer], **known: Any) -> Metric:
+def metric(score: Callable[[Item], Answer], **identity: Any) -> Metric:
     return Metric(
-        "tried", "", lambda items: [score(item) for item in items], "1", **({"low": 0.0, "high": 1.0} | known)
+        "tried", "", lambda items: [score(item) for item in items], "1", **({"low": 0.0, "high": 1.0} | identity)
     )
 
 
@@ -40,89 +40,89 @@ def equal(item: Item) -> float:
 
 @pytest.mark.parametrize("name", CORE)
 def test_metals_own_metrics_are_as_they_say(name: str) -> None:
-    found = findings(find_metric(name))
-    assert [finding for finding in found.values() if finding.holds is False] == []
+    result = findings(find_metric(name))
+    assert [finding for finding in result.values() if finding.holds is False] == []
     judging = not find_metric(name).descriptive
-    assert [found[trial].holds for trial in ("identity", "second reference", "direction")] == [judging or None] * 3
+    assert [result[trial].holds for trial in ("identity", "second reference", "direction")] == [judging or None] * 3
 
 
 def test_a_metric_without_fault() -> None:
-    found = findings(metric(equal))
-    assert [finding.holds for finding in found.values()] == [True] * 8 + [None]
-    assert found["identity"].words == "identical texts reach 1 in all 45 languages"
-    assert found["empty texts"].words == "no score, because the output is empty, no reference"
-    assert found["speed"].words == "100 ms a sentence, loading included"  # 4.5 s over 45 sentences
+    result = findings(metric(equal))
+    assert [finding.holds for finding in result.values()] == [True] * 8 + [None]
+    assert result["identity"].words == "identical texts reach 1 in all 45 languages"
+    assert result["empty texts"].words == "no score, because the output is empty, no reference"
+    assert result["speed"].words == "100 ms a sentence, loading included"  # 4.5 s over 45 sentences
 
 
 def test_identity_missed_in_scripts_that_a_tokenizer_does_not_know() -> None:
     theirs = rouge_scorer.RougeScorer(["rouge1"])
-    found = findings(metric(lambda item: theirs.score(item.references[0], item.text)["rouge1"].fmeasure))
-    assert found["identity"].holds is False
-    assert found["identity"].words == (
+    result = findings(metric(lambda item: theirs.score(item.references[0], item.text)["rouge1"].fmeasure))
+    assert result["identity"].holds is False
+    assert result["identity"].words == (
         "identical texts do not reach 1 in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more; in the first it is 0"
     )
-    assert found["direction"].holds is False
+    assert result["direction"].holds is False
 
 
 def test_identity_missed_where_there_is_no_score() -> None:
-    found = findings(metric(lambda item: "too foreign" if item.language == "yo" else equal(item)))
-    assert found["identity"].words == "identical texts do not reach 1 in yo; in the first it is missing"
+    result = findings(metric(lambda item: "too foreign" if item.language == "yo" else equal(item)))
+    assert result["identity"].words == "identical texts do not reach 1 in yo; in the first it is missing"
 
 
 def test_a_direction_the_wrong_way_round() -> None:
-    found = findings(metric(equal, direction="lower"))
-    assert (found["identity"].holds, found["direction"].holds) == (False, False)
+    result = findings(metric(equal, direction="lower"))
+    assert (result["identity"].holds, result["direction"].holds) == (False, False)
 
 
 def test_a_mean_over_references() -> None:
     def mean(item: Item) -> float:
         return sum(item.text == reference for reference in item.references) / len(item.references)
 
-    found = findings(metric(mean, multi_reference=True))["second reference"]
-    assert (found.holds, "worse in am, ar," in found.words) == (False, True)
+    result = findings(metric(mean, multi_reference=True))["second reference"]
+    assert (result.holds, "worse in am, ar," in result.words) == (False, True)
 
 
 def test_scores_outside_the_range() -> None:
-    found = findings(metric(lambda item: 100 * equal(item)))["range"]
-    assert (found.holds, found.words) == (False, "scores from 0 to 100, outside 0 to 1")
+    result = findings(metric(lambda item: 100 * equal(item)))["range"]
+    assert (result.holds, result.words) == (False, "scores from 0 to 100, outside 0 to 1")
     assert findings(metric(lambda item: "never"))["range"].words == "no sentence has a score"
 
 
 def test_a_need_that_was_not_declared() -> None:
-    found = findings(metric(lambda item: float(item.text == item.references[0]), needs=()))["empty texts"]
-    assert (found.holds, "says it does not need is missing: IndexError" in found.words) == (False, True)
+    result = findings(metric(lambda item: float(item.text == item.references[0]), needs=()))["empty texts"]
+    assert (result.holds, "says it does not need is missing: IndexError" in result.words) == (False, True)
 
 
 def test_odd_texts() -> None:
     def fragile(item: Item) -> float:
         return len(item.references) / sum(letter.isalpha() for letter in item.text)
 
-    found = findings(metric(fragile))["odd texts"]
-    assert (found.holds, found.words) == (False, "stops at one of them: ZeroDivisionError: division by zero")
-    said = findings(metric(lambda item: "too long" if len(item.text) > 1000 else equal(item)))["odd texts"]
-    assert said.holds
-    assert said.words.endswith("10000 characters: no fault; 1 have no score: too long")
+    result = findings(metric(fragile))["odd texts"]
+    assert (result.holds, result.words) == (False, "stops at one of them: ZeroDivisionError: division by zero")
+    message = findings(metric(lambda item: "too long" if len(item.text) > 1000 else equal(item)))["odd texts"]
+    assert message.holds
+    assert message.words.endswith("10000 characters: no fault; 1 have no score: too long")
 
 
 def test_a_score_that_changes() -> None:
     numbers = count()
-    found = findings(metric(lambda item: float(next(numbers)), high=None))["determinism"]
-    assert found.words == "the same texts get other scores a second time"
+    result = findings(metric(lambda item: float(next(numbers)), high=None))["determinism"]
+    assert result.words == "the same texts get other scores a second time"
 
 
 def test_a_score_that_depends_on_the_texts_before() -> None:
     def ranks(items: Sequence[Item]) -> list[Answer]:
         return [at / len(items) for at in range(len(items))]
 
-    found = findings(Metric("ranks", "", ranks, "1", low=0.0, high=1.0))["determinism"]
-    assert found.words == "a score depends on which texts are scored before or beside it"
+    result = findings(Metric("ranks", "", ranks, "1", low=0.0, high=1.0))["determinism"]
+    assert result.words == "a score depends on which texts are scored before or beside it"
 
 
 def test_forms_of_unicode() -> None:
-    found = findings(metric(lambda item: float(item.text in item.references)))["Unicode forms"]
-    assert found.holds is False
-    assert "differ in ar, az, " in found.words
-    assert "en" not in found.words.partition("differ in ")[2].split(", ")
+    result = findings(metric(lambda item: float(item.text in item.references)))["Unicode forms"]
+    assert result.holds is False
+    assert "differ in ar, az, " in result.words
+    assert "en" not in result.words.partition("differ in ")[2].split(", ")
 
 
 def test_two_languages_at_least() -> None:

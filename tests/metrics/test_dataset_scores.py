@@ -36,7 +36,7 @@ def dataset(*outputs: Output, criteria: Sequence[Criterion] = (TASK_QUALITY,), *
         Source("s1", "en", "long text", references=("the cat sat", "a dog")),
         Source("s2", "zh", "原文", references=("雨停了",)),
     ]
-    sources = [replace(one, **source) for one in sources]
+    sources = [replace(entry, **source) for entry in sources]
     return assemble(Card("made"), criteria, sources, outputs, [], facts_from([]))
 
 
@@ -97,7 +97,7 @@ def test_equal_texts_with_equal_references_are_scored_once() -> None:
     assert len(asked) == 2 + 1  # two references for s1
     assert scores.facts["score"].tolist() == [8.0] * 600
     assert steps == [(2, 2)]
-    many = [replace(one, text=f"{number}") for number, one in enumerate(outputs)]
+    many = [replace(entry, text=f"{number}") for number, entry in enumerate(outputs)]
     score_outputs(spying([]), dataset(*many), many, progress=lambda done, total: steps.append((done, total)))
     assert steps[1:] == [(AT_ONCE, 600), (2 * AT_ONCE, 600), (600, 600)]
 
@@ -111,7 +111,7 @@ def test_which_outputs_are_scored() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "text", "said"),
+    ("source", "text", "message"),
     [
         ({}, "", "made has no texts of outputs"),
         ({"references": ()}, "x", "has no references, which chrf, rouge-l are compared with; add them"),
@@ -119,9 +119,9 @@ def test_which_outputs_are_scored() -> None:
         ({"text": ""}, "x", "no texts of its sources, which novelty is compared with"),
     ],
 )
-def test_nothing_to_compare_with(source: dict[str, Any], text: str, said: str) -> None:
-    made = dataset(*(replace(one, text=text) for one in OUTPUTS), **source)
-    with pytest.raises(UsageError, match=said):
+def test_nothing_to_compare_with(source: dict[str, Any], text: str, message: str) -> None:
+    made = dataset(*(replace(entry, text=text) for entry in OUTPUTS), **source)
+    with pytest.raises(UsageError, match=message):
         outputs_to_score(made, [find_metric(name) for name in ("chrf", "novelty", "rouge-l")])
 
 
@@ -151,14 +151,14 @@ def test_names_that_are_no_utf_8() -> None:
 
 def test_more_outputs_leave_earlier_scores_as_they_are() -> None:
     chrf, made = find_metric("chrf"), dataset(*OUTPUTS)
-    whole = score_outputs(chrf, made, OUTPUTS)
+    entire = score_outputs(chrf, made, OUTPUTS)
     earlier = score_outputs(chrf, made, OUTPUTS[:2])
     assert changed(metric_rater(chrf), earlier, made) == ""
     missing = not_in(earlier, OUTPUTS)
     assert missing == [OUTPUTS[2]]
     joined = together(earlier, score_outputs(chrf, made, missing), made)
-    assert by_output(joined) == by_output(whole)
-    assert joined.rater == whole.rater
+    assert by_output(joined) == by_output(entire)
+    assert joined.rater == entire.rater
 
 
 @pytest.mark.parametrize(

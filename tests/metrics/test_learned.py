@@ -41,7 +41,7 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def faults(metric: Metric) -> list[str]:
     ticks: Callable[[], int] = count().__next__
-    return [found.trial for found in conformance(metric, clock=ticks) if found.holds is False]
+    return [result.trial for result in conformance(metric, clock=ticks) if result.holds is False]
 
 
 @learned
@@ -90,9 +90,9 @@ def test_bleurt_reads_reference_then_output(rater: Path) -> None:
     with torch.inference_mode():
         expected = float(network(**tokenizer(SAMPLES["tr"], SAMPLES["sw"], return_tensors="pt")).logits)
     metric = find_metric(f"bleurt(model={rater})")
-    found = score_all(metric, [Item(SAMPLES["sw"], (SAMPLES["tr"],)), Item("a", ("b",)), Item("")])
-    assert found[0] == pytest.approx(expected, abs=1e-6)
-    assert found[2] is None
+    result = score_all(metric, [Item(SAMPLES["sw"], (SAMPLES["tr"],)), Item("a", ("b",)), Item("")])
+    assert result[0] == pytest.approx(expected, abs=1e-6)
+    assert result[2] is None
     assert set(faults(metric)) <= {"direction"}  # its weights were drawn by chance
 
 
@@ -157,4 +157,4 @@ def test_comet(name: str, kind: str, tmp_path: Path) -> None:
 def test_comet_lives_elsewhere(name: str) -> None:
     with pytest.raises(UsageError, match="an environment of its own") as error:
         find_metric(name)
-    assert 'metal.score("DATASET", table="FILE.csv"' in str(error.value)
+    assert 'metal.score("DATASET", from_file="FILE.csv"' in str(error.value)

@@ -120,9 +120,9 @@ def test_an_item_of_a_dataset() -> None:
 def test_missing_is_never_zero(name: str) -> None:
     metric = find_metric(name)
     items = [Item("", ("a",), "b"), Item(" \n", ("a",), "b"), Item("text"), Item("text", (" ",), "")]
-    found = scored(metric, items)
+    result = scored(metric, items)
     lacking = "no reference" if "references" in metric.needs else "the source has no text"
-    assert [one.reason for one in found] == ["the output is empty"] * 2 + [lacking] * 2
+    assert [entry.reason for entry in result] == ["the output is empty"] * 2 + [lacking] * 2
     assert score_all(metric, items) == [None] * 4
 
 
@@ -147,8 +147,8 @@ def test_several_references_in_one_question_where_the_metric_takes_them() -> Non
 
 def test_an_answer_that_is_no_number_has_its_reason() -> None:
     items = [Item("a", ("x", "y")), Item("b", ("x",)), Item("c", ("x",))]
-    found = scored(fixed(["too short", 0.5, math.nan, "too long"]), items)
-    assert found == [Scored(0.5), Scored(None, "no finite number"), Scored(None, "too long")]
+    result = scored(fixed(["too short", 0.5, math.nan, "too long"]), items)
+    assert result == [Scored(0.5), Scored(None, "no finite number"), Scored(None, "too long")]
 
 
 def test_a_metric_that_needs_nothing() -> None:
@@ -173,9 +173,9 @@ def test_as_many_answers_as_questions() -> None:
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_a_metric_checks_itself(wrong: dict[str, object]) -> None:
-    whole: dict[str, object] = {"name": "m", "summary": "", "score": lambda items: [], "signature": "1"}
+    entire: dict[str, object] = {"name": "m", "summary": "", "score": lambda items: [], "signature": "1"}
     with pytest.raises(DataError):
-        Metric(**(whole | wrong))  # type: ignore[arg-type]
+        Metric(**(entire | wrong))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("score", "reason"), [(None, ""), (1.0, "because"), (math.nan, "")])

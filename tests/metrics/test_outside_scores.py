@@ -55,7 +55,7 @@ def test_no_score(made: Dataset, cell: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "message"),
     [
         ({"output": ["b", "x", "y", "z", "w"], "score": [1] * 5}, "4 outputs ('x', 'y', 'z', ...) not in the dataset"),
         ({"output": ["7"], "score": [1]}, "did you mean '007'"),
@@ -72,10 +72,10 @@ def test_no_score(made: Dataset, cell: object) -> None:
         ({"output": [], "score": []}, "no rows below the header"),
     ],
 )
-def test_faults(made: Dataset, columns: dict[str, list[Any]], said: str) -> None:
+def test_faults(made: Dataset, columns: dict[str, list[Any]], message: str) -> None:
     with pytest.raises(DataError) as fault:
         read(made, **columns)
-    assert said in str(fault.value)
+    assert message in str(fault.value)
     assert "\n" not in str(fault.value)
 
 

@@ -61,15 +61,15 @@ def test_a_function_with_all_references_and_more(path: Path) -> None:
 
 
 def test_what_a_function_gives_beside_numbers_is_a_reason(path: Path) -> None:
-    found = scored(find_metric(f"{path}:shaky"), [Item(text) for text in ("raise", "none", "words", "list", "five5")])
-    assert [one.reason for one in found] == [
+    result = scored(find_metric(f"{path}:shaky"), [Item(text) for text in ("raise", "none", "words", "list", "five5")])
+    assert [item.reason for item in result] == [
         "the metric raised ValueError: no such text",
         "the metric gave none",
         "too odd",
         "the metric gave list, no finite number",
         "",
     ]
-    assert found[-1].score == 5
+    assert result[-1].score == 5
 
 
 def test_the_signature_changes_with_the_file(path: Path) -> None:

@@ -31,10 +31,10 @@ def test_as_released(name: str, released: str, reference: Path) -> None:
     ) as file:
         theirs = {int(row["set_id"]): float(row["score"]) for row in csv.DictReader(file)}
     # Their ROUGE drops letters with accents; ours keeps them.
-    plain = [one for one in outputs if "".join((outputs[one], *references[one])).isascii()][:TEXTS]
+    plain = [item for item in outputs if "".join((outputs[item], *references[item])).isascii()][:TEXTS]
     assert len(plain) == TEXTS
-    items = [Item(outputs[one], references[one], "", "en") for one in plain]
-    assert score_all(find_metric(name), items) == pytest.approx([theirs[one] for one in plain])
+    items = [Item(outputs[item], references[item], "", "en") for item in plain]
+    assert score_all(find_metric(name), items) == pytest.approx([theirs[item] for item in plain])
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -55,17 +55,17 @@ def test_identical_texts_score_one_in_every_language(kind: str) -> None:
 @given(texts, texts)
 def test_symmetric_and_in_range(kind: str, output: str, reference: str) -> None:
     metric = find_metric(kind)
-    there, back = score_all(metric, [Item(output, (reference,)), Item(reference, (output,))])
-    assert there == back
-    assert there is None or 0 <= there <= 1
+    present, back = score_all(metric, [Item(output, (reference,)), Item(reference, (output,))])
+    assert present == back
+    assert present is None or 0 <= present <= 1
 
 
 def table_of_subsequences(left: str, right: str) -> int:
     row = [0] * (len(right) + 1)
-    for one in left:
+    for item in left:
         before, row = row, [0]
         for at, other in enumerate(right):
-            row.append(before[at] + 1 if one == other else max(before[at + 1], row[at]))
+            row.append(before[at] + 1 if item == other else max(before[at + 1], row[at]))
     return row[-1]
 
 
@@ -81,7 +81,7 @@ def test_the_best_reference_counts() -> None:
 
 def test_undefined_only_where_neither_text_has_a_row() -> None:
     items = [Item("one", ("two",)), Item("one", ("two three",)), Item("?!", ("two three",)), Item("?!", ("...",))]
-    found = scored(find_metric("rouge-2"), items)
-    assert [one.score for one in found] == [None, 0.0, 0.0, None]
-    assert found[0].reason == "neither text has 2 tokens"
+    result = scored(find_metric("rouge-2"), items)
+    assert [item.score for item in result] == [None, 0.0, 0.0, None]
+    assert result[0].reason == "neither text has 2 tokens"
     assert scored(find_metric("rouge-l"), items)[3].reason == "neither text has a word"

@@ -51,13 +51,13 @@ def test_copying_by_hand() -> None:
 
 @given(words, words, st.integers(1, 6))
 def test_copying_counted_token_by_token(output: str, source: str, span: int) -> None:
-    made, known = tokens(output), " ".join(tokens(source)) + " "
+    made, identity = tokens(output), " ".join(tokens(source)) + " "
     if len(made) < span:
         assert copy_rate(output, source, span) == f"fewer than {span} tokens in the output"
         return
     copied = set()
     for start in range(len(made) - span + 1):
-        if " " + " ".join(made[start : start + span]) + " " in " " + known:
+        if " " + " ".join(made[start : start + span]) + " " in " " + identity:
             copied |= set(range(start, start + span))
     assert copy_rate(output, source, span) == len(copied) / len(made)
 
@@ -90,5 +90,5 @@ def test_refusals() -> None:
 
 
 def test_they_describe_and_do_not_judge() -> None:
-    found = [find_metric(name) for name in ("length-ratio", "compression", "novelty", "copy-rate")]
-    assert all(metric.descriptive and metric.best is None for metric in found)
+    result = [find_metric(name) for name in ("length-ratio", "compression", "novelty", "copy-rate")]
+    assert all(metric.descriptive and metric.best is None for metric in result)

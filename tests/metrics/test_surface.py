@@ -59,13 +59,13 @@ def test_a_sentence_cut_short_lies_between(name: str, code: str) -> None:
     # With tokens that do not suit the script it would be all or nothing.
     text, other = SAMPLES[code], SAMPLES["en" if code != "en" else "am"]
     metric = find_metric(name)
-    whole, part, none = score_all(
+    entire, part, none = score_all(
         metric, [Item(t, (text,), "", code) for t in (text, text[: len(text) * 2 // 3], other)]
     )
-    assert whole is not None
+    assert entire is not None
     assert part is not None
     assert none is not None
-    assert (whole > part > none) if metric.direction == "higher" else (whole < part < 100)
+    assert (entire > part > none) if metric.direction == "higher" else (entire < part < 100)
 
 
 def test_tokens_by_language() -> None:
