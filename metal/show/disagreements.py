@@ -11,7 +11,7 @@ import pyarrow as pa
 from metal.data.languages import language_name, text_direction
 from metal.data.text import name, printable
 from metal.runs.audit_run import AuditRun
-from metal.show.packing import Packed, blob, fitting
+from metal.show.packing import Payload, blob, fitting
 from metal.stats.patterns import find_patterns
 
 LONGEST_TEXT = 6000
@@ -20,7 +20,7 @@ RATING_LENGTH = 18  # of the shortest, as JSON
 PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
 
 
-def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Packed:
+def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
 
     Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
@@ -34,7 +34,7 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Packed:
         records = table.take(pa.array(np.sort(order))).to_pylist()
         packed = blob(_payload(run, records) | {"csv": csv})
         if len(packed) <= room or not len(order):
-            return Packed(packed, frozenset(csv), len(order))
+            return Payload(packed, frozenset(csv), len(order))
         order = order[: int(len(order) * min(0.98, 0.99 * room / len(packed)))]
 
 

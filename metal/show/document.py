@@ -1,4 +1,4 @@
-"""What METAL's pages are made with: templates that escape, one style, one script, and a policy that knows both."""
+"""What METAL's pages are made with: templates that escape, a style, a script, and a policy that allows only these."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from metal.data.text import count, name, printable_sentence
 from metal.show import svg
-from metal.show.packing import Packed
+from metal.show.packing import Payload
 from metal.show.view import Chart
 
 PAGE_BYTES = 1_450_000
@@ -21,19 +21,22 @@ PAGE_BYTES = 1_450_000
 
 def document(
     template: str, content: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]
-) -> Callable[[Packed], str]:
-    """A page but for what its script unpacks: nothing is loaded from outside, only its own style and script run."""
+) -> Callable[[Payload], str]:
+    """A page that lacks only what its script unpacks. It loads nothing and runs its own script only."""
     environment = templates()
-    style = _colours() + svg.STYLE + "".join(_file(environment, file) for file in styles)
-    script = "".join(_file(environment, file) for file in scripts)
+    assert environment.loader is not None
+    light, dark = (_colours(place) for place in (0, 1))
+    style = f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}{svg.STYLE}"  # paper is always light
+    style += "".join(environment.loader.get_source(environment, file)[0] for file in styles)
+    script = "".join(environment.loader.get_source(environment, file)[0] for file in scripts)
     own = {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script), "inline": _inline}  # noqa: S704
-    found = environment.get_template(template)
-    return lambda packed: found.render({**content, **own, "packed": packed})
+    written = environment.get_template(template)
+    return lambda packed: written.render({**content, **own, "packed": packed})
 
 
 @cache
 def templates() -> Environment:
-    """One for all pages: it keeps the templates it has compiled."""
+    """The environment of all pages, which keeps the templates it has compiled."""
     environment = Environment(
         loader=PackageLoader("metal.show"),
         autoescape=True,
@@ -47,7 +50,7 @@ def templates() -> Environment:
 
 
 def _harmless(value: Any) -> Any:
-    """Whatever a template writes, without characters that a page must not hold."""
+    """A value of a template, without characters that a page must not hold."""
     if isinstance(value, Markup):
         return Markup(printable_sentence(value))  # noqa: S704  it was markup before
     return printable_sentence(value) if isinstance(value, str) else value
@@ -57,18 +60,9 @@ def _inline(chart: Chart) -> Markup:
     return Markup(chart.svg)  # noqa: S704  metal.show.svg escapes what it is given
 
 
-def _file(environment: Environment, file: str) -> str:
-    assert environment.loader is not None
-    return environment.loader.get_source(environment, file)[0]
-
-
-def _colours() -> str:
-    """The palette as variables, light unless the reader's system is dark; paper is always light."""
-
-    def block(scheme: str) -> str:
-        return ":root{" + "".join(f"--{key}:{value};" for key, value in svg.PALETTE[scheme].items()) + "}"
-
-    return f"{block('light')}@media screen and (prefers-color-scheme:dark){{{block('dark')}}}"
+def _colours(place: int) -> str:
+    """The colours as variables."""
+    return ":root{" + "".join(f"--{key}:{values[place]};" for key, values in svg.COLOURS.items()) + "}"
 
 
 def _policy(style: str, script: str) -> str:

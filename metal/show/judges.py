@@ -10,7 +10,8 @@ from metal.data.records import Criterion
 from metal.data.text import figure, interval, known, percent
 from metal.runs.audit_run import AuditRun
 from metal.show import svg
-from metal.show.charts.agreement import CriterionF1, PointEstimate, dots, radar
+from metal.show.charts.agreement import CriterionF1, dots, radar
+from metal.show.charts.axes import Figures
 from metal.show.charts.chance import F1AndKappa, f1_against_kappa
 from metal.show.notes import undefined
 from metal.show.view import Cell, Chart, TableView
@@ -118,11 +119,11 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
     floor = {code: row["majority_f1"] for code, row in floors(run, criterion).items() if row}
     charts: list[Chart] = []
     for judges, part in _chunks(tuple(dict.fromkeys(row["judge"] for row in records))):
-        points: dict[str, dict[str, PointEstimate]] = {judge: {} for judge in judges}
+        points: dict[str, dict[str, Figures]] = {judge: {} for judge in judges}
         for row in records:
             if row["judge"] in points:
-                point = PointEstimate(row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
-                points[row["judge"]][row["language"]] = point
+                figures = (row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
+                points[row["judge"]][row["language"]] = figures
         shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
         against = [
             F1AndKappa(

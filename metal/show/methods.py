@@ -113,11 +113,11 @@ def left_out_table(run: AuditRun) -> TableView:
     for row in run.records("judges"):
         unanswered = int(row["asked"]) - int(row["answered"])
         not_asked = [part for part in str(row["dropped"]).split(", ") if part.startswith("not asked")]
-        said = [f"{count(unanswered)} unanswered"] if unanswered else []
-        said += [f"{part.split()[-1]} not asked" for part in not_asked]
-        if said:
+        missing = [f"{count(unanswered)} unanswered"] if unanswered else []
+        missing += [f"{part.split()[-1]} not asked" for part in not_asked]
+        if missing:
             key = (row["criterion"], row["language"])
-            judges.setdefault(key, []).append(f"{within(row['judge'])}: {', '.join(said)}")
+            judges.setdefault(key, []).append(f"{within(row['judge'])}: {', '.join(missing)}")
     rows = []
     for row in run.records("people"):
         counts = {

@@ -17,7 +17,7 @@ LEVEL = 7  # of deflate: 9 takes twice the time for 1.5% less
 
 
 @dataclass(frozen=True)
-class Packed:
+class Payload:
     """What a page carries for its script.
 
     blob: deflated JSON in base64. csv: the tables whose CSV files are in it; shown: how many disagreements are.
@@ -43,13 +43,14 @@ def fitting(csv: Mapping[str, str], room: float) -> dict[str, str]:
     return kept
 
 
-def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Packed:
+def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Payload:
     """As many CSV files as fit into `room` characters, and nothing else."""
     kept = fitting(csv, room)
-    return Packed(blob({"csv": kept}), frozenset(kept))
+    return Payload(blob({"csv": kept}), frozenset(kept))
 
 
-def number_within(tables: Sequence[TableView], cells: int) -> int:
-    """How many of the first tables have no more than `cells` cells together."""
-    totals = accumulate(len(table.rows) * len(table.columns) for table in tables)
-    return sum(total <= cells for total in totals)
+def within_cells(titled: Sequence[tuple[str, TableView]], cells: int) -> tuple[Sequence[tuple[str, TableView]], int]:
+    """The first of the titled tables that have no more than `cells` cells together, and how many are left."""
+    totals = accumulate(len(table.rows) * len(table.columns) for _, table in titled)
+    number = sum(total <= cells for total in totals)
+    return titled[:number], len(titled) - number

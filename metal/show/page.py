@@ -14,7 +14,7 @@ from metal.show.exclusions import exclusions_table
 from metal.show.judges import agreement_charts, f1_table, figures_table, self_agreement_table
 from metal.show.methods import definitions, left_out_table
 from metal.show.overview import legend, matrices
-from metal.show.packing import Packed
+from metal.show.packing import Payload
 from metal.show.people import agreement_table, ceilings_table, class_charts
 from metal.show.sections import Page
 from metal.show.summary import summary
@@ -54,7 +54,7 @@ def content(run: AuditRun) -> dict[str, Any]:
     }
 
 
-def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Packed:
+def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     """Disagreements and CSV files, for which there is always some room."""
     return disagreements.pack(run, csv, max(room, LEAST_ROOM))
 

@@ -9,7 +9,7 @@ from typing import Any
 from metal.data.csv_cells import csv_text
 from metal.runs.run import Run
 from metal.show.document import PAGE_BYTES, document
-from metal.show.packing import Packed
+from metal.show.packing import Payload
 from metal.show.sections import Page
 from metal.show.view import Chart, Screen, TableView
 
@@ -34,7 +34,7 @@ def page(run: Run) -> str:
         "settings": settings_in_words(run),
     }
     write = document(kind.template, {**common, **kind.content(run)}, styles=kind.styles, scripts=kind.scripts)
-    room = PAGE_BYTES - len(write(Packed("", frozenset(run.tables))).encode())
+    room = PAGE_BYTES - len(write(Payload("", frozenset(run.tables))).encode())
     return write(kind.pack(run, {key: csv_text(table) for key, table in run.tables.items()}, room))
 
 

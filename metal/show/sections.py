@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from metal.runs.run import Run
-from metal.show.packing import Packed, pack_csv
+from metal.show.packing import Payload, pack_csv
 from metal.show.view import Chart, TableView
 
 
 @dataclass(frozen=True)
-class Line:
+class Fact:
     """A line of the overview: what it is about, and what it says."""
 
     about: str
@@ -54,7 +54,7 @@ class Page(Generic[KindOfRun]):
     """
 
     brand: str
-    facts: Callable[[KindOfRun], list[Line]]
+    facts: Callable[[KindOfRun], list[Fact]]
     definitions: Callable[[KindOfRun], list[Definition]]
     charts: Callable[[KindOfRun], list[Chart]]
     tables: Callable[[KindOfRun], list[TableView]]
@@ -62,4 +62,4 @@ class Page(Generic[KindOfRun]):
     template: str
     styles: tuple[str, ...] = ("report.css", "board.css")
     scripts: tuple[str, ...] = ("common.js", "board.js")
-    pack: Callable[[KindOfRun, Mapping[str, str], int], Packed] = pack_csv
+    pack: Callable[[KindOfRun, Mapping[str, str], int], Payload] = pack_csv

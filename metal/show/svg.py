@@ -18,37 +18,21 @@ MARGIN = 8  # around a drawing in a file of its own
 LEGEND_LENGTH = 56  # characters that fit beside a symbol
 SERIES = 8  # lines or kinds of dots that can be told apart in one drawing
 
-PALETTE = {
-    "light": {
-        "ink": "#1c1d21",
-        "soft": "#5b5f69",
-        "line": "#c9ccd3",
-        "faint": "#f1f2f5",
-        "paper": "#ffffff",
-        "s0": "#0060a8",
-        "s1": "#c24e00",
-        "s2": "#00795c",
-        "s3": "#a3307a",
-        "s4": "#7a5c00",
-        "s5": "#5a4fb5",
-        "s6": "#37779e",
-        "s7": "#4a4a4a",
-    },
-    "dark": {
-        "ink": "#eceef2",
-        "soft": "#a9aeb9",
-        "line": "#454a55",
-        "faint": "#22252c",
-        "paper": "#15171c",
-        "s0": "#6fb5f0",
-        "s1": "#ff9a52",
-        "s2": "#4fd0ab",
-        "s3": "#f08bc8",
-        "s4": "#dcc04a",
-        "s5": "#b3a8ff",
-        "s6": "#8fd3f5",
-        "s7": "#c4c4c4",
-    },
+# Each colour on a light and on a dark page; s0 to s7 are those of series.
+COLOURS = {
+    "ink": ("#1c1d21", "#eceef2"),
+    "soft": ("#5b5f69", "#a9aeb9"),
+    "line": ("#c9ccd3", "#454a55"),
+    "faint": ("#f1f2f5", "#22252c"),
+    "paper": ("#ffffff", "#15171c"),
+    "s0": ("#0060a8", "#6fb5f0"),
+    "s1": ("#c24e00", "#ff9a52"),
+    "s2": ("#00795c", "#4fd0ab"),
+    "s3": ("#a3307a", "#f08bc8"),
+    "s4": ("#7a5c00", "#dcc04a"),
+    "s5": ("#5a4fb5", "#b3a8ff"),
+    "s6": ("#37779e", "#8fd3f5"),
+    "s7": ("#4a4a4a", "#c4c4c4"),
 }
 
 _SERIES_STYLE = "".join(
@@ -138,7 +122,7 @@ def drawing(height: float, *parts: str) -> str:
 
 def standalone(svg: str, alt: str) -> str:
     """The drawing as a file of its own: on white paper with a margin, with its colours, and with alt as description."""
-    style = re.sub(r"var\(--(\w+)\)", lambda match: PALETTE["light"][match[1]], STYLE)
+    style = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]][0], STYLE)
     opening, rest = svg.split(">", 1)
     height = int(opening.split('height="')[1].split('"')[0])
     sizes = {"width": WIDTH + 2 * MARGIN, "height": height + 2 * MARGIN}

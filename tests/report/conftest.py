@@ -26,9 +26,9 @@ WriteRun = Callable[..., Path]
 def written(dataset: Dataset, folder: Path, **settings: Any) -> Path:
     """The run folder of an audit of the dataset."""
     chosen = AuditSettings(resamples=100, **settings)
-    found = audit(dataset, chosen)
-    about = manifest("audit", dataset, [Path("made")], chosen.to_dict(), found.judges, found.signature)
-    AuditRun.of(found, dataset, about).write(folder, page)
+    result = audit(dataset, chosen)
+    about = manifest("audit", dataset, [Path("made")], chosen.to_dict(), result.judges, result.signature)
+    AuditRun.of(result, dataset, about).write(folder, page)
     return folder
 
 

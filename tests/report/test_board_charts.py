@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from metal.show.charts.disagreement import SIDE, Ends, RaterPanel, ScorePair, disagreement
-from metal.show.charts.references import HEIGHT, ReferencesCurve, ReferencesStep, references_chart
+from metal.show.charts.references import ReferencesCurve, ReferencesStep, references_chart
 from metal.show.svg import standalone
 from metal.show.view import Chart
 
@@ -28,23 +28,23 @@ def panel(dots: list[ScorePair], rater: str = "crowd <b>", under: float = 4, ove
 
 def circles(tree: ElementTree.Element) -> list[dict[str, float | str]]:
     """Those of the panels, which have words; the legend's have none."""
-    found = [circle.attrib for circle in tree.iter(f"{SVG}circle") if circle.find(f"{SVG}title") is not None]
-    return [{"x": float(c["cx"]), "y": float(c["cy"]), "r": float(c["r"]), "class": c["class"]} for c in found]
+    attributes = [circle.attrib for circle in tree.iter(f"{SVG}circle") if circle.find(f"{SVG}title") is not None]
+    return [{"x": float(c["cx"]), "y": float(c["cy"]), "r": float(c["r"]), "class": c["class"]} for c in attributes]
 
 
 def test_dots_stand_where_both_scores_are_and_corners_are_marked() -> None:
     dots = [ScorePair(1, 1, 9), ScorePair(1, 3, 4), ScorePair(3, 2, 1)]
     chart = disagreement("k", "quality", [panel(dots)], people="the people", ends=Ends(1, 3), area=1 / 3)
     tree = drawn(chart)
-    many, some, one = circles(tree)  # the largest first, so that none is hidden
+    many, some, single = circles(tree)  # the largest first, so that none is hidden
     assert some["x"] == many["x"]
-    assert one["x"] == pytest.approx(float(many["x"]) + SIDE)
+    assert single["x"] == pytest.approx(float(many["x"]) + SIDE)
     assert some["y"] == pytest.approx(float(many["y"]) - SIDE)
-    assert one["y"] == pytest.approx(float(many["y"]) - SIDE / 2)
-    assert float(many["r"]) > float(some["r"]) > float(one["r"])
-    assert [many["class"], some["class"], one["class"]] == ["m0", "m1", "m0"]
+    assert single["y"] == pytest.approx(float(many["y"]) - SIDE / 2)
+    assert float(many["r"]) > float(some["r"]) > float(single["r"])
+    assert [many["class"], some["class"], single["class"]] == ["m0", "m1", "m0"]
     bands = [rect for rect in tree.iter(f"{SVG}rect") if rect.get("class") == "band"]
-    assert [rect.get("width") for rect in bands] == ["50", "50"]
+    assert [float(rect.attrib["width"]) for rect in bands] == [pytest.approx(SIDE / 3)] * 2
     texts = [text.text for text in tree.iter(f"{SVG}text")]
     assert "↖ 4 (29%)" in texts
     assert "0 (0%) ↘" in texts
@@ -72,20 +72,15 @@ def test_raters_that_say_one_thing_and_raters_that_say_nothing() -> None:
 
 
 def test_curves_are_to_scale_with_their_spread() -> None:
-    curves = [
-        ReferencesCurve(
-            "chrf", [ReferencesStep(1, 0.1, 0.05), ReferencesStep(2, NAN, NAN), ReferencesStep(3, 0.2, NAN)]
-        ),
-        ReferencesCurve("qe", (), 0.3),
-    ]
+    steps = [ReferencesStep(1, 0.1, 0.05), ReferencesStep(2, NAN, NAN), ReferencesStep(3, 0.2, NAN)]
+    curves = [ReferencesCurve("chrf", steps), ReferencesCurve("qe", (), 0.3)]
     chart = references_chart("k", "quality", curves, "the people")
     tree = drawn(chart)
     labels = {text.text: float(text.get("y") or 0) for text in tree.iter(f"{SVG}text")}
-    assert labels["0.05"] - labels["0.30"] == pytest.approx(HEIGHT)
     lines = [line.attrib for line in tree.iter(f"{SVG}line")]
     (spread,) = [line for line in lines if line["class"] == "ci s0"]
     reach = abs(float(spread["y1"]) - float(spread["y2"]))
-    assert reach == pytest.approx(0.1 / 0.25 * HEIGHT, abs=0.2)
+    assert reach == pytest.approx(0.1 / 0.25 * (labels["0.05"] - labels["0.30"]), abs=0.2)
     (level,) = [line for line in lines if line["class"] == "way s1 d1" and line["x1"] != "1"]
     assert float(level["y1"]) == float(level["y2"]) == pytest.approx(labels["0.30"] - 4)
     ways = [line for line in lines if line["class"] == "way s0" and line["x1"] != "1"]

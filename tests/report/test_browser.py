@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,42 +9,23 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-SIZES = [(390, "light"), (390, "dark"), (1440, "light"), (1440, "dark")]
-Visiting = Callable[..., Any]
-
-
-def look(width: int, scheme: str) -> dict[str, Any]:
-    return {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
+from tests.report.checks import Visiting, check_accessible, check_quiet, visits
 
 
 def disagreements(run: Path) -> list[dict[str, Any]]:
     return pq.read_table(run / "disagreements.parquet").to_pylist()
 
 
-def found(page: Any) -> int:
+def number_of_items(page: Any) -> int:
     return int(page.inner_text("#found").split()[0].replace(",", ""))
 
 
-@pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_opens_quietly_and_fits(demo_run: Path, visit: Visiting, width: int, scheme: str) -> None:
-    seen = visit(demo_run / "report.html", **look(width, scheme))
-    assert seen.said == []
-    assert seen.requests == [(demo_run / "report.html").resolve().as_uri()]
-    assert seen.page.evaluate("document.documentElement.scrollWidth") == width
-    background = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(21, 23, 28)")
-    for section in ("overview", "people", "judges", "classes", "disagreements", "methods"):
-        assert seen.page.locator(f"#{section} h2").is_visible()
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
-def test_axe_finds_nothing_serious(demo_run: Path, visit: Visiting, width: int, scheme: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    seen = visit(demo_run / "report.html", bypass_csp=True, **look(width, scheme))
-    found = Axe().run(seen.page).response["violations"]
-    serious = [one for one in found if one["impact"] in ("serious", "critical")]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in serious] == []
+def test_opens_quietly_and_fits(demo_run: Path, visit: Visiting) -> None:
+    page = demo_run / "report.html"
+    check_quiet(visit, page, "overview", "people", "judges", "classes", "disagreements", "methods")
+    check_accessible(visit, page, "serious", "critical")
+    colours = [seen.page.evaluate("getComputedStyle(document.body).backgroundColor") for seen in visits(visit, page)]
+    assert colours == ["rgb(21, 23, 28)", "rgb(255, 255, 255)"]
 
 
 def test_the_policy_forbids_everything_from_outside(demo_run: Path, visit: Visiting) -> None:
@@ -65,31 +45,31 @@ def test_the_policy_forbids_everything_from_outside(demo_run: Path, visit: Visit
 def test_filters(demo_run: Path, visit: Visiting) -> None:
     page = visit(demo_run / "report.html").page
     items = disagreements(demo_run)
-    assert found(page) == len(items)
+    assert number_of_items(page) == len(items)
     form = page.locator("#filters")
     form.locator("[name=language]").select_option("ar")
-    assert found(page) == sum(item["language"] == "ar" for item in items)
+    assert number_of_items(page) == sum(item["language"] == "ar" for item in items)
     form.locator("[name=criterion]").select_option("task_quality")
-    mine = [item for item in items if (item["language"], item["criterion"]) == ("ar", "task_quality")]
-    assert found(page) == len(mine)
+    chosen = [item for item in items if (item["language"], item["criterion"]) == ("ar", "task_quality")]
+    assert number_of_items(page) == len(chosen)
     form.locator("[name=judge]").select_option("lexical")
-    assert found(page) == sum("lexical" in item["judges_differing"] for item in mine)
+    assert number_of_items(page) == sum("lexical" in item["judges_differing"] for item in chosen)
     page.click("#filters [type=reset]")
     page.get_by_text(f"{len(items)} found").wait_for()
     form.locator("[name=who]").select_option("people")
-    assert found(page) == sum(item["case"] != "all agree" for item in items)
+    assert number_of_items(page) == sum(item["case"] != "all agree" for item in items)
     form.locator("[name=case]").select_option("none agree")
     assert page.inner_text("#found").startswith(str(sum(item["case"] == "none agree" for item in items) or "None"))
     form.locator("[name=case]").select_option("")
     form.locator("[name=who]").select_option("judge")
     form.locator("[name=size]").fill("2")
-    assert found(page) == sum((item["judge_difference"] or 0) >= 2 for item in items)
+    assert number_of_items(page) == sum((item["judge_difference"] or 0) >= 2 for item in items)
     form.locator("[name=text]").fill("no text holds this")
     assert page.inner_text("#found") == "None found; widen the choice."
 
 
 def test_an_item_shows_everything_said_about_it(demo_run: Path, visit: Visiting) -> None:
-    item = next(one for one in disagreements(demo_run) if any(rating["comment"] for rating in one["ratings"]))
+    item = next(item for item in disagreements(demo_run) if any(rating["comment"] for rating in item["ratings"]))
     address = f"#item={item['criterion']}/{item['output'].replace('/', '%2F')}"
     seen = visit(demo_run / "report.html", address)
     seen.page.wait_for_timeout(100)  # nothing may follow that takes the item away again
@@ -112,9 +92,9 @@ def test_links_carry_the_choice(demo_run: Path, visit: Visiting) -> None:
     assert page.locator("[name=language]").input_value() == "zh"
     assert page.locator("[name=who]").input_value() == "people"
     some = [item for item in disagreements(demo_run) if item["language"] == "zh" and item["case"] != "all agree"]
-    assert found(page) == len(some)
+    assert number_of_items(page) == len(some)
     page.goto(page.url.split("#")[0] + "#disagreements?language=zh&who=people&length=1&elements=2")
-    assert found(page) == len(some)
+    assert number_of_items(page) == len(some)
     page.locator("[name=judge]").select_option("random")
     assert page.url.endswith("#disagreements?language=zh&who=people&judge=random")
     page.goto(page.url.split("#")[0] + "#item=task_quality/unknown")
@@ -158,12 +138,12 @@ def test_a_verdict_tells_its_reason_to_mouse_and_keyboard(demo_run: Path, visit:
     assert not page.locator("#reason").is_visible()
     page.locator("button.v").nth(1).click()
     reason = page.inner_text("#reason")
-    said = page.locator(".reasons li").all_text_contents()
-    assert reason == said[1]
+    reasons = page.locator(".reasons li").all_text_contents()
+    assert reason == reasons[1]
     page.keyboard.press("Tab")
-    assert page.inner_text("#reason") == said[2] != reason
+    assert page.inner_text("#reason") == reasons[2] != reason
     for row in verdicts.to_dict("records"):
-        assert any(words.startswith(row["judge"]) and row["verdict"] in words for words in said)
+        assert any(words.startswith(row["judge"]) and row["verdict"] in words for words in reasons)
 
 
 def test_without_its_script_the_page_still_tells_everything_else(demo_run: Path, visit: Visiting) -> None:

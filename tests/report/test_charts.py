@@ -17,7 +17,7 @@ from metal.data.records import Criterion, Level, Scale
 from metal.errors import MissingExtra, UsageError
 from metal.runs.audit_run import AuditRun
 from metal.show import svg
-from metal.show.charts.agreement import CriterionF1, PointEstimate, dots, radar
+from metal.show.charts.agreement import CriterionF1, dots, radar
 from metal.show.charts.chance import F1AndKappa, f1_against_kappa
 from metal.show.charts.classes import Bar, class_bars
 from metal.show.charts.forest import Difference, forest
@@ -52,15 +52,15 @@ def place(tree: ElementTree.Element, words: str) -> float:
 
 
 def shown(**changes: object) -> CriterionF1:
-    points = {
-        "a <b>": {"en": PointEstimate(0.5, 0.25, 0.75), "hi": PointEstimate(1.0), "sw": PointEstimate(NAN)},
-        "j2": {"en": PointEstimate(0.0, 0.0, 0.1), "hi": PointEstimate(0.2, 0.1), "sw": PointEstimate(0.4, 0.3, 0.5)},
+    judges = {
+        "a <b>": {"en": (0.5, 0.25, 0.75), "hi": (1.0, NAN, NAN), "sw": (NAN, NAN, NAN)},
+        "j2": {"en": (0.0, 0.0, 0.1), "hi": (0.2, 0.1, 0.3), "sw": (0.4, 0.3, 0.5)},
     }
     given = {
         "key": "tq",
         "label": "Task quality",
         "languages": ["en", "hi", "sw"],
-        "judges": points,
+        "judges": judges,
         "ceiling": {"en": 0.75, "hi": 0.5, "sw": NAN},
         "floor": {"en": 0.3, "hi": 0.3, "sw": 0.3},
         "ceiling_name": "against the others",

@@ -9,25 +9,26 @@ from typing import Any
 from metal.boards.ensemble import NAME
 from metal.data.text import figure, interval, known, listed, p_value, plural, within
 from metal.runs.board_run import KINDS, BoardRun
+from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.ranking import one_person
 from metal.show.notes import parts
-from metal.show.sections import Line
+from metal.show.sections import Fact
 
 FEW_SOURCES = 30
 
 
-def facts(run: BoardRun) -> list[Line]:
-    """What was ranked, who agrees best, how near to a person, how the ensemble does, and what not to conclude."""
+def facts(run: BoardRun) -> list[Fact]:
+    """What was ranked, who agrees best, how close to a person, how the ensemble does, and what not to conclude."""
     rows = [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
     return [
-        Line("Ranked", _ranked(run)),
-        Line("Agrees best", _best(run, rows)),
-        Line("Against a person", _person(run, rows)),
-        Line("Ensemble", _ensemble(run, rows)),
+        Fact("Ranked", _ranked(run)),
+        Fact("Agrees best", _best(run, rows)),
+        Fact("Against a person", _person(run, rows)),
+        Fact("Ensemble", _ensemble(run, rows)),
         *_generators(run),
         *_overrated(run),
-        Line("Not to be concluded", _limits(run)),
+        Fact("Not to be concluded", _limits(run)),
     ]
 
 
@@ -35,22 +36,31 @@ def _ranked(run: BoardRun) -> str:
     kinds = Counter(run.kinds[rater] for rater in run.rows("raters")["rater"].unique())
     named = {"human": ("other group of people", "other groups of people"), "llm": ("LLM judge", "LLM judges")}
     raters = listed([plural(kinds[kind], *named.get(kind, (words,))) for kind, words in KINDS.items() if kinds[kind]])
-    groups = sorted({run.raters[name].group for name in run.people_names if name in run.raters} - {""})
-    by = f" ({listed([within(group) for group in groups])})" if groups else ""
     generators = run.rows("within_generators")["generator"].nunique() if len(run.tables["within_generators"]) else 0
-    spoken_here = [spoken(code) for code in run.languages if code]
-    languages = listed(spoken_here) if len(spoken_here) <= 12 else plural(len(spoken_here), "language")
-    criteria = listed([within(run.criterion(one)) for one in run.measured])
+    criteria = listed([within(run.criterion(criterion)) for criterion in run.measured])
     outputs = sum(int(row["outputs"]) for row in run.records("people", criterion=run.main, language=run.language))
     return (
-        f"{raters} against {plural(len(run.people_names), 'person', 'people')}{by} on the outputs of "
-        f"{plural(generators, 'generator')} in {languages}; {plural(len(run.measured), 'criterion', 'criteria')}: "
+        f"{raters} against {people_in_words(run)} on the outputs of {plural(generators, 'generator')} in "
+        f"{languages_in_words(run.languages)}; {plural(len(run.measured), 'criterion', 'criteria')}: "
         f"{criteria}. Shown first is {within(run.criterion(run.main))}, {spoken(run.language)}: {outputs:,} outputs "
         f"that people rated. Version {run.version} of the board."
     )
 
 
-def _told(row: dict[str, Any]) -> str:
+def people_in_words(run: BoardRun | LeaderboardRun) -> str:
+    """`3 people (crowd and expert)`."""
+    groups = sorted({run.raters[name].group for name in run.people_names if name in run.raters} - {""})
+    by = f" ({listed([within(group) for group in groups])})" if groups else ""
+    return f"{plural(len(run.people_names), 'person', 'people')}{by}"
+
+
+def languages_in_words(codes: Sequence[str]) -> str:
+    """Their names, or how many there are; "" (all languages together) does not count."""
+    names = [spoken(code) for code in codes if code]
+    return listed(names) if len(names) <= 12 else plural(len(names), "language")
+
+
+def _pearson(row: dict[str, Any]) -> str:
     return f"r {figure(row['pearson'])} {interval(row['pearson_low'], row['pearson_high'])}".strip()
 
 
@@ -59,7 +69,7 @@ def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
         return "Nobody: no rater's correlation with people is defined here; the reasons stand under the table."
     best = rows[0]
     kind = "" if run.kinds[best["rater"]] == "ensemble" else f" ({run.kind(best['rater'])})"
-    words = f"{within(best['rater'])}{kind}: {_told(best)} over {int(best['outputs']):,} outputs"
+    words = f"{within(best['rater'])}{kind}: {_pearson(best)} over {int(best['outputs']):,} outputs"
     if len(rows) == 1:
         return f"{words}. There is no other rater to compare it with."
     second = rows[1]
@@ -80,7 +90,7 @@ def _best_single(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     if run.kinds[rows[0]["rater"]] != "ensemble":
         return ""
     single = next((row for row in rows if run.kinds[row["rater"]] != "ensemble"), None)
-    return f" The best that is no ensemble is {within(single['rater'])}, {_told(single)}." if single else ""
+    return f" The best that is no ensemble is {within(single['rater'])}, {_pearson(single)}." if single else ""
 
 
 def _tested(run: BoardRun, first: dict[str, Any], second: dict[str, Any]) -> str:
@@ -116,41 +126,40 @@ def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
-    found = run.records("ensembles", criterion=run.main, language=run.language)
-    if not found:
+    if not run.records("ensembles", criterion=run.main, language=run.language):
         return "None was fitted here; the warnings say why."
-    members = [one["member"] for one in run.records("ensemble_members", criterion=run.main, language=run.language)]
-    named = listed([within(one) for one in members])
+    members = run.records("ensemble_members", criterion=run.main, language=run.language)
+    named = listed([within(row["member"]) for row in members])
     unseen = next((row for row in rows if row["rater"] == NAME), None)
     metric = next((row for row in rows if run.kinds[row["rater"]] == "metric"), None)
     if unseen is None or metric is None:
         return f"Of {named}; its r on generators that it has not seen is undefined."
-    words = f"Of {named}: on generators that it has not seen {_told(unseen)}, "
+    words = f"Of {named}: on generators that it has not seen {_pearson(unseen)}, "
     ahead = unseen["pearson"] > metric["pearson"]
     first, second = (unseen, metric) if ahead else (metric, unseen)
     apart = first["cluster"] != second["cluster"]
     verdict = ("better" if ahead else "worse") if apart else "not shown to differ"
     than = "than" if apart else "from"
     tested = _tested(run, first, second)
-    return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({_told(metric)}{tested})."
+    return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({_pearson(metric)}{tested})."
 
 
-def _generators(run: BoardRun) -> list[Line]:
+def _generators(run: BoardRun) -> list[Fact]:
     rows = run.records("generators", criterion=run.main, language=run.language)
     by: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by.setdefault(row["by"], []).append(row)
     if not by:
         return []
-    told = []
+    winners = []
     for who, ranked in by.items():
         top = [row for row in ranked if known(row["cluster"]) and row["cluster"] == ranked[0]["cluster"]] or ranked[:1]
         share = f" (with {len(top) - 1} more in its cluster)" if len(top) > 1 else ""
-        told.append(f"{within(who)} {within(ranked[0]['generator'])}{share}")
-    return [Line("Best generator", f"By {'; by '.join(told)}.")]
+        winners.append(f"{within(who)} {within(ranked[0]['generator'])}{share}")
+    return [Fact("Best generator", f"By {'; by '.join(winners)}.")]
 
 
-def _overrated(run: BoardRun) -> list[Line]:
+def _overrated(run: BoardRun) -> list[Fact]:
     rows = run.records("overrating", criterion=run.main, language=run.language)
     drawn = [row for row in rows if known(row["value"])]
     if not drawn:
@@ -162,7 +171,7 @@ def _overrated(run: BoardRun) -> list[Line]:
     if over:
         words += f"; most {within(most['rater'])}, by {figure(most['value'])} standard deviations"
     left = len(rows) - len(drawn)
-    return [Line("Overrating", words + (f". It is undefined for {left}." if left else "."))]
+    return [Fact("Overrating", words + (f". It is undefined for {left}." if left else "."))]
 
 
 def _limits(run: BoardRun) -> str:

@@ -88,19 +88,16 @@ def definitions(run: BoardRun) -> list[Definition]:
 
 def undefined_table(run: BoardRun) -> TableView | None:
     """Every figure that has no value, by reason; None where all have one."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    places_of: dict[tuple[str, str, str], list[str]] = {}
     for table in ("raters", "within_generators", "overrating", "self_preference", "people"):
-        if "undefined" not in run.tables[table]:
-            continue
-        rows = run.tables[table]
-        for row in rows[rows["undefined"].fillna("") != ""].to_dict("records"):
-            where = run.where(row["criterion"], row["language"])
-            who = " on ".join(within(row[key]) for key in ("rater", "generator") if key in row)
-            for figure, reason in parts(row["undefined"]):
-                found.setdefault((table, figure, reason), []).append(f"{who} ({where})" if who else where)
-    if not found:
+        for row in run.records(table):
+            for figure, reason in parts(row.get("undefined")):
+                where = run.where(row["criterion"], row["language"])
+                who = " on ".join(within(row[key]) for key in ("rater", "generator") if key in row)
+                places_of.setdefault((table, figure, reason), []).append(f"{who} ({where})" if who else where)
+    if not places_of:
         return None
-    rows_shown = tuple(
+    rows = [
         (
             Cell(table.replace("_", " ")),
             Cell(title_of(run.columns(table), figure) or figure),
@@ -108,15 +105,8 @@ def undefined_table(run: BoardRun) -> TableView | None:
             Cell(count(len(where))),
             Cell(places(where)),
         )
-        for (table, figure, reason), where in list(found.items())[:MOST_ROWS]
-    )
-    cut = f"The first {MOST_ROWS} of {len(found)} reasons; the CSV files have all."
+        for (table, figure, reason), where in places_of.items()
+    ]
+    cut = (f"The first {MOST_ROWS} of {len(rows)} reasons; the CSV files have all.",) if len(rows) > MOST_ROWS else ()
     columns = ("table", "figure", "why it has no value", "times", "for")
-    return TableView(
-        "undefined",
-        "Figures without a value",
-        columns,
-        rows_shown,
-        heads=3,
-        notes=(cut,) if len(found) > MOST_ROWS else (),
-    )
+    return TableView("undefined", "Figures without a value", columns, tuple(rows[:MOST_ROWS]), heads=3, notes=cut)

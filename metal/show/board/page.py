@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from metal.runs.board_run import BoardRun
@@ -15,7 +14,7 @@ from metal.show.board.maps import criterion_map, generator_map, language_maps
 from metal.show.board.methods import definitions, undefined_table
 from metal.show.board.overrating import overrating_charts, overrating_tables
 from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
-from metal.show.packing import number_within
+from metal.show.packing import within_cells
 from metal.show.sections import Page
 from metal.show.view import Chart, TableView
 
@@ -52,9 +51,9 @@ def tables(run: BoardRun) -> list[TableView]:
 
 def content(run: BoardRun) -> dict[str, Any]:
     """What the template shows."""
-    rankings, rankings_left = _within(further_rankings(run), MOST_FURTHER_CELLS)
-    generators, generators_left = _within(further_generators(run), MOST_FURTHER_CELLS)
-    maps, maps_left = _within([(table.title, table) for table in language_maps(run)], MOST_MAP_CELLS)
+    rankings, rankings_left = within_cells(further_rankings(run), MOST_FURTHER_CELLS)
+    generators, generators_left = within_cells(further_generators(run), MOST_FURTHER_CELLS)
+    maps, maps_left = within_cells([(table.title, table) for table in language_maps(run)], MOST_MAP_CELLS)
     return {
         "ranking": ranking_table(run, run.main, run.language),
         "ranking_charts": ranking_charts(run),
@@ -78,12 +77,6 @@ def content(run: BoardRun) -> dict[str, Any]:
         "history": history_table(run),
         "undefined": undefined_table(run),
     }
-
-
-def _within(views: Sequence[tuple[str, TableView]], cells: int) -> tuple[Sequence[tuple[str, TableView]], int]:
-    """The first of the titled tables that together have no more than so many cells, and how many are left."""
-    number = number_within([table for _, table in views], cells)
-    return views[:number], len(views) - number
 
 
 PAGE = Page(

@@ -9,25 +9,18 @@ from dataclasses import dataclass
 from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, name, within
 from metal.show import svg
-from metal.show.charts.axes import SHARES, Axis
+from metal.show.charts.axes import SHARES, Axis, Figures
 from metal.show.view import Cell, Chart, TableView
 
 LEFT, STEP, PAD = 96.0, 14, 7
-
-
-@dataclass(frozen=True)
-class PointEstimate:
-    """A figure with its interval; NaN where undefined."""
-
-    value: float
-    low: float = math.nan
-    high: float = math.nan
+UNDEFINED = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class CriterionF1:
-    """Weighted F1 on one criterion. judges: name -> language -> estimate, at most svg.SERIES of them.
+    """Weighted F1 on one criterion.
 
+    judges: name -> language -> (value, low, high), NaN where undefined; at most svg.SERIES judges.
     ceiling, floor: language -> what people reach, what the most frequent class reaches.
     ceiling_name: which of the human ceilings it is. part: `1 of 2` where the judges do not fit one drawing.
     """
@@ -35,7 +28,7 @@ class CriterionF1:
     key: str
     label: str
     languages: Sequence[str]
-    judges: Mapping[str, Mapping[str, PointEstimate]]
+    judges: Mapping[str, Mapping[str, Figures]]
     ceiling: Mapping[str, float]
     floor: Mapping[str, float]
     ceiling_name: str
@@ -70,20 +63,19 @@ def dots(shown: CriterionF1) -> Chart:
     bottom = top + height * len(shown.languages)
     bands = [svg.band(top + height * place, height) for place in range(0, len(shown.languages), 2)]
     parts = [head, *bands, axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
-    references = (("floor", shown.floor, "most frequent class"), ("ceiling", shown.ceiling, shown.people))
+    limits = (("floor", shown.floor, "most frequent class"), ("ceiling", shown.ceiling, shown.people))
     for place, language in enumerate(shown.languages):
         y = top + height * place
         parts.append(_row_label(language, y + height / 2))
-        for class_, by_language, words in references:
-            value = by_language.get(language, math.nan)
+        for class_, values, words in limits:
+            value = values.get(language, math.nan)
             if known(value):
                 parts.append(axis.line(value, y, y + height, class_, f"{words}: {figure(value)}"))
-        for series, (judge, points) in enumerate(shown.judges.items()):
-            point = points.get(language)
-            if point is not None and known(point.value):
+        for series, (judge, by_language) in enumerate(shown.judges.items()):
+            figures = by_language.get(language, UNDEFINED)
+            if known(figures[0]):
                 who = f"{within(judge)}, {language_name(language)}"
-                across = y + PAD + STEP * (series + 0.5)
-                parts.append(axis.estimate(across, who, (point.value, point.low, point.high), series))
+                parts.append(axis.estimate(y + PAD + STEP * (series + 0.5), who, figures, series))
     alt = (
         f"Dot plot of weighted F1 with 95% intervals on {shown.label}, by language and judge. "
         f"{_in_words(shown)} All figures are in the table below."
@@ -136,8 +128,8 @@ def radar(shown: CriterionF1) -> Chart | None:
         parts.append(svg.text(x, y + 4, language, anchor=anchor, hover=language_name(language)))
     parts += [svg.text(centre_x + 3, at(0, tick)[1] - 2, f"{tick:g}", class_="soft") for tick in SHARES[1:-1]]
     parts.append(ring(shown.ceiling, "ceiling"))
-    for series, (judge, points) in enumerate(shown.judges.items()):
-        values = {language: point.value for language, point in points.items()}
+    for series, (judge, by_language) in enumerate(shown.judges.items()):
+        values = {language: value for language, (value, _, _) in by_language.items()}
         parts.append(ring(values, svg.way(series)))
         for position, language in enumerate(languages):
             if known(values.get(language, math.nan)):
@@ -153,8 +145,8 @@ def radar(shown: CriterionF1) -> Chart | None:
 def _in_words(shown: CriterionF1) -> str:
     """The range of each judge, for those who cannot see it."""
     ranges = []
-    for judge, points in shown.judges.items():
-        values = {code: point.value for code, point in points.items() if known(point.value)}
+    for judge, by_language in shown.judges.items():
+        values = {code: value for code, (value, _, _) in by_language.items() if known(value)}
         if values:
             low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
             ranges.append(
@@ -165,11 +157,9 @@ def _in_words(shown: CriterionF1) -> str:
 
 
 def _numbers(shown: CriterionF1) -> TableView:
-    nothing = PointEstimate(math.nan)
     rows = [(Cell(shown.people), *(Cell(figure(shown.ceiling.get(code))) for code in shown.languages))]
-    for judge, points in shown.judges.items():
-        estimates = [points.get(code, nothing) for code in shown.languages]
-        cells = [Cell(figure(point.value), interval(point.low, point.high)) for point in estimates]
-        rows.append((Cell(name(judge)), *cells))
+    for judge, by_language in shown.judges.items():
+        figures = [by_language.get(code, UNDEFINED) for code in shown.languages]
+        rows.append((Cell(name(judge)), *(Cell(figure(value), interval(low, high)) for value, low, high in figures)))
     rows.append((Cell("most frequent class"), *(Cell(figure(shown.floor.get(code))) for code in shown.languages)))
     return TableView(shown.file("agreement"), shown.title, ("weighted F1", *shown.languages), tuple(rows), "judges")

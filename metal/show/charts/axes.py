@@ -11,6 +11,7 @@ from typing import Self
 from metal.data.text import MINUS, figure, interval, known
 from metal.show import svg
 
+Figures = tuple[float, float, float]  # value, low, high
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # ticks of a figure between 0 and 1
 
 
@@ -67,13 +68,13 @@ class Axis:
         self,
         across: float,
         who: str,
-        figures: tuple[float, float, float],
+        figures: Figures,
         series: int,
         *,
         form: Callable[[float], str] = figure,
         hollow: bool = False,
     ) -> str:
-        """A marker at a value with its interval; figures: value, low and high, the last two NaN without an interval."""
+        """A marker at a value with its interval; low and high are NaN without an interval."""
         value, low, high = figures
         ends = (*self.at(low, across), *self.at(high, across))
         bar = svg.line(*ends, f"ci s{series}") if known(low) and known(high) else ""

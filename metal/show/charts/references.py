@@ -49,9 +49,13 @@ def references_chart(key: str, label: str, curves: Sequence[ReferencesCurve], pe
     values = [end for step in steps for end in (step.pearson - _spread(step), step.pearson + _spread(step))]
     values += [curve.level for curve in shown if known(curve.level)]
     most = max([2, *(step.references for step in steps)])
-    head, top = svg.legend(
-        [(_symbol(series, curve), name(curve.metric, svg.LEGEND_LENGTH)) for series, curve in enumerate(shown)]
-    )
+    entries = []
+    for series, curve in enumerate(shown):
+        look = svg.line_symbol(f"way s{series % svg.SERIES}", series)
+        if known(curve.level):
+            look = svg.line_symbol(svg.way(series))
+        entries.append((look, name(curve.metric, svg.LEGEND_LENGTH)))
+    head, top = svg.legend(entries)
     top += 16
     bottom = top + HEIGHT
     x = Axis(1, most, LEFT + 8, RIGHT - 8, range(1, most + 1, -(-most // 12)))
@@ -83,12 +87,6 @@ def references_chart(key: str, label: str, curves: Sequence[ReferencesCurve], pe
 
 def _spread(step: ReferencesStep) -> float:
     return step.spread if known(step.spread) else 0.0
-
-
-def _symbol(series: int, curve: ReferencesCurve) -> str:
-    if known(curve.level):
-        return svg.line_symbol(svg.way(series))
-    return svg.line_symbol(f"way s{series % svg.SERIES}", series)
 
 
 def _alt(label: str, shown: Sequence[ReferencesCurve], people: str) -> str:

@@ -10,71 +10,70 @@ from metal.genie.design.study import ALL
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
 from metal.show.design.needs import asked_for
-from metal.show.sections import Line
+from metal.show.sections import Fact
+
+QUESTIONS = {F1: "Judges' F1", TEST: "Alternative annotator test", SCORE: "Generators' scores"}
 
 
-def facts(run: DesignRun) -> list[Line]:
+def facts(run: DesignRun) -> list[Fact]:
     """What was simulated, what labels are best spent on, what is needed, what it costs, what not to conclude."""
-    lines = [Line("Simulated", _simulated(run)), Line("One label or several", _labels(run))]
-    lines += [
-        Line(what, _needed(run, question))
-        for question, what in _NAMES.items()
-        if run.records("needs", question=question)
+    asked = {question: about for question, about in QUESTIONS.items() if run.records("needs", question=question)}
+    return [
+        Fact("Simulated", _simulated(run)),
+        Fact("One label or several", _labels(run)),
+        *(Fact(about, _needed(run, question)) for question, about in asked.items()),
+        *_pay(run),
+        Fact("Not to be concluded", _limits(run)),
     ]
-    return [*lines, *_pay(run), Line("Not to be concluded", _limits(run))]
-
-
-_NAMES = {F1: "Judges' F1", TEST: "Alternative annotator test", SCORE: "Generators' scores"}
 
 
 def _simulated(run: DesignRun) -> str:
-    criteria = list(dict.fromkeys(run.criterion(criterion) for criterion, _ in run.cells))
+    criteria = dict.fromkeys(within(run.criterion(criterion)) for criterion, _ in run.cells)
     languages = [spoken(code) for code in run.languages]
+    people = sum(rater.kind == "human" for rater in run.raters.values())
     return (
         f"{plural(run.settings['rounds'], 'round')} a design, from the ratings of "
-        f"{plural(sum(rater.kind == 'human' for rater in run.raters.values()), 'person', 'people')} on "
-        f"{listed([within(one) for one in criteria])} in "
+        f"{plural(people, 'person', 'people')} on {listed(list(criteria))} in "
         f"{listed(languages) if len(languages) < 12 else len(languages)}."
     )
 
 
 def _labels(run: DesignRun) -> str:
-    by: dict[tuple[str, ...], dict[str, Any]] = {}
+    spreads: dict[tuple[str, ...], dict[str, float]] = {}
     for row in run.records("designs", population=ALL):
         key = (row["criterion"], row["language"], row["scale"], row["aggregation"])
-        by.setdefault(key, {})[row["labelling"]] = row["sd"]
-    pairs = [(one["unilabelling"], one["multilabelling"]) for one in by.values()]
+        spreads.setdefault(key, {})[row["labelling"]] = row["sd"]
+    pairs = [(by["unilabelling"], by["multilabelling"]) for by in spreads.values()]
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
     if not pairs:
         return "Items have one label, so there are no designs to compare."
-    lower = sum(uni < multi for uni, multi in pairs)
-    ratio = sorted(uni / multi for uni, multi in pairs if multi)
-    middle = (
-        f"; its standard deviation is {ratio[len(ratio) // 2]:.2f} times the other's in the middle case"
-        if ratio
-        else ""
-    )
-    return f"One label each for more items has the lower standard deviation in {lower} of {len(pairs)} cases{middle}."
+    words = "One label each for more items has the lower standard deviation in "
+    words += f"{sum(uni < multi for uni, multi in pairs)} of {len(pairs)} cases"
+    ratios = sorted(uni / multi for uni, multi in pairs if multi)
+    if ratios:
+        middle = ratios[len(ratios) // 2]
+        words += f"; its standard deviation is {middle:.2f} times the other's in the middle case"
+    return f"{words}."
 
 
 def _needed(run: DesignRun, question: str) -> str:
     rows = run.records("needs", question=question)
     most = max(int(row["raters"]) for row in rows)
-    known_rows = [row for row in rows if known(row["items_needed"]) and row["raters"] == most]
-    if not known_rows:
-        reasons = dict.fromkeys(row["undefined"] for row in rows if row["raters"] == most)
+    rows = [row for row in rows if row["raters"] == most]
+    defined = [row for row in rows if known(row["items_needed"])]
+    if not defined:
+        reasons = dict.fromkeys(row["undefined"] for row in rows)
         return f"{asked_for(run, question)}: undefined, {'; '.join(reasons)}."
-    least = min(known_rows, key=lambda row: row["items_needed"])
-    dear = max(known_rows, key=lambda row: row["items_needed"])
-    words = f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} an item, {_told(run, least)}"
-    words += f", and {_told(run, dear)}" if dear is not least else ""
-    there = sum(not row["extrapolated"] for row in known_rows)
-    left = sum(row["raters"] == most for row in rows) - len(known_rows)
+    least, dearest = (pick(defined, key=lambda row: row["items_needed"]) for pick in (min, max))
+    words = f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} an item, {_items(run, least)}"
+    words += f", and {_items(run, dearest)}" if dearest is not least else ""
+    enough = sum(not row["extrapolated"] for row in defined)
+    left = len(rows) - len(defined)
     undefined = f" It is undefined for {left}; the reasons stand under the table." if left else ""
-    return f"{words}. The data have enough in {there} of {len(known_rows)} cases.{undefined}"
+    return f"{words}. The data have enough in {enough} of {len(defined)} cases.{undefined}"
 
 
-def _told(run: DesignRun, row: dict[str, Any]) -> str:
+def _items(run: DesignRun, row: dict[str, Any]) -> str:
     times = row["sources_needed"] / row["sources_now"]
     return (
         f"{count(row['items_needed'])} items for {run.where(row['criterion'], row['language'])}, {within(row['who'])} "
@@ -82,14 +81,14 @@ def _told(run: DesignRun, row: dict[str, Any]) -> str:
     )
 
 
-def _pay(run: DesignRun) -> list[Line]:
+def _pay(run: DesignRun) -> list[Fact]:
     prices = run.settings["prices"]
     if "pay" not in prices or "seconds" not in prices:
         return []
     hourly = prices["pay"] * 3600 / prices["seconds"]
     words = f"{prices['pay']:g} USD for a task of {prices['seconds']:g} seconds is {hourly:.2f} USD an hour"
     least = prices["min_hourly"]
-    return [Line("Pay", f"{words}, {'below' if hourly < least else 'at least'} the {least:g} that people should earn.")]
+    return [Fact("Pay", f"{words}, {'below' if hourly < least else 'at least'} the {least:g} that people should earn.")]
 
 
 def _limits(run: DesignRun) -> str:

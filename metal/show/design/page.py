@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from metal.data.text import within
@@ -12,35 +12,29 @@ from metal.show.design.facts import facts
 from metal.show.design.labels import designs_table, population_chart, raters_table, spread_chart, stability_table
 from metal.show.design.methods import definitions
 from metal.show.design.needs import costs_table, curve_chart, judges, needs_table
-from metal.show.sections import Page
+from metal.show.sections import Page, Section
 from metal.show.view import Chart, TableView
 
 MOST_CHARTS = 24  # of designs, and of curves, on the page; all are in `metal report --figures`
 MOST_ROWS = 300  # of a table on the page
 
 
-@dataclass(frozen=True)
-class Part:
-    """Charts under one head."""
-
-    title: str
-    charts: tuple[Chart, ...]
-
-
-def label_parts(run: DesignRun) -> list[Part]:
+def label_parts(run: DesignRun) -> list[Section]:
     """Figures 2 and 3 of each criterion and language."""
-    return [Part(run.where(*cell), (spread_chart(run, *cell), population_chart(run, *cell))) for cell in run.cells]
+    return [
+        Section("", run.where(*cell), charts=(spread_chart(run, *cell), population_chart(run, *cell)))
+        for cell in run.cells
+    ]
 
 
-def curve_parts(run: DesignRun) -> list[Part]:
+def curve_parts(run: DesignRun) -> list[Section]:
     """Width and power by items, of each judge, criterion and language."""
     parts = []
     for cell in run.cells:
         for judge in judges(run, *cell):
-            found = [curve_chart(run, question, *cell, judge) for question in (F1, TEST)]
-            drawn = tuple(chart for chart in found if chart)
+            drawn = tuple(chart for question in (F1, TEST) if (chart := curve_chart(run, question, *cell, judge)))
             if drawn:
-                parts.append(Part(f"{run.where(*cell)}: {within(judge)}", drawn))
+                parts.append(Section("", f"{run.where(*cell)}: {within(judge)}", charts=drawn))
     return parts
 
 

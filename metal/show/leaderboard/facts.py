@@ -6,48 +6,41 @@ from typing import Any
 
 from metal.data.text import interval, known, listed, plural, share, within
 from metal.runs.leaderboard_run import LeaderboardRun
-from metal.runs.run import spoken
-from metal.show.board.facts import FEW_SOURCES
+from metal.show.board.facts import FEW_SOURCES, languages_in_words, people_in_words
 from metal.show.leaderboard.coverage import coverage_rows, unrated
 from metal.show.notes import parts
-from metal.show.sections import Line
+from metal.show.sections import Fact
 
 
-def facts(run: LeaderboardRun) -> list[Line]:
+def facts(run: LeaderboardRun) -> list[Fact]:
     """What was ranked, who is best, how sure that is, where it differs, what is missing, what not to conclude."""
     rows = run.ranking(run.main, run.language)
-    lines = [Line("Ranked", _ranked(run, rows)), Line("Best", _best(rows)), Line("How sure", _sure(rows))]
-    lines += [Line("By language", told)] if (told := _languages(run)) else []
-    lines += [Line("Still to be rated", told)] if (told := _open(run)) else []
-    return [*lines, Line("Not to be concluded", _limits(rows))]
+    lines = [Fact("Ranked", _ranked(run, rows)), Fact("Best", _best(rows)), Fact("How sure", _sure(rows))]
+    lines += [Fact("By language", _languages(run)), Fact("Still to be rated", _unrated(run))]
+    return [*(line for line in lines if line.says), Fact("Not to be concluded", _limits(rows))]
 
 
 def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
-    groups = sorted({run.raters[one].group for one in run.people_names if one in run.raters} - {""})
-    by = f" ({listed([within(group) for group in groups])})" if groups else ""
     ratings = sum(int(row["ratings"]) for row in rows)
-    criteria = listed([within(run.criterion(one)) for one in run.counted])
-    spoken_here = [spoken(code) for code in run.languages if code]
-    languages = listed(spoken_here) if len(spoken_here) <= 12 else plural(len(spoken_here), "language")
+    criteria = listed([within(run.criterion(criterion)) for criterion in run.counted])
     sample = f" A fixed sample of {run.sample} sources a language is scored (seed {run.seed})." if run.sample else ""
     return (
-        f"{plural(len(rows), 'generator')} by {plural(len(run.people_names), 'person', 'people')}{by} with {ratings:,} "
-        f"ratings in {languages}; {plural(len(run.counted), 'criterion', 'criteria')}: {criteria}. Shown first is "
-        f"{within(run.criterion(run.main))}, {spoken(run.language)}.{sample}"
+        f"{plural(len(rows), 'generator')} by {people_in_words(run)} with {ratings:,} ratings in "
+        f"{languages_in_words(run.languages)}; {plural(len(run.counted), 'criterion', 'criteria')}: {criteria}. "
+        f"Shown first is {within(run.criterion(run.main))}, {spoken(run.language)}.{sample}"
     )
 
 
 def _best(rows: list[dict[str, Any]]) -> str:
     best = rows[0]
-    words = f"{within(best['generator'])}: {_told(best)}"
+    words = f"{within(best['generator'])}: {_score(best)}"
     if len(rows) == 1:
         return f"{words}. There is no other generator to compare it with."
     if not known(best["cluster"]):
         words = f"{words}; it cannot be compared with the others: {_why_alone(best)}"
         rest = next((row for row in rows if known(row["cluster"])), None)
-        return (
-            f"{words}. Of those that can, {within(rest['generator'])} is first: {_told(rest)}." if rest else f"{words}."
-        )
+        first = f" Of those that can, {within(rest['generator'])} is first: {_score(rest)}." if rest else ""
+        return f"{words}.{first}"
     alike = sum(row["cluster"] == best["cluster"] for row in rows)
     if alike == 1:
         return f"{words}, significantly better than the others it can be compared with."
@@ -60,7 +53,7 @@ def _why_alone(row: dict[str, Any]) -> str:
     return next((within(reason) for figure, reason in parts(row["undefined"]) if figure == "cluster"), "no test")
 
 
-def _told(row: dict[str, Any]) -> str:
+def _score(row: dict[str, Any]) -> str:
     return f"{share(row['score'])} {interval(row['score_low'], row['score_high'], share)}".strip()
 
 
@@ -69,16 +62,16 @@ def _sure(rows: list[dict[str, Any]]) -> str:
     clusters = len({int(row["cluster"]) for row in rows if known(row["cluster"])})
     alone = sum(not known(row["cluster"]) for row in rows)
     most = max(row["worst_error"] for row in rows)
-    said = (
-        f"Standard errors from {share(min(errors))} to {share(max(errors))}, by what such scores allow at most "
-        f"{share(most)}"
-        if errors
-        else "No generator has two sources, so there is no standard error"
-    )
-    one = "one cluster, in which nobody is shown to be worse than its first"
-    told = f"{clusters} clusters that tests tell apart" if clusters > 1 else one
-    said += f"; {told}" if clusters and len(rows) > 1 else ""
-    return said + (f"; {alone} in none, for reasons that stand under the ranking." if alone else ".")
+    words = "No generator has two sources, so there is no standard error"
+    if errors:
+        words = (
+            f"Standard errors from {share(min(errors))} to {share(max(errors))}, by what such scores allow at most "
+            f"{share(most)}"
+        )
+    if clusters and len(rows) > 1:
+        alike = "one cluster, in which nobody is shown to be worse than its first"
+        words += f"; {clusters} clusters that tests tell apart" if clusters > 1 else f"; {alike}"
+    return words + (f"; {alone} in none, for reasons that stand under the ranking." if alone else ".")
 
 
 def _languages(run: LeaderboardRun) -> str:
@@ -91,22 +84,21 @@ def _languages(run: LeaderboardRun) -> str:
         rows = run.ranking(run.main, code)
         if rows:
             first.setdefault(rows[0]["generator"], []).append(spoken(code))
-    told = [f"{within(one)} in {listed(where[:6])}" for one, where in list(first.items())[:6]]
-    return f"First is {'; '.join(told)}."
+    leaders = [f"{within(generator)} in {listed(where[:6])}" for generator, where in list(first.items())[:6]]
+    return f"First is {'; '.join(leaders)}."
 
 
-def _open(run: LeaderboardRun) -> str:
+def _unrated(run: LeaderboardRun) -> str:
+    """Generators that lack ratings; empty without any."""
     new = [within(row["generator"]) for row in unrated(run)]
-    partly = [row for row in coverage_rows(run) if 0 < row["outputs_rated"] < row["outputs"]]
-    said = (
-        [f"nothing of {listed(new[:6])}{f' and {len(new) - 6} more' if len(new) > 6 else ''} is rated yet"]
-        if new
-        else []
-    )
-    said += (
-        [f"{plural(len(partly), 'generator')} {'is' if len(partly) == 1 else 'are'} rated in part"] if partly else []
-    )
-    text = "; ".join(said)
+    partly = sum(0 < row["outputs_rated"] < row["outputs"] for row in coverage_rows(run))
+    sentences = []
+    if new:
+        more = f" and {len(new) - 6} more" if len(new) > 6 else ""
+        sentences.append(f"nothing of {listed(new[:6])}{more} is rated yet")
+    if partly:
+        sentences.append(f"{plural(partly, 'generator')} {'is' if partly == 1 else 'are'} rated in part")
+    text = "; ".join(sentences)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
@@ -116,10 +108,10 @@ def _limits(rows: list[dict[str, Any]]) -> str:
         "generators within a cluster are equal."
     ]
     least, most = (int(pick(row["sources"] for row in rows)) for pick in (min, max))
-    fewest, all_of_them = (int(pick(row["languages"] for row in rows)) for pick in (min, max))
-    if fewest < all_of_them:
+    few, many = (int(pick(row["languages"] for row in rows)) for pick in (min, max))
+    if few < many:
         sentences.append(
-            f"Generators were rated in {fewest} to {all_of_them} languages and on {least} to {most} sources: their "
+            f"Generators were rated in {few} to {many} languages and on {least} to {most} sources: their "
             "scores are not of the same texts, people or languages; see the languages one by one."
         )
     elif least < most:

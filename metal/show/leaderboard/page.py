@@ -11,7 +11,7 @@ from metal.show.leaderboard.facts import facts
 from metal.show.leaderboard.maps import criterion_map, language_maps
 from metal.show.leaderboard.methods import definitions
 from metal.show.leaderboard.ranking import further_rankings, ranking_chart, ranking_table
-from metal.show.packing import number_within
+from metal.show.packing import within_cells
 from metal.show.sections import Page
 from metal.show.view import Chart, TableView
 
@@ -39,19 +39,17 @@ def tables(run: LeaderboardRun) -> list[TableView]:
 def content(run: LeaderboardRun) -> dict[str, Any]:
     """What the template shows."""
     by_language = language_maps(run)
-    maps = by_language[1:]
-    shown_maps = number_within(maps, MOST_CELLS)
-    rankings = further_rankings(run)
-    shown_rankings = number_within(rankings, MOST_CELLS)
+    maps, maps_left = within_cells([(table.title, table) for table in by_language[1:]], MOST_CELLS)
+    rankings, rankings_left = within_cells([(table.title, table) for table in further_rankings(run)], MOST_CELLS)
     return {
         "ranking": ranking_table(run, run.main, run.language),
         "chart": ranking_chart(run),
-        "rankings": rankings[:shown_rankings],
-        "rankings_left": len(rankings) - shown_rankings,
+        "rankings": rankings,
+        "rankings_left": rankings_left,
         "criterion_map": criterion_map(run),
         "language_map": by_language[0] if by_language else None,
-        "maps": maps[:shown_maps],
-        "maps_left": len(maps) - shown_maps,
+        "maps": maps,
+        "maps_left": maps_left,
         "beside": beside_table(run),
         "coverage": coverage_table(run),
         "commands": commands(run),

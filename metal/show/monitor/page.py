@@ -10,7 +10,7 @@ from metal.show.monitor.changes import agreement_section, exclusion_section, his
 from metal.show.monitor.examined import examined_section, question_section
 from metal.show.monitor.planning import design_section
 from metal.show.monitor.run import MonitorRun
-from metal.show.sections import Definition, Line, Page, Section
+from metal.show.sections import Definition, Fact, Page, Section
 from metal.show.view import Chart, TableView
 
 MOST_NAMED = 6
@@ -18,54 +18,45 @@ MOST_NAMED = 6
 
 def sections(run: MonitorRun) -> list[Section]:
     """The sections that have something to show."""
-    found = (
-        examined_section(run),
-        question_section(run),
-        beside_section(run),
-        agreement_section(run),
-        exclusion_section(run),
-        design_section(run),
-        history_section(run),
+    parts = (
+        examined_section,
+        question_section,
+        beside_section,
+        agreement_section,
+        exclusion_section,
+        design_section,
+        history_section,
     )
-    return [section for section in found if section]
+    return [section for part in parts if (section := part(run))]
 
 
-def facts(run: MonitorRun) -> list[Line]:
+def facts(run: MonitorRun) -> list[Fact]:
     """The page in a few sentences, each true by the run's tables alone."""
-    people = [name for name, rater in run.raters.items() if rater.kind == "human"]
-    judges = [row["rater"] for row in run.examined if run.raters[row["rater"]].kind != "human"]
-    examined = [row["rater"] for row in run.examined if row["rater"] not in judges]
-    lines = [Line("Looked at", f"{plural(len(people), 'person', 'people')} who rated, {_asked(examined, judges)}.")]
+    people = sum(rater.kind == "human" for rater in run.raters.values())
+    judges = sum(run.raters[row["rater"]].kind != "human" for row in run.examined)
+    asked = "none of whom was asked a test question"
     if run.examined:
-        lines.append(Line("Noisy", _named(run.noisy) or "Nobody, by the test questions."))
-    lines.append(
-        Line("Stands out", _named(list(run.standing_out)) or "Nobody, beside those who rated the same outputs.")
-    )
-    if len(run.tables["exclusions"]):
-        dropped = int(run.tables["exclusions"]["ratings"].sum())
-        excluded = run.tables["exclusions"]["rater"].nunique()
-        lines.append(
-            Line(
-                "Without them",
-                f"--exclude-noisy drops {plural(dropped, 'rating')} of {plural(excluded, 'person', 'people')}; nothing "
-                "is removed from the dataset.",
-            )
-        )
-    lines.append(Line("Not to be concluded", _limits(run)))
+        with_judges = f", and {plural(judges, 'judge')} with them" if judges else ""
+        asked = f"{len(run.examined) - judges:,} of whom were asked test questions{with_judges}"
+    lines = [Fact("Looked at", f"{plural(people, 'person', 'people')} who rated, {asked}.")]
+    if run.examined:
+        lines.append(Fact("Noisy", _names(run.noisy) or "Nobody, by the test questions."))
+    standing_out = _names(list(run.standing_out)) or "Nobody, beside those who rated the same outputs."
+    lines.append(Fact("Stands out", standing_out))
+    exclusions = run.tables["exclusions"]
+    if len(exclusions):
+        dropped = plural(int(exclusions["ratings"].sum()), "rating")
+        excluded = plural(exclusions["rater"].nunique(), "person", "people")
+        words = f"--exclude-noisy drops {dropped} of {excluded}; nothing is removed from the dataset."
+        lines.append(Fact("Without them", words))
+    lines.append(Fact("Not to be concluded", _limits(run)))
     return lines
 
 
-def _asked(examined: list[str], judges: list[str]) -> str:
-    if not examined and not judges:
-        return "none of whom was asked a test question"
-    with_judges = f", and {plural(len(judges), 'judge')} with them" if judges else ""
-    return f"{len(examined):,} of whom were asked test questions{with_judges}"
-
-
-def _named(names: list[str]) -> str:
-    shown = listed([within(one) for one in names[:MOST_NAMED]])
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return f"{shown}{more}." if names else ""
+def _names(raters: list[str]) -> str:
+    shown = listed([within(rater) for rater in raters[:MOST_NAMED]])
+    more = f" and {len(raters) - MOST_NAMED:,} more" if len(raters) > MOST_NAMED else ""
+    return f"{shown}{more}." if raters else ""
 
 
 def _limits(run: MonitorRun) -> str:

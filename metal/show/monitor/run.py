@@ -103,14 +103,13 @@ class MonitorRun(Run):
     @cached_property
     def standing_out(self) -> dict[str, list[str]]:
         """Rater -> what stands out in how they rate beside others, in words."""
-        found: dict[str, list[str]] = {}
+        habits: dict[str, list[str]] = {}
         for row in self.records("behaviour"):
             if known(row["stands_out"]) and row["stands_out"]:
                 where = f"{self.criterion(row['criterion'])}, {row['language']}"
-                found.setdefault(row["rater"], []).append(f"{where}: {row['stands_out']}")
-        return found
+                habits.setdefault(row["rater"], []).append(f"{where}: {row['stands_out']}")
+        return habits
 
     def criterion(self, key: str) -> str:
-        """The criterion's short name; `all criteria` is its own."""
-        found = self.criteria.get(key)
-        return name(found.short if found else key)
+        """The criterion's short name; `all criteria` has no other name."""
+        return name(self.criteria[key].short if key in self.criteria else key)

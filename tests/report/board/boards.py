@@ -39,9 +39,9 @@ def dataset(
 ) -> Dataset:
     """People and raters who see a hidden quality with more and more noise; judges have the family `own`."""
     rng = np.random.default_rng(0)
-    raters = [Rater(one, "human", "expert") for one in people]
-    raters += [Rater(one, "llm", one, {"family": "own", "dollars_per_thousand": 1.5}) for one in judges]
-    raters += [Rater(one, "metric", "metric") for one in metrics]
+    raters = [Rater(name, "human", "expert") for name in people]
+    raters += [Rater(name, "llm", name, {"family": "own", "dollars_per_thousand": 1.5}) for name in judges]
+    raters += [Rater(name, "metric", "metric") for name in metrics]
     made, outputs, ratings = [], [], []
     for language in languages:
         for number in range(sources):
@@ -57,8 +57,8 @@ def dataset(
                         ratings.append(Rating(output, criterion, judge, good + rng.normal()))
                 for step, metric in enumerate(metrics):
                     ratings.append(Rating(output, "score", metric, good + (step + 1) * rng.normal()))
-    declared = [Criterion(one, Scale("interval", (), -10, 10)) for one in criteria]
-    known = {name: {"family": family} for name in generators[:1]} | ({human: {"kind": "human"}} if human else {})
+    declared = [Criterion(name, Scale("interval", (), -10, 10)) for name in criteria]
+    facts = {name: {"family": family} for name in generators[:1]} | ({human: {"kind": "human"}} if human else {})
     return assemble(
         Card("made", title),
         [METRIC_SCORE, *declared],
@@ -66,14 +66,14 @@ def dataset(
         outputs,
         raters,
         facts_from(ratings),
-        extra={"generators": known},
+        extra={"generators": facts},
     )
 
 
 def written(made: Dataset, folder: Path, history: tuple[Entry, ...] = HISTORY) -> Path:
     """The run folder of the dataset's board."""
     settings = BoardSettings(resamples=100, permutations=100, version=len(history) or 1)
-    found = billboard(made, settings)
-    about = manifest("billboard", made, [Path("made")], settings.to_dict(), found.raters, found.signature)
-    BoardRun.of(found, made, about, history).write(folder, page)
+    board = billboard(made, settings)
+    about = manifest("billboard", made, [Path("made")], settings.to_dict(), board.raters, board.signature)
+    BoardRun.of(board, made, about, history).write(folder, page)
     return folder

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import re
-import zlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,17 +13,17 @@ import pytest
 from metal.runs.board_run import BoardRun
 from metal.show.pages import page
 from tests.report.board.boards import dataset, written
-
-SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
-LANGUAGES = ("", "ar", "bn", "de", "en", "fr", "hi", "ja", "sw", "tr", "zh")
-HOSTILE = (
-    "<script>window.pwned = 1</script>",
-    '"><img src=x onerror="window.pwned = 2">',
-    "\u062d\u0643\u0645 \u202e\u0645",
-    "x" * 200,
-    "=HYPERLINK(1)",
+from tests.report.checks import (
+    HOSTILE,
+    Visiting,
+    check_accessible,
+    check_csv,
+    check_names_are_text,
+    check_quiet,
+    unpacked,
 )
-Visiting = Callable[..., Any]
+
+LANGUAGES = ("", "ar", "bn", "de", "en", "fr", "hi", "ja", "sw", "tr", "zh")
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +67,8 @@ def large(run: BoardRun) -> BoardRun:
     product("ensemble_members", member=raters[:3])
     product("people")
     tables["raters"] = tables["raters"].assign(rank=np.arange(len(tables["raters"])) % 30 + 1, cluster=1)
-    known = {name: replace(run.criteria["fluency"], name=name) for name in criteria}
-    return replace(run, tables=tables, criteria=known)
-
-
-def unpacked(html: str) -> dict[str, Any]:
-    blob = html.split('id="texts">')[1].split("<")[0]
-    found: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(blob), -15))
-    return found
+    declared = {name: replace(run.criteria["fluency"], name=name) for name in criteria}
+    return replace(run, tables=tables, criteria=declared)
 
 
 def test_equal_runs_give_equal_pages(rich_board: Path, tmp_path: Path) -> None:
@@ -99,53 +88,18 @@ def test_a_large_board_fits_and_says_what_it_leaves_out(rich_board: Path) -> Non
 
 
 def test_csv_on_the_page_is_the_files_bytes(rich_board: Path) -> None:
-    csv = unpacked((rich_board / "report.html").read_text(encoding="utf-8"))["csv"]
-    only_files = {"crowd_comparisons", "crowd_examples"}  # what the page is not drawn from
-    assert set(csv) == {file.stem for file in (rich_board / "tables").glob("*.csv")} - only_files
-    for name, content in csv.items():
-        assert content.encode() == (rich_board / "tables" / f"{name}.csv").read_bytes()
+    check_csv(rich_board, missing=frozenset({"crowd_comparisons", "crowd_examples"}))
 
 
-def test_hostile_names_are_text(hostile_board: Path) -> None:
-    html = (hostile_board / "report.html").read_text(encoding="utf-8")
-    assert html.count("<script") == 2
-    assert "window.pwned = 1</script>" not in html
-    assert "<img" not in html
-    assert "onload=window" not in re.sub("&lt;svg onload=window", "", html)
-    outside = re.sub("\u2068[^\u2068\u2069]*\u2069", "", html)
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", outside)
+def test_hostile_names_are_text(hostile_board: Path, visit: Visiting) -> None:
+    check_names_are_text((hostile_board / "report.html").read_text(encoding="utf-8"))
+    check_quiet(visit, hostile_board / "report.html")
 
 
-def test_nothing_runs(hostile_board: Path, visit: Visiting) -> None:
-    seen = visit(hostile_board / "report.html", viewport={"width": 390, "height": 900})
-    assert seen.said == []
-    assert seen.page.evaluate("window.pwned") is None
-    assert seen.page.locator("main img, main b:not(figcaption b), main [onfocus], main script").count() == 0
-    for choice in seen.page.locator("details").all():
-        choice.evaluate("node => node.open = true")
-    assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
-
-
-@pytest.mark.parametrize(("width", "scheme"), SIZES)
-def test_opens_quietly_and_fits(rich_board: Path, visit: Visiting, width: int, scheme: str) -> None:
-    seen = visit(rich_board / "report.html", viewport={"width": width, "height": 900}, color_scheme=scheme)
-    assert seen.said == []
-    assert seen.requests == [(rich_board / "report.html").resolve().as_uri()]
-    assert seen.page.evaluate("document.documentElement.scrollWidth") == width
-    for section in ("overview", "raters", "maps", "generators", "ensemble", "overrating", "history", "methods"):
-        assert seen.page.locator(f"#{section} h2").is_visible()
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
-def test_axe_finds_nothing(rich_board: Path, visit: Visiting, width: int, scheme: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    look = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme}
-    page_ = visit(rich_board / "report.html", bypass_csp=True, **look).page
-    for choice in page_.locator("details").all():
-        choice.evaluate("node => node.open = true")
-    found = Axe().run(page_).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+def test_opens_quietly_and_fits(rich_board: Path, visit: Visiting) -> None:
+    sections = ("overview", "raters", "maps", "generators", "ensemble", "overrating", "history", "methods")
+    check_quiet(visit, rich_board / "report.html", *sections)
+    check_accessible(visit, rich_board / "report.html")
 
 
 def test_a_bare_board_is_a_whole_page(bare_board: Path, visit: Visiting) -> None:

@@ -1,0 +1,78 @@
+"""What every page must be: quiet, self-contained, no wider than the window, accessible, harmless, true to its files."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Visiting = Callable[..., Any]
+LOOKS = ((390, "dark"), (1280, "light"))
+HOSTILE = (
+    "<script>window.pwned = 1</script>",
+    '"><img src=x onerror="window.pwned = 2">',
+    "\u062d\u0643\u0645 \u202e\u0645",
+    "x" * 200,
+    "=HYPERLINK(1)",
+)
+
+
+def visits(visit: Visiting, page: Path, **options: Any) -> list[Any]:
+    """The page on a phone in the dark and on a desk in the light, with everything open that can be."""
+    seen = []
+    for width, scheme in LOOKS:
+        seen.append(visit(page, viewport={"width": width, "height": 900}, color_scheme=scheme, **options))
+        seen[-1].page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+    return seen
+
+
+def check_quiet(visit: Visiting, page: Path, *sections: str) -> None:
+    """The page says nothing, loads nothing, runs nothing that it shows, fits, and has these sections."""
+    for (width, _), seen in zip(LOOKS, visits(visit, page), strict=True):
+        assert seen.said == []
+        assert seen.requests == [page.resolve().as_uri()]
+        assert seen.page.evaluate("window.pwned") is None
+        assert (
+            seen.page.locator("main img, main b:not(figcaption b, #items b), main [onfocus], main script").count() == 0
+        )
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+        for section in sections:
+            assert seen.page.locator(f"#{section} h2").is_visible()
+
+
+def check_accessible(visit: Visiting, page: Path, *impacts: str) -> None:
+    """Axe finds nothing, or nothing of these impacts."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    for seen in visits(visit, page, bypass_csp=True):
+        violations = Axe().run(seen.page).response["violations"]
+        grave = [violation for violation in violations if not impacts or violation["impact"] in impacts]
+        assert [(violation["id"], violation["nodes"][0]["html"]) for violation in grave] == []
+
+
+def check_names_are_text(html: str) -> None:
+    """No hostile name is markup, none holds a character that a page must not."""
+    assert html.count("<script") == 2
+    for markup in ("window.pwned = 1</script>", "<img", "<b>g", "<svg onload"):
+        assert markup not in html
+    outside = re.sub("\u2068[^\u2068\u2069]*\u2069", "", html)  # closed isolates, for names from right to left
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", outside)
+
+
+def unpacked(html: str) -> dict[str, Any]:
+    """What the page carries for its script."""
+    blob = html.split('id="texts">')[1].split("<")[0]
+    payload: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(blob), -15))
+    return payload
+
+
+def check_csv(run: Path, missing: frozenset[str] = frozenset()) -> None:
+    """The page's CSV files are those of the folder, byte for byte; missing: tables that the page is not drawn from."""
+    csv = unpacked((run / "report.html").read_text(encoding="utf-8"))["csv"]
+    assert set(csv) == {file.stem for file in (run / "tables").glob("*.csv")} - missing
+    for name, content in csv.items():
+        assert content.encode() == (run / "tables" / f"{name}.csv").read_bytes()
