@@ -265,7 +265,9 @@ def test_a_langchain_provider_without_its_package() -> None:
 
 
 def test_a_rate_limit_that_speaks_of_billing_is_no_used_up_quota() -> None:
-    message = "Rate limit reached. You can increase it by adding a payment method at https://example.org/account/billing."
+    message = (
+        "Rate limit reached. You can increase it by adding a payment method at https://example.org/account/billing."
+    )
     assert failure(429, message, code="rate_limit_exceeded").kind == calls.BUSY
     assert failure(429, "You exceeded your quota, see billing", code="insufficient_quota").kind == calls.QUOTA
     assert failure(429, "You exceeded your quota, see billing", wait=20.0).kind == calls.BUSY  # Gemini, by the minute

@@ -6,6 +6,7 @@ from typing import Any
 
 from metal.data.text import interval, known, listed, plural, share, within
 from metal.runs.leaderboard_run import LeaderboardRun
+from metal.runs.run import spoken
 from metal.show.board.facts import FEW_SOURCES, languages_in_words, people_in_words
 from metal.show.leaderboard.coverage import coverage_rows, unrated
 from metal.show.notes import parts
