@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
+from metal.data.templates import environment, policy, source
 from metal.data.text import count, name, printable_sentence
 from metal.show import svg
 from metal.show.packing import Packed
@@ -23,27 +22,20 @@ def document(
     template: str, content: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]
 ) -> Callable[[Packed], str]:
     """A page but for what its script unpacks: nothing is loaded from outside, only its own style and script run."""
-    environment = templates()
-    style = _colours() + svg.STYLE + "".join(_file(environment, file) for file in styles)
-    script = "".join(_file(environment, file) for file in scripts)
-    own = {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script), "inline": _inline}  # noqa: S704
-    found = environment.get_template(template)
-    return lambda packed: found.render({**content, **own, "packed": packed})
+    own_templates = templates()
+    style = _colours() + svg.STYLE + "".join(source(own_templates, file) for file in styles)
+    script = "".join(source(own_templates, file) for file in scripts)
+    own = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script, "img-src data:"), "inline": _inline}  # noqa: S704
+    page = own_templates.get_template(template)
+    return lambda packed: page.render({**content, **own, "packed": packed})
 
 
 @cache
 def templates() -> Environment:
     """One for all pages: it keeps the templates it has compiled."""
-    environment = Environment(
-        loader=PackageLoader("metal.show"),
-        autoescape=True,
-        finalize=_harmless,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"count": count, "name": name}
-    return environment
+    made = environment("metal.show", _harmless)
+    made.filters |= {"count": count, "name": name}
+    return made
 
 
 def _harmless(value: Any) -> Any:
@@ -57,11 +49,6 @@ def _inline(chart: Chart) -> Markup:
     return Markup(chart.svg)  # noqa: S704  metal.show.svg escapes what it is given
 
 
-def _file(environment: Environment, file: str) -> str:
-    assert environment.loader is not None
-    return environment.loader.get_source(environment, file)[0]
-
-
 def _colours() -> str:
     """The palette as variables, light unless the reader's system is dark; paper is always light."""
 
@@ -69,15 +56,3 @@ def _colours() -> str:
         return ":root{" + "".join(f"--{key}:{value};" for key, value in svg.PALETTE[scheme].items()) + "}"
 
     return f"{block('light')}@media screen and (prefers-color-scheme:dark){{{block('dark')}}}"
-
-
-def _policy(style: str, script: str) -> str:
-    """Content security policy: this style and this script, and nothing from anywhere else."""
-
-    def hashed(text: str) -> str:
-        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-    return (
-        f"default-src 'none'; style-src {hashed(style)}; script-src {hashed(script)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )

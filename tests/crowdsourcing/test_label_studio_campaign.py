@@ -20,11 +20,11 @@ from metal.building.crowdsourcing.label_studio_campaign import (
 )
 from metal.building.forms.label_studio import write
 from metal.errors import DataError, UsageError
-from tests.build.label_studio_sheets import SHEETS
+from tests.build.label_studio_assignments import ASSIGNMENTS
 from tests.label_studio_server import LEGACY, LabelStudioServer
 
-FILES = {name: content for name, content in write(SHEETS) if name != "README.txt"}
-EXPECTED = {sheet.rater: sorted(task.task for task in sheet.tasks) for sheet in SHEETS}
+FILES = {name: content for name, content in write(ASSIGNMENTS) if name != "README.txt"}
+EXPECTED = {assignment.rater: sorted(task.task for task in assignment.tasks) for assignment in ASSIGNMENTS}
 
 
 def client(server: LabelStudioServer) -> LabelStudio:
@@ -34,7 +34,7 @@ def client(server: LabelStudioServer) -> LabelStudio:
 def made(server: LabelStudioServer) -> dict[str, list[str]]:
     """Sheet -> its tasks, of all projects; a second project of a sheet would be another key."""
     return {
-        project["title"].partition(" ")[0] + "'" * (number > len(SHEETS)): sorted(
+        project["title"].partition(" ")[0] + "'" * (number > len(ASSIGNMENTS)): sorted(
             task["data"]["task"] for task in server.in_project(number)
         )
         for number, project in server.projects.items()
@@ -50,7 +50,7 @@ def test_a_project_a_person(tmp_path: Path) -> None:
         assert len(server.calls) == 2 * 4
         assert [one["maximum_annotations"] for one in server.projects.values()] == [1, 1]
         assert {one["title"] for one in server.projects.values()} == {
-            f"{sheet.rater} [metal {campaign.asked.key}]" for sheet in SHEETS
+            f"{assignment.rater} [metal {campaign.asked.key}]" for assignment in ASSIGNMENTS
         }
 
 
@@ -84,9 +84,9 @@ def test_a_push_that_was_killed_between_two_lines(tmp_path: Path, kept: int) -> 
         assert len(lines) == 6
         path.write_text("".join(lines[:kept]) + '{"sheet": "en-')
         for number in range(kept, 6):  # what was announced nowhere was not done either
-            sheet = json.loads(lines[number])["sheet"]
+            assignment = json.loads(lines[number])["sheet"]
             if "title" in json.loads(lines[number]):
-                gone = [one for one, project in server.projects.items() if project["title"].startswith(sheet)]
+                gone = [one for one, project in server.projects.items() if project["title"].startswith(assignment)]
                 server.tasks = [task for task in server.tasks if task["project"] not in gone]
                 for one in gone:
                     del server.projects[one]
@@ -123,7 +123,7 @@ def test_shared_projects_have_each_task_once(tmp_path: Path) -> None:
     both = {**FILES, "en-2.json": FILES["en-1.json"].replace(b'"en-1"', b'"en-2"')}
     [first, second] = read_sheets(both, shared=True)
     assert (first.name, first.raters, second.name, second.raters) == ("ar", 1, "en", 2)
-    assert second.ids == [task.task for task in SHEETS[1].tasks]
+    assert second.ids == [task.task for task in ASSIGNMENTS[1].tasks]
     assert {task["data"]["rater"] for task in second.tasks} == {"en"}
     with LabelStudioServer() as server:
         post(client(server), begin(tmp_path, "one", server.url, both, shared=True))

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from metal.building.answers import Returned
-    from metal.building.tasks import Sheet
+    from metal.building.answers import CheckedAnswers
+    from metal.building.tasks import Assignment
     from metal.data.dataset import Dataset
     from metal.data.records import Output
 
@@ -25,18 +25,18 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def show_handed_out(sheets: Sequence[Sheet], questions: Sequence[Output]) -> None:
+def show_handed_out(assignments: Sequence[Assignment], questions: Sequence[Output]) -> None:
     """How many tasks go to whom, and what the test questions among them are judged by."""
     from metal.genie.test_questions import NEGATIVE, POSITIVE, tells
 
     rows = []
-    for language in dict.fromkeys(sheet.language for sheet in sheets):
-        mine = [sheet for sheet in sheets if sheet.language == language]
-        loads = sorted({len(sheet.tasks) for sheet in mine})
-        count = len({task.task for sheet in mine for task in sheet.tasks})
+    for language in dict.fromkeys(assignment.language for assignment in assignments):
+        mine = [assignment for assignment in assignments if assignment.language == language]
+        loads = sorted({len(assignment.tasks) for assignment in mine})
+        count = len({task.task for assignment in mine for task in assignment.tasks})
         names = f"{mine[0].rater} to {mine[-1].rater}" if len(mine) > 1 else mine[0].rater
         rows.append([language, f"{count:,}", names, " or ".join(map(str, loads))])
-    asked = [rubric.criterion for rubric in sheets[0].rubrics.values()]
+    asked = [rubric.criterion for rubric in assignments[0].rubrics.values()]
     title = f"Tasks for people: {', '.join(criterion.short for criterion in asked)}"
     show.table(title, ["", "tasks", "people", "each rates"], rows)
     if questions:
@@ -50,7 +50,7 @@ def show_handed_out(sheets: Sequence[Sheet], questions: Sequence[Output]) -> Non
         )
 
 
-def show_returned(returned: Returned) -> None:
+def show_returned(returned: CheckedAnswers) -> None:
     """How many tasks each person answered, and what became of their answers."""
     from metal.building.store import ANSWERS, FOLDER
 

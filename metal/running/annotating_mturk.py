@@ -1,0 +1,352 @@
+"""Mechanical Turk as a platform: tasks are posted as HITs, answers fetched, workers paid."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metal.data.parameters import Option
+from metal.data.text import plural
+from metal.errors import UsageError
+from metal.running.platforms import Platform, Posted, Progress, Pulled, Say, confirm_spending, silent
+
+if TYPE_CHECKING:
+    from metal.building.crowdsourcing.fetching import Received
+    from metal.building.crowdsourcing.mturk import MTurk
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
+    from metal.building.crowdsourcing.posting import PostingCost
+    from metal.running.importing import ImportReport
+
+SHOWN = 10  # unreadable assignments that are named
+WORKERS_SITE = {"production": "https://worker.mturk.com", "sandbox": "https://workersandbox.mturk.com"}
+REHEARSAL = "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the dataset"
+
+Percent = Annotated[int, Option(low=0, high=100)]
+Names = Annotated[Sequence[str], Option("NAME[,NAME]")]
+
+
+def annotate_push_mturk(
+    data: str | Path,
+    export: Annotated[str | Path, Option("EXPORT", existing=True)],
+    *,
+    reward: Annotated[str, Option("USD")],
+    assignments: Annotated[int, Option("N", low=1, high=1000)] = 3,
+    name: Annotated[str | None, Option("NAME")] = None,
+    languages: Annotated[Sequence[str], Option("NAME[,NAME]", short="-l")] = (),
+    days: Annotated[float, Option(low=0.01, high=365)] = 7.0,
+    minutes: Annotated[int, Option(low=1)] = 30,
+    auto_approval: Annotated[int, Option("DAYS", low=1, high=30)] = 30,
+    title: str = "Read a short text in LANGUAGE and rate it",
+    adult: bool = False,
+    completed_hits: Annotated[int | None, Option("N", low=0)] = None,
+    approved: Annotated[int | None, Option("PERCENT", low=0, high=100)] = None,
+    country: Names = (),
+    test: Annotated[str | Path | None, Option(existing=True)] = None,
+    answer_key: Annotated[str | Path | None, Option(existing=True)] = None,
+    test_pass: Percent = 80,
+    qualification: Names = (),
+    cap: Annotated[int | None, Option("N", low=1)] = None,
+    start: Annotated[str | None, Option("WHEN")] = None,
+    print_start: bool = False,
+    production: bool = False,
+    yes: bool = False,
+    endpoint_url: Annotated[str | None, Option("URL")] = None,
+    say: Say = silent,
+    confirm: Callable[[str], bool] | None = None,
+    progress: Progress = silent,
+    countdown: Callable[[timedelta], None] = silent,
+) -> Posted | None:
+    """Post exported tasks on Mechanical Turk, each once: in the sandbox, which costs nothing, or in production.
+
+    A HIT is a task; all are checked before the first is posted. Credentials are those of AWS's own tools. What happens
+    is kept in the dataset's folder `annotation/campaigns/NAME`: after an interruption the same call goes on, and
+    posts nothing twice. Workers are chosen as GENIE does: HITs done, share approved, country, a test.
+
+    data: The dataset's folder.
+    export: What `annotate_export(data, to="mturk")` wrote.
+    reward: What a worker gets for a task, e.g. 0.25.
+    assignments: Workers a task; from 10 on MTurk's fee is 40%, not 20%.
+    name: Name of the campaign. [default: that of EXPORT]
+    languages: Languages; default all in EXPORT.
+    days: How long tasks are offered.
+    minutes: Time for a task.
+    auto_approval: After which MTurk itself pays what nobody reviewed.
+    title: Of the tasks, for workers; LANGUAGE stands for the language.
+    adult: Texts may offend: only for workers who agreed to that.
+    completed_hits: HITs a worker must have done. [default: 5000; 0 in the sandbox]
+    approved: Of a worker's assignments. [default: 99; 0 in the sandbox]
+    country: Where workers are: US, IN, US-CA, ...; default anywhere.
+    test: Test to be passed first: items (.jsonl), or XML.
+    answer_key: Right answers of a test in XML.
+    test_pass: Percent that passes.
+    qualification: Qualification types of yours: ID or ID=LOWEST.
+    cap: Tasks a worker may do, kept at each pull.
+    start: Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.
+    print_start: Say when `start` is next; post nothing.
+    production: Real workers and real money, not the sandbox.
+    yes: Spend without asking.
+    endpoint_url: Another server that speaks MTurk's protocol.
+    say: Told the cost and the start. confirm: asked before money is spent; without it, `yes` is needed. progress:
+        told (done, total) tasks. countdown: told every second how long it is until `start`.
+
+    Returns None with `print_start`. Raises UsageError for settings that make no sense, too little money, or a refusal;
+    DataError for files that are not as exported and tasks that do not fit; MTurkError if MTurk refuses.
+    """
+    from metal.building.crowdsourcing.mturk import MTurk
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign, noisy_workers, read_export, rows_of
+    from metal.building.crowdsourcing.mturk_settings import mturk_settings
+    from metal.building.crowdsourcing.posting import post, questions, requirements_of, still_to_post
+    from metal.building.crowdsourcing.qualifications import read_test, requirements
+    from metal.building.crowdsourcing.schedule import now, start_line, start_of
+    from metal.building.store import tasks_handed_out
+    from metal.data.folders import one_writer, recover
+
+    if print_start and not start:
+        raise UsageError("`print_start` says when `start` is; give one, such as 'Mon-Fri 10:00 America/Los_Angeles'")
+    starting = start_of(start) if start else None
+    if print_start and starting:
+        say(start_line(starting))
+        return None
+    dataset, folder = Path(data), Path(export)
+    recover(dataset.resolve())
+    tasks = tasks_handed_out(dataset)
+    by_language = read_export(folder, languages)
+    files = {file: content for group in by_language.values() for file, content in group.items()}
+    quiz = read_test(Path(test), Path(answer_key) if answer_key else None) if test else None
+    settings = mturk_settings(
+        files,
+        tuple(by_language),
+        quiz,
+        production=production,
+        endpoint_url=endpoint_url,
+        reward=reward,
+        assignments=assignments,
+        days=days,
+        minutes=minutes,
+        auto_approval=auto_approval,
+        title=title,
+        completed_hits=completed_hits,
+        approved=approved,
+        countries=tuple(country),
+        qualifications=qualification,
+        cap=cap,
+        adult=adult,
+        test_pass=test_pass,
+        start=start,
+    )
+    posts = questions((row for language in by_language for row in rows_of(files, language, str(folder))), tasks)
+    requirements(countries=settings.countries)  # a bad code is an error now, not when half is done
+    campaign_name = name or folder.resolve().name
+    with MTurk(settings.endpoint) as turk:
+        cost = still_to_post(MTurkCampaign.begun(dataset, campaign_name, settings), settings, posts)
+        _confirm(cost, production, yes, say, confirm)
+        _check_balance(turk.balance(), cost)
+        if starting:
+            _wait(starting, say, countdown)
+        with one_writer(dataset):  # an import would put another folder in the dataset's place
+            noisy = noisy_workers(dataset, campaign_name, settings.environment)
+            marked = dataclasses.replace(
+                settings, key=secrets.token_hex(12), created=now().isoformat(timespec="seconds")
+            )
+            campaign = MTurkCampaign.begin(dataset, campaign_name, marked, files)
+            count = post(turk, campaign, posts, requirements_of(turk, campaign, quiz, noisy), now, progress)
+    return Posted(
+        campaign.name,
+        count,
+        before=len(posts) - count,
+        unit="task",
+        where=f"in the {settings.environment}",
+        state=campaign.folder,
+        workers="" if settings.endpoint.startswith("http://") else WORKERS_SITE[settings.environment],
+        campaigns=len(MTurkCampaign.of(dataset)),
+    )
+
+
+def _confirm(
+    cost: PostingCost, production: bool, yes: bool, say: Say, confirm: Callable[[str], bool] | None
+) -> None:
+    if not cost.hits:
+        return
+    say(
+        f"{cost.hits:,} tasks x {cost.assignments} workers x ${cost.reward:.2f} = ${cost.rewards:,.2f}, and "
+        f"${cost.fees:,.2f} for Mechanical Turk: ${cost.total:,.2f} in all"
+        + ("." if production else ", in the sandbox: nothing is paid.")
+    )
+    if production:
+        confirm_spending(f"Post them in production, for up to ${cost.total:,.2f}?", yes, confirm)
+
+
+def _check_balance(balance: Decimal, cost: PostingCost) -> None:
+    if balance < cost.total:
+        raise UsageError(
+            f"the account has ${balance:,.2f} and this costs ${cost.total:,.2f}; nothing was posted. "
+            "Prepay on requester.mturk.com, or push fewer tasks"
+        )
+
+
+def _wait(start: datetime, say: Say, countdown: Callable[[timedelta], None]) -> None:
+    from metal.building.crowdsourcing.schedule import start_line, wait_until
+
+    say(start_line(start))
+    say("Waiting; nothing is posted before. Ctrl-C ends this.")
+    try:
+        wait_until(start, countdown)
+    except KeyboardInterrupt:
+        say("Nothing was posted.")
+        raise
+
+
+# ---------------------------------------------------------------- answers back
+
+
+def annotate_pull_mturk(
+    data: str | Path,
+    *,
+    name: Annotated[str, Option("NAME")] = "",
+    approve: bool = False,
+    reject: Annotated[Sequence[str], Option("ASSIGNMENT=REASON")] = (),
+    bonus: Annotated[Sequence[str], Option("WORKER=USD")] = (),
+    bonus_reason: str = "Thank you for your careful work.",
+    exclude: Names = (),
+    expire: bool = False,
+    extend: Annotated[float | None, Option("DAYS", low=0.01, high=365)] = None,
+    replace: bool = False,
+    group: Annotated[str | None, Option("NAME")] = None,
+    yes: bool = False,
+    endpoint_url: Annotated[str | None, Option("URL")] = None,
+    say: Say = silent,
+    confirm: Callable[[str], bool] | None = None,
+    progress: Progress = silent,
+    imported: Callable[[ImportReport], None] = silent,
+) -> Pulled:
+    """Fetch what workers have submitted, and take it into the dataset as ratings of raters called mturk:WORKER.
+
+    As often as you like, also while the campaign runs. Rejected assignments are left out; an answer that cannot be
+    read, or is off the scale, is left out and named. Nothing is approved without `approve`, and only what `reject`
+    names is rejected. A bonus of the same sum and reason is paid to a worker once in a campaign.
+
+    data: The dataset's folder.
+    name: The campaign. [default: the only one]
+    approve: Approve, and so pay, what was answered completely.
+    reject: Do not pay it, and tell why; several times.
+    bonus: Pay a worker a bonus; several times.
+    bonus_reason: Told the worker.
+    exclude: Workers who get no further tasks, also of later campaigns.
+    expire: Offer the tasks no longer; what was begun can be finished.
+    extend: Offer the tasks so long from now.
+    replace: A rating that is there already gives way to a new one.
+    group: Group of the raters. [default: crowd, or sandbox]
+    yes: Spend without asking.
+    endpoint_url: Another server that speaks MTurk's protocol.
+    say: Told every step. confirm: asked before bonuses are paid in production; without it, `yes` is needed. progress:
+        told (done, total) HITs. imported: told of the import, before anything is paid.
+
+    Raises UsageError for settings that make no sense, a refusal, and errors of `annotate_import`; MTurkError if MTurk
+    refuses.
+    """
+    from metal.building.crowdsourcing import fetching
+    from metal.building.crowdsourcing.mturk import MTurk
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
+    from metal.building.crowdsourcing.mturk_settings import read_bonus, read_endpoint, read_rejection
+    from metal.building.crowdsourcing.schedule import now
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import one_writer, recover
+    from metal.running.importing import import_answers
+
+    if expire and extend:
+        raise UsageError("`expire` ends the tasks and `extend` goes on with them; give one of the two")
+    sums = dict(map(read_bonus, bonus))
+    reasons = dict(map(read_rejection, reject))
+    dataset = Path(data)
+    with one_writer(dataset):
+        recover(dataset.resolve())
+        loaded = load_dataset(dataset)
+        campaign = MTurkCampaign.open(dataset, name)
+        environment = campaign.settings.environment
+        production = environment == "production"
+        endpoint = read_endpoint(endpoint_url, production) if endpoint_url else campaign.settings.endpoint
+        with MTurk(endpoint) as turk:
+            fetched = fetching.fetch(turk, campaign, progress)
+            if reasons:
+                say(f"Rejected: {fetching.reject(turk, campaign, reasons):,}")
+            received = fetching.received(campaign, loaded.criteria)
+            say(f"Fetched {fetched.fresh:,} new assignments of campaign {campaign.name} ({environment})")
+            if fetched.gone:
+                say(f"note: no longer on Mechanical Turk: {plural(fetched.gone, 'task')}; what was fetched is kept")
+            notes = _left_out(received)
+            report = None
+            if received.answers:
+                notes += [] if production else [REHEARSAL]
+                raters = group or ("crowd" if production else "sandbox")
+                report = import_answers(dataset, loaded, received.answers, notes, replace=replace, group=raters)
+                imported(report)
+            else:
+                for note in ["nothing to take in yet", *notes]:
+                    say(f"note: {note}")
+            if approve:
+                say(f"Approved: {fetching.approve(turk, campaign, received.complete):,}")
+            if sums:
+                _pay(turk, campaign, sums, bonus_reason, yes or not production, say, confirm)
+            if count := _exclude(turk, campaign, exclude):
+                say(f"Workers who get no further tasks: {count:,} more")
+            if expire or extend:
+                until = now() + timedelta(days=extend or 0)
+                offered = f"offered until {until:%Y-%m-%d %H:%M} UTC" if extend else "not offered now"
+                say(f"{plural(fetching.expire(turk, campaign, until), 'task')}: {offered}")
+        return Pulled(campaign.name, report, campaign.standing(now()))
+
+
+def _left_out(received: Received) -> list[str]:
+    """Notes on what was left out."""
+    notes = [f"{received.rejected:,} rejected assignments left out"] if received.rejected else []
+    notes += [f"left out: {why}" for why in list(received.unreadable.values())[:SHOWN]]
+    if len(received.unreadable) > SHOWN:
+        notes.append(f"left out: {len(received.unreadable) - SHOWN:,} more that cannot be read")
+    return notes
+
+
+def _pay(
+    turk: MTurk,
+    campaign: MTurkCampaign,
+    sums: Mapping[str, Decimal],
+    reason: str,
+    yes: bool,
+    say: Say,
+    confirm: Callable[[str], bool] | None,
+) -> None:
+    """Pay the bonuses (worker -> USD) that were not paid before, if somebody agrees."""
+    from metal.building.crowdsourcing import fetching
+    from metal.building.crowdsourcing.mturk import fee
+
+    due = fetching.planned_bonuses(campaign, sums, reason)
+    total = sum(bonus.usd + fee(bonus.usd, 1) for bonus in due)
+    if due:
+        confirm_spending(f"Pay {len(due):,} bonuses, ${total:,.2f} with fees?", yes, confirm)
+    paid = fetching.pay(turk, campaign, due)
+    say(f"Bonuses paid: {paid:,}" + (f", {len(sums) - paid:,} were paid before" if paid < len(sums) else ""))
+
+
+def _exclude(turk: MTurk, campaign: MTurkCampaign, workers: Sequence[str]) -> int:
+    """Keep workers who have reached the cap, and these, from further tasks; how many are new."""
+    from metal.building.crowdsourcing import fetching, posting
+    from metal.building.crowdsourcing.mturk_campaign import NOISY
+
+    count = fetching.enforce_cap(turk, campaign)
+    if workers:
+        named = {worker.removeprefix("mturk:"): NOISY for worker in workers}
+        count += posting.exclude(turk, campaign, posting.exclusion(turk, campaign), named)
+    return count
+
+
+def _campaigns(dataset: Path, now: datetime) -> list[dict[str, Any]]:
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
+
+    return [campaign.standing(now) for campaign in MTurkCampaign.of(dataset)]
+
+
+PLATFORM = Platform("Mechanical Turk", annotate_push_mturk, annotate_pull_mturk, _campaigns)
