@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -196,7 +196,9 @@ def read_score(text: str, criterion: Criterion, where: object) -> float | None:
             remedy = "Ask the rater what was meant, and write it without a comma"
             raise DataError(where, f"{cell[:40]!r} on {criterion.name} could be two numbers", remedy)
         return score
-    names = [(level.shown, level.value) for level in scale.levels] + [(level.label, level.value) for level in scale.levels]
+    names = [(level.shown, level.value) for level in scale.levels] + [
+        (level.label, level.value) for level in scale.levels
+    ]
     for name, value in names:
         if cell.casefold() == " ".join(name.split()).casefold():
             return float(value)

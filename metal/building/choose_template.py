@@ -105,7 +105,7 @@ def _check_same(ours: Criterion, template: TaskTemplate) -> None:
         raise UsageError(
             f"criterion {ours.name} of the dataset ({ours.scale.describe()}) is not the one of template "
             f"{template.name} ({theirs.scale.describe()}). Rename one of them: the template can be copied to "
-            'DIR/annotate/NAME.toml and given with `prompts="DIR"`'
+            'DIR/annotate/NAME.toml and given with `prompt_folders="DIR"`'
         )
 
 

@@ -198,7 +198,9 @@ def read_rounds(dataset: Path) -> list[dict[str, Any]]:
     for row, line in enumerate(rounds, 1):
         standings = line["raters"].values() if isinstance(line["raters"], dict) else [None]
         if not all(isinstance(standing, dict) and all(map(_is_standing, standing.values())) for standing in standings):
-            raise DataError(f"{path} row {row}", "impossible records of raters", "Restore the file; `metal annotate` wrote it")
+            raise DataError(
+                f"{path} row {row}", "impossible records of raters", "Restore the file; `metal annotate` wrote it"
+            )
     return rounds
 
 

@@ -5,8 +5,8 @@
     [headings]                # source, output, reference; of a pair: source, first, second
     [[levels]]                # of every criterion without levels of its own
     [criteria.NAME]           # as in a rubric file (see metal.raters.judges.rubric), and:
-    compares = true           # its levels compare the second text with the first; for each level, `shown` is what people
-                              # read, and `label` what it means for the output: more is better for the output
+    compares = true           # its levels compare the second text with the first; for each level, `shown` is what
+                              # people read, and `label` what it means for the output: more is better for the output
 
 A criterion whose table is empty is the one of prompts/criteria/NAME.toml.
 """
@@ -90,7 +90,7 @@ def load_template(name: str, folders: Sequence[Path]) -> TaskTemplate:
         if name in template_names([folder]):
             return _read(name, folder / "annotate" / f"{name}.toml", folders)
     raise UnknownName(
-        "template", name, template_names(folders), "Or give your own as annotate/NAME.toml with `prompts='DIR'`"
+        "template", name, template_names(folders), "Or give your own as annotate/NAME.toml with `prompt_folders='DIR'`"
     )
 
 
@@ -118,7 +118,9 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
         if not table:
             criteria[criterion] = _bundled(criterion, path, folders)
             continue
-        criteria[criterion], rubrics[criterion] = _criterion(criterion, {"levels": content.get("levels", [])} | table, path)
+        criteria[criterion], rubrics[criterion] = _criterion(
+            criterion, {"levels": content.get("levels", [])} | table, path
+        )
         if _compares(criterion, table, path):
             _check_compared(criteria[criterion], reference, path)
             compared.add(criterion)

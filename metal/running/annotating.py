@@ -1,31 +1,24 @@
-"""Tasks out to people."""
+"""Annotation: what was handed out, posted and fetched; and how answers of people become ratings of a dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from metal.data.parameters import Option
+from metal.errors import DataError
 
 if TYPE_CHECKING:
-    from metal.building.answers import Given
-    from metal.building.tasks import Assignment
+    import pandas as pd
+
+    from metal.building.answers import CheckedAnswers
+    from metal.building.tasks import Answer, Assignment
     from metal.data.dataset import Dataset
-    from metal.data.records import Output
-
-
-def _forms() -> list[str]:
-    from metal.building.forms import form_names
-
-    return form_names()
-
-
-def _check_shares(text: str) -> None:
-    from metal.genie.test_questions import Shares
-
-    Shares.read(text)
+    from metal.data.records import Criterion, Output, Rater
+    from metal.genie.monitoring import Monitoring
 
 
 @dataclass(frozen=True)
@@ -41,158 +34,209 @@ class HandedOut:
     notes: tuple[str, ...]
 
 
-def annotate_export(
-    data: str | Path,
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import brought into a dataset.
+
+    data: the dataset with the new ratings. answers: counts by person (see CheckedAnswers). notes: what was left out,
+    and why. tests: how everybody did on the test questions so far, None if nobody answered any. agreement: a row for
+    each language and criterion (items, percent_agreement, fleiss_kappa, alpha; None or NaN if undefined). ambiguous:
+    what everybody rated differently (see metal.building.answers.ambiguous), also in the file `ambiguous_file`.
+    written: False after a dry run.
+    """
+
+    dataset: Path
+    data: Dataset
+    answers: CheckedAnswers
+    notes: tuple[str, ...]
+    tests: Monitoring | None
+    agreement: pd.DataFrame
+    ambiguous: pd.DataFrame
+    ambiguous_file: Path
+    written: bool
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What a push did. count: `unit`s (tasks, projects) posted now; before: those that an earlier push had posted.
+
+    where: on which server, in words. state: the campaign's folder. workers: the page where people find the tasks.
+    campaigns: how many the dataset has on this platform.
+    """
+
+    campaign: str
+    count: int
+    before: int
+    unit: str
+    where: str
+    state: Path
+    workers: str = ""
+    campaigns: int = 1
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What a pull did. report: None if nothing had been submitted. standing: the campaign's figures now."""
+
+    campaign: str
+    report: ImportReport | None
+    standing: Mapping[str, Any]
+
+
+def import_answers(
+    dataset: Path,
+    loaded: Dataset,
+    answers: Sequence[Answer],
+    notes: Iterable[str] = (),
     *,
-    to: Annotated[str, Option(choices=_forms)] = "html",
-    out: str | Path | None = None,
-    raters: Annotated[int, Option("N", low=1)] = 3,
-    people: Annotated[int | None, Option("N", low=1)] = None,
-    common: Annotated[int, Option("N", low=0)] = 0,
-    languages: Annotated[Sequence[str], Option("NAME[,NAME]", short="-l")] = (),
-    criteria: Annotated[Sequence[str], Option("NAME[,NAME]", short="-c")] = (),
-    only: Annotated[str | Path | None, Option("FILE", existing=True)] = None,
-    test_questions: Annotated[str, Option("[=P%+N%]", bare="5%+5%", check=_check_shares)] = "",
-    template: Annotated[str | None, Option("NAME")] = None,
-    add_criteria: bool = False,
-    generators: Annotated[Sequence[str], Option("NAME[,NAME]", short="-g")] = (),
-    sample: Annotated[int | None, Option("N", low=1)] = None,
-    prompts: Annotated[Sequence[str | Path], Option("DIR")] = (),
-    seed: Annotated[int, Option(low=0)] = 0,
-    force: bool = False,
-    say: Callable[[str], None] = lambda text: None,
-) -> HandedOut:
-    """Write the tasks of a dataset for people: each rates outputs of one language, in an order of their own.
+    replace: bool = False,
+    group: str = "native",
+    dry_run: bool = False,
+) -> ImportReport:
+    """Check answers, and write the dataset with their ratings: the one way in, for files and for platforms.
 
-    Every form shows guidelines for each criterion, and none reveals who wrote a text or how good it was meant to be.
-    People are called hi-1, hi-2, ...; who was given what is kept in the dataset's folder `annotation`.
-
-    data: The dataset's folder.
-    to: What people fill in.
-    out: Folder to write. [default: runs/DATASET-FORM]
-    raters: People who rate each output.
-    people: People a language. [default: `raters`]
-    common: Outputs a language that all its people rate, when there are more `people` than `raters`.
-    languages: Languages; default all.
-    criteria: Criteria; default all.
-    only: Only the outputs in this CSV (a column `output`), by people who are new.
-    test_questions: Hide questions whose answers are known: P% positive, N% negative. [without a value: 5%+5%]
-    template: How tasks look and what is asked: metal, question-answering, commonsense, translation, summarization,
-        or your own. [default: as metal, with the dataset's criteria]
-    add_criteria: Add the template's criteria to the dataset where it lacks them.
-    generators: Only what these generators wrote, e.g. one that is new; default all.
-    sample: Only outputs of N sources a language, at random by `seed`; the same for every generator, and those that
-        `metal.leaderboard(sample=N)` scores.
-    prompts: Your own prompts.
-    seed: Seed of all randomness.
-    force: Replace the folder given with `out`.
-    say: Told every note as it comes; the result has them as well.
-
-    Raises UnknownName for an unknown form, language, criterion, generator or template; UsageError if there is nothing
-    to rate, `out` exists, or `people` is less than `raters`; DataError for bad files.
+    dataset: its folder; hold `folders.one_writer` of it since before `loaded` was read from there. notes: on the
+    answers, e.g. how many were left out. group: of raters who are new. Nothing is written if anything is wrong, or in
+    a dry run. Raises UsageError if no tasks were handed out; other errors: see `check_answers`.
     """
-    from metal.building import forms
-    from metal.building.choose_template import choose_template, warn_of_repeated_sources, with_references
-    from metal.building.outputs_to_rate import generators_named, outputs_to_rate
-    from metal.building.store import note_given, read_given, task_key
-    from metal.building.tasks import assign, make_tasks
-    from metal.data.dataset import load_dataset, update_dataset
-    from metal.data.folders import check_new, new_folder, one_writer
-    from metal.genie.leaderboard.subsample import sources_chosen
-    from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
-    from metal.genie.test_questions import SIDES, side_of
-    from metal.running.judging import prompt_folders
+    from metal.building.answers import ambiguous, check_answers
+    from metal.building.pairs import turned
+    from metal.building.store import (
+        AMBIGUOUS,
+        FOLDER,
+        history_files,
+        read_compared,
+        read_given,
+        read_pairs,
+        tasks_handed_out,
+    )
+    from metal.data.csv_cells import csv_text
+    from metal.data.dataset import assemble, concat_facts, update_dataset
+    from metal.genie.monitoring import monitor
+    from metal.genie.store import answers_files, read_answers, read_questions
+    from metal.genie.test_questions import apart
 
-    dataset = Path(data)
-    notes: list[str] = []
-
-    def note(text: str) -> None:
-        notes.append(text)
-        say(text)
-
-    with one_writer(dataset):
-        shown = choose_template(
-            load_dataset(dataset),
-            dataset,
-            template,
-            criteria,
-            prompt_folders(map(str, prompts), dataset),
-            add_criteria=add_criteria,
-            say=note,
-        )
-        loaded = shown.dataset
-        chosen = generators_named(loaded, generators)
-        to_rate = outputs_to_rate(
-            loaded,
-            dataset,
-            languages=languages,
-            only=Path(only) if only else None,
-            generators=chosen,
-            sources=None if sample is None else sources_chosen(loaded.sources.values(), sample, seed),
-            say=note,
-        )
-        outputs = with_references(loaded, dataset, to_rate, shown.template, note)
-        folder = Path(out) if out else Path("runs") / f"{dataset.resolve().name}-{to}"
-        check_new(folder, force=force, marks=("run.toml",))
-        key = task_key(dataset)
-        questions: tuple[Output, ...] = ()
-        if test_questions:
-            used = set(read_answers(dataset)["output"].astype(str))
-            questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), note, used)
-        sides = [[question for question in questions if side_of(question.output) == side] for side in SIDES]
-        tasks, *hidden = (make_tasks(key, group, loaded.sources, shown.template) for group in (outputs, *sides))
-        assignments = assign(
-            tasks,
-            loaded.card.name,
-            shown.rubrics,
-            raters=raters,
-            people=people,
-            common=common,
-            first=1 + _highest_number(loaded, read_given(dataset), new_people=only is not None),
-            seed=seed,
-            hidden=hidden,
-            template=shown.template,
-        )
-        warn_of_repeated_sources([*outputs, *questions], assignments, note)
-        settings: dict[str, Any] = {
-            "form": to,
-            "template": shown.template.name,
-            "raters": raters,
-            "people": people or raters,
-            "common": common,
-            "seed": seed,
-        }
-        settings |= {"test_questions": test_questions} if questions else {}
-        settings |= {"generators": list(chosen)} if chosen else {}
-        settings |= {"sample": sample} if sample else {}
-        settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
-        about = _manifest(loaded, dataset, settings)
-        if shown.added:
-            update_dataset(loaded, dataset)
-        with new_folder(folder, force=force, marks=("run.toml",)) as partial:
-            for name, content in forms.write(to, assignments):
-                (partial / name).write_bytes(content)
-            (partial / "run.toml").write_text(about, encoding="utf-8")
-            if questions:
-                write_questions(dataset, questions)
-            note_given(dataset, assignments, to, seed, key)
-    return HandedOut(dataset, folder, to, tuple(assignments), questions, shown.added, tuple(notes))
+    tasks = tasks_handed_out(dataset)
+    questions = read_questions(dataset)
+    languages = {name: output.language for name, output in {**loaded.outputs, **questions}.items()}
+    tasks = {task: output for task, output in tasks.items() if output in languages}
+    tested_before = read_answers(dataset)
+    in_order = turned(answers, read_pairs(dataset, loaded.criteria))
+    kept, changed = _first_counts(in_order, tasks, tested_before, loaded.criteria, replace=replace)
+    checked = check_answers(
+        kept,
+        tasks,
+        read_given(dataset),
+        loaded.criteria,
+        concat_facts([loaded.ratings, tested_before]),
+        languages=languages,
+        replace=replace,
+    )
+    facts, tested = apart(checked.facts, questions)
+    after = assemble(
+        loaded.card,
+        loaded.criteria.values(),
+        loaded.sources.values(),
+        loaded.outputs.values(),
+        _raters(dataset, loaded, checked, group),
+        facts,
+        extra=loaded.extra,
+    )
+    compared = read_compared(dataset)
+    unclear = ambiguous(after.ratings[after.ratings["kind"] == "human"], after.criteria)
+    if not dry_run:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        files = history_files(dataset, answers, now, _standing(after, questions, tested, compared))
+        files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()} | answers_files(tested)
+        update_dataset(after, dataset, files)
+    return ImportReport(
+        dataset,
+        after,
+        checked,
+        (*notes, *changed),
+        monitor(tested, questions, after.criteria, after.raters, comparative=compared) if len(tested) else None,
+        _agreement(after),
+        unclear,
+        dataset / FOLDER / AMBIGUOUS,
+        written=not dry_run,
+    )
 
 
-def _manifest(dataset: Dataset, folder: Path, settings: Mapping[str, Any]) -> str:
-    import tomli_w
+def _first_counts(
+    answers: Sequence[Answer],
+    tasks: Mapping[str, str],
+    before: pd.DataFrame,
+    criteria: Mapping[str, Criterion],
+    *,
+    replace: bool,
+) -> tuple[list[Answer], list[str]]:
+    """The answers, without changed ones to test questions that the person had answered before, and a note on these.
 
-    from metal.runs.manifest import manifest
-
-    return tomli_w.dumps(manifest("annotate", dataset, [folder], settings).to_dict())
-
-
-def _highest_number(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:
-    """The highest number of a name such as hi-3 that is taken.
-
-    Raters who are in the dataset from elsewhere have taken theirs; people who were given tasks too, if new_people.
+    A platform may give a worker the same question in two campaigns. The second answer is no evidence, and no reason
+    to stop an import. before: test answers so far.
     """
-    taken = {name for name in dataset.raters if name not in given} | ({*given} if new_people else set())
-    parts = (name.rpartition("-") for name in taken)
-    numbers = [int(last) for first, _, last in parts if first in dataset.languages and last.isdecimal()]
-    return max(numbers, default=0)
+    from metal.building.answers import read_score
+
+    rows = zip(*(before[name].tolist() for name in ("output", "rater", "criterion", "score")), strict=True)
+    scores_before = {
+        (str(output), str(rater), str(name)): score for output, rater, name, score in rows if not math.isnan(score)
+    }
+    kept, changed = [], 0
+    for answer in answers:
+        question = tasks.get(answer.task, "")
+        first = {name: scores_before.get((question, answer.rater, name)) for name in answer.scores}
+        differs = any(
+            read_score(answer.scores[name], criteria[name], answer.where) not in (None, score)
+            for name, score in first.items()
+            if score is not None and name in criteria
+        )
+        if differs and not replace:
+            changed += 1
+        else:
+            kept.append(answer)
+    note = f"{changed:,} test questions were answered otherwise before: the first answers count"
+    return kept, [note] if changed else []
+
+
+def _standing(
+    dataset: Dataset, questions: Mapping[str, Output], tested: pd.DataFrame, compared: Container[str]
+) -> dict[str, dict[str, Any]]:
+    """Each person's ratings, and for each side of the test questions [right, answered]."""
+    from metal.genie.monitoring import trials
+
+    table = dataset.ratings
+    counts = table[table["kind"] == "human"].groupby("rater", observed=True).size()
+    standing: dict[str, dict[str, Any]] = {str(name): {"ratings": int(count)} for name, count in counts.items()}
+    answered = trials(tested, questions, dataset.criteria, compared).dropna(subset=["right"])
+    for (rater, side), rows in answered.groupby(["rater", "side"]):
+        standing.setdefault(str(rater), {"ratings": 0})[str(side)] = [int(rows["right"].sum()), len(rows)]
+    return standing
+
+
+def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str) -> Iterable[Rater]:
+    """The dataset's raters and those who answered. Raises DataError for the name of a rater who is no person."""
+    from metal.data.records import Rater
+
+    raters = dict(loaded.raters)
+    for name, languages in checked.raters.items():
+        rater = raters.setdefault(name, Rater(name, "human", group, {"language": ", ".join(sorted(languages))}))
+        if rater.kind != "human":
+            problem = f"rater {name!r} is of kind {rater.kind}"
+            raise DataError(dataset / "raters.jsonl", problem, "People need other names")
+    return raters.values()
+
+
+def _agreement(dataset: Dataset) -> pd.DataFrame:
+    """Agreement of the people so far: see ImportReport."""
+    import pandas as pd
+
+    from metal.auditing.cells import cells
+    from metal.auditing.people import QUICK, people_row
+    from metal.auditing.settings import AuditSettings
+    from metal.stats.bootstrap import SourceBootstrap
+
+    rated = any(rater.kind == "human" for rater in dataset.raters.values())
+    with_people = (cell for cell in cells(dataset, AuditSettings()) if cell.people) if rated else ()
+    rows = [people_row(cell, SourceBootstrap(1, 0), QUICK) for cell in with_people]
+    columns = ["language", "criterion", "items", "percent_agreement", "fleiss_kappa", "alpha"]
+    return pd.DataFrame(rows, columns=columns)

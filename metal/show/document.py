@@ -25,7 +25,8 @@ def document(
     own_templates = templates()
     style = _colours() + svg.STYLE + "".join(source(own_templates, file) for file in styles)
     script = "".join(source(own_templates, file) for file in scripts)
-    own = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script, "img-src data:"), "inline": _inline}  # noqa: S704
+    rules = policy(style, script, "img-src data:")
+    own = {"style": Markup(style), "script": Markup(script), "policy": rules, "inline": _inline}  # noqa: S704
     page = own_templates.get_template(template)
     return lambda packed: page.render({**content, **own, "packed": packed})
 

@@ -26,12 +26,14 @@ TEXTS = {
 }
 
 
-def assignment(language: str = "en", count: int = 3, rater: str = "", texts: tuple[str, str, str] | None = None) -> Assignment:
-    title, text, said = texts or TEXTS[language]
+def assignment(
+    language: str = "en", count: int = 3, rater: str = "", texts: tuple[str, str, str] | None = None
+) -> Assignment:
+    title, text, summary = texts or TEXTS[language]
     sources = {f"secret-source-{n}": Source(f"secret-source-{n}", language, f"{n} {text}", title) for n in range(count)}
     outputs = [
-        Output(f"secret-output-{n}", f"secret-source-{n}", "secret-generator", language, f"{n} {said}", "secret-note")
-        for n in range(count)
+        Output(f"secret-output-{n}", source, "secret-generator", language, f"{n} {summary}", "secret-note")
+        for n, source in enumerate(sources)
     ]
     return Assignment("demo", rater or f"{language}-1", language, tuple(make_tasks("demo", outputs, sources)), RUBRICS)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 
-from metal.building.answers import NO_ANSWER, Given, CheckedAnswers, ambiguous, read_score, check_answers
+from metal.building.answers import NO_ANSWER, CheckedAnswers, Given, ambiguous, check_answers, read_score
 from metal.building.tasks import Answer
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Rating, Scale
@@ -144,7 +144,7 @@ def test_twice_the_same() -> None:
 def test_twice_differently_names_both_places() -> None:
     message = refused([said("2", "0", where="a.csv row 2"), said("2", "1", where="b.csv row 5")])
     assert message.startswith("b.csv row 5: hi-1 gives task t1 1 on hallucinations, and 0 in a.csv row 2")
-    assert "--replace" in message
+    assert "`replace=True`" in message
 
 
 def test_with_replace_the_later_one_counts() -> None:

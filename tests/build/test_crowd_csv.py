@@ -12,8 +12,8 @@ from metal.building.forms.crowd_csv import RATERS
 from metal.building.tasks import Answer, Assignment
 from metal.data.csv_cells import FORMULA_STARTS
 from metal.errors import DataError, UnknownName
-from tests.build.conftest import SECRETS
 from tests.build.assignments import CRITERIA
+from tests.build.conftest import SECRETS
 
 HEAD = "task,{rater},task_quality,comment"
 PARTICIPANTS = (
@@ -160,6 +160,6 @@ def test_seconds_that_are_known_stay() -> None:
 def test_the_export_of_participants_alone_says_nothing() -> None:
     answers, [note] = read(PARTICIPANTS)
     assert answers == []
-    assert "--platform prolific" in note
+    assert "`platform='prolific'`" in note
     with pytest.raises(DataError, match="row 2: the participant is missing"):
         read("Participant id,Status\n,APPROVED\n")

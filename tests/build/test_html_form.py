@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from metal.building.forms.html_form import read
-from tests.build.assignments import CRITERIA, downloaded, form, scores, assignment, turn_to
+from tests.build.assignments import CRITERIA, assignment, downloaded, form, scores, turn_to
 
 SAVED = "Saved on this device"
 Visiting = Callable[..., Any]

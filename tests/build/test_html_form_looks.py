@@ -14,7 +14,7 @@ from metal.building.forms.html_form import read
 from metal.building.tasks import Assignment, make_tasks
 from metal.data.records import Criterion, Level, Output, Scale, Source
 from metal.raters.judges.rubric import LevelText, Rubric
-from tests.build.assignments import CRITERIA, downloaded, form, assignment, turn_to
+from tests.build.assignments import CRITERIA, assignment, downloaded, form, turn_to
 
 Visiting = Callable[..., Any]
 SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]

@@ -14,7 +14,7 @@ from metal.building.tasks import Task
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric
-from tests.build.label_studio_assignments import CRITERIA, HOSTILE, ASSIGNMENTS
+from tests.build.label_studio_assignments import ASSIGNMENTS, CRITERIA, HOSTILE
 
 ODD = 'Ton & "Stil" | <x>'
 SHOWN = {"$title", "$source_text", "$output_text"}

@@ -182,7 +182,7 @@ def result(**more: str) -> dict[str, str]:
 def test_rejected_assignments_are_left_out_and_counted(criteria):
     content = results([result(), result(AssignmentStatus="Rejected"), result(AssignmentStatus="Submitted")])
     assert [answer.where for answer in mturk.read("b.csv", content, criteria)] == ["b.csv row 2", "b.csv row 4"]
-    assert mturk.rejected("b.csv", content) == 1
+    assert mturk.notes("b.csv", content, criteria) == ["b.csv: 1 rejected assignments left out"]
     assert mturk.read("b.csv", results([result(AssignmentStatus="Rejected")]), criteria) == []
 
 

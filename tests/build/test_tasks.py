@@ -93,7 +93,7 @@ def test_nobody_is_given_an_empty_sheet() -> None:
 
 
 def test_fewer_people_than_raters() -> None:
-    with pytest.raises(UsageError, match="--people 2 is fewer than --raters 3"):
+    with pytest.raises(UsageError, match="`people=2` is fewer than `raters=3`"):
         assign(tasks(3), "d", {}, raters=3, people=2)
 
 
@@ -132,16 +132,24 @@ def test_hidden_tasks_of_a_kind_are_as_many_for_anybody_as_for_anybody_else(
 ) -> None:
     count, raters, more, common, seed = shape
     hidden = [[Task(f"{k}-{n}", f"o{k}-{n}", "hi", "", "", "") for n in range(size)] for k, size in enumerate(counts)]
-    assignments = assign(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed, hidden=hidden)
+    assignments = assign(
+        tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed, hidden=hidden
+    )
     without = assign(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
     for kind, size in enumerate(counts):
-        mine = [[task.task for task in assignment.tasks if task.task.startswith(f"{kind}-")] for assignment in assignments]
-        assert Counter(name for names in mine for name in names) == {f"{kind}-{n}": raters for n in range(size)}
-        assert all(len(set(names)) == len(names) for names in mine)
-        loads = [len(names) for names in mine] + [0] * (raters + more - len(assignments))
+        given = [
+            [task.task for task in assignment.tasks if task.task.startswith(f"{kind}-")] for assignment in assignments
+        ]
+        assert Counter(name for names in given for name in names) == {f"{kind}-{n}": raters for n in range(size)}
+        assert all(len(set(names)) == len(names) for names in given)
+        loads = [len(names) for names in given] + [0] * (raters + more - len(assignments))
         assert max(loads) - min(loads) <= 1
-    ordinary = [sorted(task.task for task in assignment.tasks if task.task.startswith("t")) for assignment in assignments]
-    assert [names for names in ordinary if names] == [sorted(t.task for t in assignment.tasks) for assignment in without]
+    ordinary = [
+        sorted(task.task for task in assignment.tasks if task.task.startswith("t")) for assignment in assignments
+    ]
+    assert [names for names in ordinary if names] == [
+        sorted(t.task for t in assignment.tasks) for assignment in without
+    ]
 
 
 def test_hidden_tasks_stay_within_their_language_and_stand_anywhere() -> None:

@@ -27,14 +27,16 @@ OURS = ["commonsense", "metal", "question-answering", "summarization", "translat
 FOLDERS = [bundled("prompts")]
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(2)> ${first} ${output} $second_text {{7*7}} </textarea>"
 GOLD, MADE = f"=1+1 gold {HOSTILE}", f"@made {HOSTILE}"
-FORMS = [form.name for form in forms.FORMS]
+FORMS = forms.form_names()
 
 
 def ours(name: str) -> TaskTemplate:
     return load_template(name, FOLDERS)
 
 
-def assignments(template: TaskTemplate, gold: str = GOLD, made: str = MADE, key: str = "k", count: int = 2) -> list[Assignment]:
+def assignments(
+    template: TaskTemplate, gold: str = GOLD, made: str = MADE, key: str = "k", count: int = 2
+) -> list[Assignment]:
     sources, outputs = {}, []
     for number in range(count):
         sources[f"s{number}"] = Source(f"s{number}", "en", f"{number} {HOSTILE}", "$title", (f"{number} {gold}", " "))

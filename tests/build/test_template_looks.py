@@ -13,7 +13,7 @@ from typing import Any
 from metal.building import forms
 from metal.building.forms import html_form
 from tests.build.assignments import downloaded
-from tests.build.test_template import GOLD, MADE, ours, assignments
+from tests.build.test_template import GOLD, MADE, assignments, ours
 
 LOOK = """(one) => {
   const style = getComputedStyle(one);

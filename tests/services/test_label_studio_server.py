@@ -8,7 +8,7 @@ import pytest
 
 from metal.building.forms.label_studio import read, skipped, write
 from metal.building.forms.label_studio_export import FIELD
-from tests.build.label_studio_assignments import CRITERIA, ASSIGNMENTS
+from tests.build.label_studio_assignments import ASSIGNMENTS, CRITERIA
 from tests.services.conftest import Server
 
 pytestmark = pytest.mark.services
@@ -25,10 +25,11 @@ def results(scores: dict[str, str | float], comment: str) -> list[dict[str, Any]
     return [{"id": f"r{number}", "origin": "manual"} | result for number, result in enumerate(found)]
 
 
-@pytest.mark.parametrize("sheet", ASSIGNMENTS, ids=lambda assignment: assignment.rater)
+@pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda assignment: assignment.rater)
 def test_what_is_rated_comes_back(server: Server, assignment: Any) -> None:
     files = dict(write(ASSIGNMENTS))
-    project = server.project(assignment.rater, files[f"interface-{assignment.language}.xml"], files[f"{assignment.rater}.json"])
+    interface, exported = files[f"interface-{assignment.language}.xml"], files[f"{assignment.rater}.json"]
+    project = server.project(assignment.rater, interface, exported)
     there = sorted(server.tasks(project), key=lambda task: task["id"])
     assert [task["data"]["task"] for task in there] == [task.task for task in assignment.tasks]
     assert [task["data"]["output_text"] for task in there] == [task.text for task in assignment.tasks]

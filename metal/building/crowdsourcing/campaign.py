@@ -102,9 +102,8 @@ class Campaign:
             if key not in MAY_DIFFER and before[key] != wanted[key]
         ]
         if changes:
-            raise UsageError(
-                f"campaign {name!r} was begun otherwise ({'; '.join(changes[:3])}). Ask the same, or give another `name`"
-            )
+            how = "; ".join(changes[:3])
+            raise UsageError(f"campaign {name!r} was begun otherwise ({how}). Ask the same, or give another `name`")
         return campaign
 
     @classmethod

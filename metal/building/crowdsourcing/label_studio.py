@@ -1,7 +1,7 @@
 """A thin client of Label Studio's REST API: what handing out tasks and fetching answers needs.
 
-The token is in LABEL_STUDIO_API_KEY: a personal access token, which is exchanged for one that lasts minutes, or a legacy
-token. It is sent to the given address only, never along a redirect, and never shown. Written against version 1.23.
+The token is in LABEL_STUDIO_API_KEY: a personal access token, which is exchanged for one that lasts minutes, or a
+legacy token. It is sent to the given address only, never along a redirect, and never shown. Written against 1.23.
 """
 
 from __future__ import annotations

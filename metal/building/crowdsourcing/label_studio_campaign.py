@@ -70,7 +70,9 @@ class LabelStudioCampaign(Campaign):
 
     def projects(self) -> list[Project]:
         """What is posted, read back from the campaign's folder."""
-        return read_projects({path.name: path.read_bytes() for path in _files(self.folder)}, shared=self.settings.shared)
+        return read_projects(
+            {path.name: path.read_bytes() for path in _files(self.folder)}, shared=self.settings.shared
+        )
 
     def journal(self) -> dict[str, dict[str, Any]]:
         """By project name: title; project (its number) and tasks if they are known."""

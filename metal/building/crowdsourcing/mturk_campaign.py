@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from hashlib import blake2b
@@ -23,49 +23,13 @@ from typing import Any, ClassVar
 
 from metal.building.crowdsourcing.campaign import Campaign
 from metal.building.crowdsourcing.mturk import fee
+from metal.building.crowdsourcing.mturk_settings import MTurkSettings
 from metal.building.forms.csv_files import csv_rows
 from metal.errors import DataError, UsageError
 
 HITS, ASSIGNMENTS, BONUSES = "hits.jsonl", "assignments.jsonl", "bonuses.jsonl"
 WORKERS, QUALIFICATIONS = "workers.jsonl", "qualifications.jsonl"
 CAP, NOISY = "cap", "noisy"  # why a worker was excluded
-
-
-@dataclass(frozen=True)
-class MTurkSettings:
-    """What a campaign asks of Mechanical Turk and its workers.
-
-    reward: USD an assignment. lifetime, duration, auto_approval: seconds that a HIT is offered, that a worker has for
-    it, and until MTurk itself pays what nobody reviewed. cap: assignments a worker may do, 0 for any number.
-    minimum: qualification type -> lowest score. fields: of the layouts. digest: of what is posted. key: makes the
-    tokens; not secret. start: the schedule it was published on, if any.
-    """
-
-    environment: str
-    endpoint: str
-    reward: str
-    assignments: int
-    lifetime: int
-    duration: int
-    auto_approval: int
-    languages: tuple[str, ...]
-    title: str
-    description: str
-    keywords: str
-    completed_hits: int = 0
-    share_approved: int = 0
-    countries: tuple[str, ...] = ()
-    minimum: Mapping[str, int] = field(default_factory=dict)
-    cap: int = 0
-    adult: bool = False
-    test: str = ""
-    test_pass: int = 0
-    fields: tuple[str, ...] = ()
-    digest: str = ""
-    platform: str = "mturk"
-    key: str = ""
-    created: str = ""
-    start: str = ""
 
 
 @dataclass(frozen=True)
@@ -182,7 +146,9 @@ def read_export(export: Path, languages: Sequence[str] = ()) -> dict[str, dict[s
     missing = [language for language in languages if language not in files]
     if missing or not files:
         what = f"no tasks in {missing[0]!r}" if missing else "no tasks-LANG.csv with its layout-LANG.html"
-        raise UsageError(f'{export}: {what}; write them with `metal.annotate_export(DATASET, to="mturk", out="{export}")`')
+        raise UsageError(
+            f'{export}: {what}; write them with `metal.annotate_export(DATASET, to="mturk", out="{export}")`'
+        )
     return files
 
 

@@ -1,78 +1,52 @@
-"""What is asked of Mechanical Turk, read from what people write: sums, addresses, qualifications, bonuses."""
+"""What is asked of Mechanical Turk, and how sums, addresses, qualifications and bonuses are written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from urllib.parse import urlsplit
 
-from metal.building.crowdsourcing.campaign import digest_of
 from metal.building.crowdsourcing.label_studio import checked_url
 from metal.building.crowdsourcing.mturk import ENDPOINTS
-from metal.building.crowdsourcing.mturk_campaign import MTurkSettings
-from metal.building.crowdsourcing.qualifications import QualificationTest
-from metal.building.crowdsourcing.question import fields_of
 from metal.errors import UsageError
 
-DAY, MINUTE = 86_400, 60  # seconds
-DESCRIPTION = "Read a text in LANGUAGE and say how good it is. Guidelines are on the page."
-OFFENSIVE = " It may hold offensive content."
-KEYWORDS = "LANGUAGE, text, rating, quality, reading"
-COMPLETED_HITS, APPROVED = 5000, 99  # HITs done, percent approved: GENIE, section 6
 
+@dataclass(frozen=True)
+class MTurkSettings:
+    """What a campaign asks of Mechanical Turk and its workers.
 
-def mturk_settings(
-    files: Mapping[str, bytes],
-    languages: tuple[str, ...],
-    test: QualificationTest | None,
-    *,
-    production: bool,
-    endpoint_url: str | None,
-    reward: str,
-    assignments: int,
-    days: float,
-    minutes: int,
-    auto_approval: int,
-    title: str,
-    completed_hits: int | None,
-    approved: int | None,
-    countries: tuple[str, ...],
-    qualifications: Sequence[str],
-    cap: int | None,
-    adult: bool,
-    test_pass: int,
-    start: str | None,
-) -> MTurkSettings:
-    """The settings of a campaign, in the units of MTurk. files: what is posted.
-
-    completed_hits, approved: None for what GENIE asks in production, and for nothing in the sandbox. Raises UsageError
-    for a bad sum, address or qualification.
+    reward: USD an assignment. lifetime, duration, auto_approval: seconds that a HIT is offered, that a worker has for
+    it, and until MTurk itself pays what nobody reviewed. cap: assignments a worker may do, 0 for any number.
+    minimum: qualification type -> lowest score. fields: of the layouts. digest: of what is posted. key: makes the
+    tokens; not secret. start: the schedule it was published on, if any.
     """
-    layouts = [files[f"layout-{language}.html"].decode("utf-8", "replace") for language in languages]
-    return MTurkSettings(
-        environment="production" if production else "sandbox",
-        endpoint=read_endpoint(endpoint_url, production),
-        reward=f"{read_usd(reward, 'reward'):.2f}",
-        assignments=assignments,
-        lifetime=round(days * DAY),
-        duration=minutes * MINUTE,
-        auto_approval=auto_approval * DAY,
-        languages=languages,
-        title=title,
-        description=DESCRIPTION + (OFFENSIVE if adult else ""),
-        keywords=KEYWORDS,
-        completed_hits=(COMPLETED_HITS if production else 0) if completed_hits is None else completed_hits,
-        share_approved=(APPROVED if production else 0) if approved is None else approved,
-        countries=countries,
-        minimum=dict(map(read_qualification, qualifications)),
-        cap=cap or 0,
-        adult=adult,
-        test=digest_of({"form": test.form.encode(), "key": test.key.encode()}) if test else "",
-        test_pass=test_pass if test else 0,
-        fields=tuple(dict.fromkeys(field for layout in layouts for field in fields_of(layout))),
-        digest=digest_of(files),
-        start=start or "",
-    )
+
+    environment: str
+    endpoint: str
+    reward: str
+    assignments: int
+    lifetime: int
+    duration: int
+    auto_approval: int
+    languages: tuple[str, ...]
+    title: str
+    description: str
+    keywords: str
+    completed_hits: int = 0
+    share_approved: int = 0
+    countries: tuple[str, ...] = ()
+    minimum: Mapping[str, int] = field(default_factory=dict)
+    cap: int = 0
+    adult: bool = False
+    test: str = ""
+    test_pass: int = 0
+    fields: tuple[str, ...] = ()
+    digest: str = ""
+    platform: str = "mturk"
+    key: str = ""
+    created: str = ""
+    start: str = ""
 
 
 def read_usd(text: str, parameter: str) -> Decimal:
@@ -121,7 +95,5 @@ def read_endpoint(url: str | None, production: bool) -> str:
     checked_url(url, "endpoint_url", "http://127.0.0.1:8000")
     host = urlsplit(url).hostname or ""
     if host.endswith(".amazonaws.com") and "sandbox" not in host and not production:
-        raise UsageError(
-            f"{host} is the real Mechanical Turk; pass `production=True`, or leave `endpoint_url` out"
-        )
+        raise UsageError(f"{host} is the real Mechanical Turk; pass `production=True`, or leave `endpoint_url` out")
     return url

@@ -9,7 +9,8 @@ from decimal import Decimal
 from typing import Any
 
 from metal.building.crowdsourcing.mturk import MTurk, fee
-from metal.building.crowdsourcing.mturk_campaign import CAP, HITS, NOISY, QUALIFICATIONS, WORKERS, MTurkCampaign, MTurkSettings
+from metal.building.crowdsourcing.mturk_campaign import CAP, HITS, NOISY, QUALIFICATIONS, WORKERS, MTurkCampaign
+from metal.building.crowdsourcing.mturk_settings import MTurkSettings
 from metal.building.crowdsourcing.qualifications import QualificationTest, requirements
 from metal.building.crowdsourcing.question import html_question
 from metal.data.languages import language_name
@@ -99,9 +100,7 @@ def post(
         token = campaign.token("hit", question.task)
         now = clock()
         expires = (now + timedelta(seconds=campaign.settings.lifetime)).isoformat(timespec="seconds")
-        campaign.note(
-            HITS, task=question.task, token=token, at=now.isoformat(timespec="seconds"), expires=expires
-        )
+        campaign.note(HITS, task=question.task, token=token, at=now.isoformat(timespec="seconds"), expires=expires)
         campaign.note(HITS, task=question.task, hit=turk.create_hit(token, **_described(campaign, question, needed)))
     progress(len(todo), len(todo))
     return len(todo)

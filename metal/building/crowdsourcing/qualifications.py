@@ -88,7 +88,7 @@ def read_test(path: Path, key: Path | None = None) -> QualificationTest:
             raise UsageError(f"{path} holds its own right answers; an answer key belongs to a test in XML")
         return make_test(read_items(path))
     if not key:
-        raise UsageError(f"{path} needs `answer_key=\"FILE.xml\"`, or nobody's score is known")
+        raise UsageError(f'{path} needs `answer_key="FILE.xml"`, or nobody\'s score is known')
     return _checked(QualificationTest(path.read_text(encoding="utf-8"), key.read_text(encoding="utf-8")), path)
 
 
@@ -142,7 +142,9 @@ def make_test(items: Sequence[QualificationItem]) -> QualificationTest:
                 _text(option, "AnswerScore", "1")
     mapping = SubElement(SubElement(key, "QualificationValueMapping"), "PercentageMapping")
     _text(mapping, "MaximumSummedScore", str(len(items)))
-    return _checked(QualificationTest(tostring(form, encoding="unicode"), tostring(key, encoding="unicode")), "the test")
+    return _checked(
+        QualificationTest(tostring(form, encoding="unicode"), tostring(key, encoding="unicode")), "the test"
+    )
 
 
 def _text(parent: Element, tag: str, text: str) -> None:

@@ -100,7 +100,7 @@ def _instant(day: date, schedule: Schedule) -> datetime:
     instant = local.astimezone(UTC)
     if instant.astimezone(schedule.zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return instant
-    # In a gap, fold=0 uses the offset before the change (an instant after it), fold=1 the one after (an instant before).
+    # In a gap, fold=0 uses the offset before the change (an instant after it), fold=1 the one after (one before it).
     before, after = local.replace(fold=1).astimezone(UTC), instant
     offset = before.astimezone(schedule.zone).utcoffset()
     while after - before > timedelta(seconds=1):
@@ -127,13 +127,16 @@ def start_line(start: datetime) -> str:
 
 
 def wait_until(start: datetime, countdown: Callable[[timedelta], None] = lambda left: None) -> None:
-    """Return at `start`, not before. countdown: told every second how long that is.
+    """Return at `start`, not before. countdown: called every second with the time left, and with zero at the end.
 
     The clock is read every second, so that a machine that was asleep meanwhile does not wait too long.
     """
-    while (left := start - now()).total_seconds() > 0:
-        countdown(left)
-        clocks.sleep(min(left.total_seconds(), 1.0))
+    try:
+        while (left := start - now()).total_seconds() > 0:
+            countdown(left)
+            clocks.sleep(min(left.total_seconds(), 1.0))
+    finally:
+        countdown(timedelta())
 
 
 def in_words(left: timedelta) -> str:

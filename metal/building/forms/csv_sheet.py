@@ -11,6 +11,7 @@ from metal.building.tasks import Answer, Assignment
 from metal.data.csv_cells import guard
 from metal.data.records import Criterion
 
+
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     """guidelines.html, then RATER.csv for each person: a row for each task, with empty columns to fill in."""
     for number, assignment in enumerate(assignments):
@@ -24,7 +25,10 @@ def _content(assignment: Assignment) -> bytes:
     import pandas as pd
 
     blanks = [""] * (len(assignment.rubrics) + 1)
-    rows = [header(assignment.rubrics, assignment.template), *([*about(assignment, task), *blanks] for task in assignment.tasks)]
+    rows = [
+        header(assignment.rubrics, assignment.template),
+        *([*about(assignment, task), *blanks] for task in assignment.tasks),
+    ]
     text = guard(pd.DataFrame(rows, dtype=object)).to_csv(index=False, header=False, lineterminator="\r\n")
     return text.encode("utf-8-sig")
 

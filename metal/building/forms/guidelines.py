@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from metal.building.forms.rows import printable
@@ -57,18 +57,6 @@ def _descriptions(rubric: Rubric) -> list[str]:
     """Question, simple and detailed description, paragraph by paragraph, without repetitions."""
     texts = (rubric.criterion.question, rubric.simple, rubric.detailed)
     return list(dict.fromkeys(part.strip() for text in texts for part in text.split("\n\n") if part.strip()))
-
-
-def as_text(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> str:
-    """The guidelines as plain text."""
-    forms: Mapping[str, Callable[[str], str]] = {
-        "title": lambda text: f"{text}\n{'=' * len(text)}\n",
-        "criterion": lambda text: f"\n{text}\n{'-' * len(text)}\n",
-        "level": lambda text: f"\n{text}",
-        "item": lambda text: f"- {text}",
-        "text": lambda text: f"{text}\n",
-    }
-    return "\n".join(forms[kind](text) for kind, text in lines(rubrics, template)) + "\n"
 
 
 def as_html(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> str:

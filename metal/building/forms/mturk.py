@@ -72,7 +72,10 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
         yield f"layout-{batch.language}.html", batch.layout.encode()
     if batches:
         described = {"batches": batches, "language_name": language_name, "limit": HIT_LIMIT}
-        yield "README.txt", environment("metal.building.forms", _plain).get_template("mturk_readme.txt").render(described).encode()
+        yield (
+            "README.txt",
+            environment("metal.building.forms", _plain).get_template("mturk_readme.txt").render(described).encode(),
+        )
         first = next(iter(by_language.values()))[0]
         yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
 
@@ -90,7 +93,13 @@ def _batch(language: str, assignments: Sequence[Assignment]) -> _Batch:
 def _layout(language: str, rubrics: Mapping[str, Rubric], template: TaskTemplate) -> str:
     source, output = sides(language)
     asked = [(column_of(name), rubric) for name, rubric in rubrics.items()]
-    variables = {"asked": asked, "source_side": source, "output_side": output, "template": template, "variable": _variable}
+    variables = {
+        "asked": asked,
+        "source_side": source,
+        "output_side": output,
+        "template": template,
+        "variable": _variable,
+    }
     page = environment("metal.building.forms", _markup).get_template("mturk.html")
     return page.render(guidelines.content(rubrics, template) | variables)
 
@@ -230,4 +239,3 @@ def _chosen(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(printable(choice) for choice, chosen in value.items() if chosen is True)
     return "" if value is None else f"{value:g}" if isinstance(value, float) else printable(str(value)).strip()
-

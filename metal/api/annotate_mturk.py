@@ -10,98 +10,100 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from metal.data.parameters import Option
+from metal.api.options import Names, Option, Progress, StrPath, documented, names
+from metal.api.platforms import Confirm, Platform, Say, confirm_spending, silent
 from metal.data.text import plural
 from metal.errors import UsageError
-from metal.running.platforms import Platform, Posted, Progress, Pulled, Say, confirm_spending, silent
+from metal.running.annotating import Posted, Pulled
 
 if TYPE_CHECKING:
     from metal.building.crowdsourcing.fetching import Received
     from metal.building.crowdsourcing.mturk import MTurk
     from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
     from metal.building.crowdsourcing.posting import PostingCost
-    from metal.running.importing import ImportReport
+    from metal.running.annotating import ImportReport
 
+DAY, MINUTE = 86_400, 60  # seconds
+DESCRIPTION = "Read a text in LANGUAGE and say how good it is. Guidelines are on the page."
+KEYWORDS = "LANGUAGE, text, rating, quality, reading"
+PLENTY, TRUSTED = 5000, 99  # HITs done, percent approved: GENIE, section 6
 SHOWN = 10  # unreadable assignments that are named
 WORKERS_SITE = {"production": "https://worker.mturk.com", "sandbox": "https://workersandbox.mturk.com"}
 REHEARSAL = "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the dataset"
 
-Percent = Annotated[int, Option(low=0, high=100)]
-Names = Annotated[Sequence[str], Option("NAME[,NAME]")]
 
-
+@documented
 def annotate_push_mturk(
-    data: str | Path,
-    export: Annotated[str | Path, Option("EXPORT", existing=True)],
+    data: StrPath,
+    export: StrPath,
     *,
-    reward: Annotated[str, Option("USD")],
-    assignments: Annotated[int, Option("N", low=1, high=1000)] = 3,
-    name: Annotated[str | None, Option("NAME")] = None,
-    languages: Annotated[Sequence[str], Option("NAME[,NAME]", short="-l")] = (),
-    days: Annotated[float, Option(low=0.01, high=365)] = 7.0,
-    minutes: Annotated[int, Option(low=1)] = 30,
-    auto_approval: Annotated[int, Option("DAYS", low=1, high=30)] = 30,
-    title: str = "Read a short text in LANGUAGE and rate it",
-    adult: bool = False,
-    completed_hits: Annotated[int | None, Option("N", low=0)] = None,
-    approved: Annotated[int | None, Option("PERCENT", low=0, high=100)] = None,
-    country: Names = (),
-    test: Annotated[str | Path | None, Option(existing=True)] = None,
-    answer_key: Annotated[str | Path | None, Option(existing=True)] = None,
-    test_pass: Percent = 80,
-    qualification: Names = (),
-    cap: Annotated[int | None, Option("N", low=1)] = None,
-    start: Annotated[str | None, Option("WHEN")] = None,
-    print_start: bool = False,
-    production: bool = False,
-    yes: bool = False,
-    endpoint_url: Annotated[str | None, Option("URL")] = None,
+    reward: Annotated[str, Option("What a worker gets for a task, e.g. 0.25.", metavar="USD")],
+    assignments: Annotated[
+        int, Option("Workers a task; from 10 on MTurk's fee is 40%, not 20%.", metavar="N", least=1, most=1000)
+    ] = 3,
+    name: Annotated[str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")] = None,
+    languages: Annotated[Names, Option("Languages; default all in EXPORT.", "-l")] = (),
+    days: Annotated[float, Option("How long tasks are offered.", least=0.01, most=365)] = 7.0,
+    minutes: Annotated[int, Option("Time for a task.", least=1)] = 30,
+    auto_approval: Annotated[
+        int, Option("After which MTurk itself pays what nobody reviewed.", metavar="DAYS", least=1, most=30)
+    ] = 30,
+    title: Annotated[
+        str, Option("Of the tasks, for workers; LANGUAGE stands for the language.")
+    ] = "Read a short text in LANGUAGE and rate it",
+    adult: Annotated[bool, Option("Texts may offend: only for workers who agreed to that.")] = False,
+    completed_hits: Annotated[
+        int | None, Option("HITs a worker must have done. [default: 5000; 0 in the sandbox]", metavar="N", least=0)
+    ] = None,
+    approved: Annotated[
+        int | None,
+        Option("Of a worker's assignments. [default: 99; 0 in the sandbox]", metavar="PERCENT", least=0, most=100),
+    ] = None,
+    country: Annotated[Names, Option("Where workers are: US, IN, US-CA, ...; default anywhere.")] = (),
+    test: Annotated[StrPath | None, Option("Test to be passed first: items (.jsonl), or XML.")] = None,
+    answer_key: Annotated[StrPath | None, Option("Right answers of a test in XML.")] = None,
+    test_pass: Annotated[int, Option("Percent that passes.", least=0, most=100)] = 80,
+    qualification: Annotated[Names, Option("Qualification types of yours: ID or ID=LOWEST.")] = (),
+    cap: Annotated[int | None, Option("Tasks a worker may do, kept at each pull.", metavar="N", least=1)] = None,
+    start: Annotated[
+        str | None, Option("Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.", metavar="WHEN")
+    ] = None,
+    print_start: Annotated[bool, Option("Say when `start` is next; post nothing.")] = False,
+    production: Annotated[bool, Option("Real workers and real money, not the sandbox.")] = False,
+    yes: Annotated[bool, Option("Spend without asking.")] = False,
+    endpoint_url: Annotated[str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL")] = None,
     say: Say = silent,
-    confirm: Callable[[str], bool] | None = None,
+    confirm: Confirm | None = None,
     progress: Progress = silent,
     countdown: Callable[[timedelta], None] = silent,
 ) -> Posted | None:
-    """Post exported tasks on Mechanical Turk, each once: in the sandbox, which costs nothing, or in production.
+    """Post the tasks in `export`, which `metal.annotate_export(..., to="mturk")` wrote, on Mechanical Turk.
 
-    A HIT is a task; all are checked before the first is posted. Credentials are those of AWS's own tools. What happens
-    is kept in the dataset's folder `annotation/campaigns/NAME`: after an interruption the same call goes on, and
-    posts nothing twice. Workers are chosen as GENIE does: HITs done, share approved, country, a test.
+    Goes to the sandbox, which costs nothing, unless `production` is given; then the cost is shown and has
+    to be confirmed. Credentials are those of AWS's own tools (AWS_ACCESS_KEY_ID, AWS_PROFILE, ...).
+    A HIT is a task; all are checked before the first is posted. What happens is kept in the dataset's folder
+    annotation/campaigns/NAME: after an interruption the same command goes on, and nothing is
+    posted twice. With `start` it waits, with nothing posted until then.
 
-    data: The dataset's folder.
-    export: What `annotate_export(data, to="mturk")` wrote.
-    reward: What a worker gets for a task, e.g. 0.25.
-    assignments: Workers a task; from 10 on MTurk's fee is 40%, not 20%.
-    name: Name of the campaign. [default: that of EXPORT]
-    languages: Languages; default all in EXPORT.
-    days: How long tasks are offered.
-    minutes: Time for a task.
-    auto_approval: After which MTurk itself pays what nobody reviewed.
-    title: Of the tasks, for workers; LANGUAGE stands for the language.
-    adult: Texts may offend: only for workers who agreed to that.
-    completed_hits: HITs a worker must have done. [default: 5000; 0 in the sandbox]
-    approved: Of a worker's assignments. [default: 99; 0 in the sandbox]
-    country: Where workers are: US, IN, US-CA, ...; default anywhere.
-    test: Test to be passed first: items (.jsonl), or XML.
-    answer_key: Right answers of a test in XML.
-    test_pass: Percent that passes.
-    qualification: Qualification types of yours: ID or ID=LOWEST.
-    cap: Tasks a worker may do, kept at each pull.
-    start: Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.
-    print_start: Say when `start` is next; post nothing.
-    production: Real workers and real money, not the sandbox.
-    yes: Spend without asking.
-    endpoint_url: Another server that speaks MTurk's protocol.
-    say: Told the cost and the start. confirm: asked before money is spent; without it, `yes` is needed. progress:
-        told (done, total) tasks. countdown: told every second how long it is until `start`.
+    Workers are chosen as GENIE does: HITs done, share approved, country, a test. An item of a test is a
+    line {"question": "...", "choices": ["...", "..."], "right": "..."}. The test items and the countries
+    should be those of the language: push one language at a time with `languages`.
 
-    Returns None with `print_start`. Raises UsageError for settings that make no sense, too little money, or a refusal;
-    DataError for files that are not as exported and tasks that do not fit; MTurkError if MTurk refuses.
+    data: the dataset's folder. export: the folder of the exported tasks. say: told the cost and the start. confirm:
+    asked before money is spent; without it, that needs `yes=True`. progress: called with the tasks done and the tasks
+    in all. countdown: called every second with the time left until `start`.
+
+    Returns what was posted, None with `print_start`. Raises UsageError for settings that make no sense, too little
+    money, or a refusal; DataError for files that are not as they were exported and tasks that do not fit into a HIT;
+    MTurkError if Mechanical Turk refuses.
     """
+    from metal.building.crowdsourcing.campaign import digest_of
     from metal.building.crowdsourcing.mturk import MTurk
     from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign, noisy_workers, read_export, rows_of
-    from metal.building.crowdsourcing.mturk_settings import mturk_settings
+    from metal.building.crowdsourcing.mturk_settings import MTurkSettings, read_endpoint, read_qualification, read_usd
     from metal.building.crowdsourcing.posting import post, questions, requirements_of, still_to_post
     from metal.building.crowdsourcing.qualifications import read_test, requirements
+    from metal.building.crowdsourcing.question import fields_of
     from metal.building.crowdsourcing.schedule import now, start_line, start_of
     from metal.building.store import tasks_handed_out
     from metal.data.folders import one_writer, recover
@@ -115,29 +117,33 @@ def annotate_push_mturk(
     dataset, folder = Path(data), Path(export)
     recover(dataset.resolve())
     tasks = tasks_handed_out(dataset)
-    by_language = read_export(folder, languages)
+    by_language = read_export(folder, names(languages))
     files = {file: content for group in by_language.values() for file, content in group.items()}
     quiz = read_test(Path(test), Path(answer_key) if answer_key else None) if test else None
-    settings = mturk_settings(
-        files,
-        tuple(by_language),
-        quiz,
-        production=production,
-        endpoint_url=endpoint_url,
-        reward=reward,
+    layouts = [files[f"layout-{language}.html"].decode("utf-8", "replace") for language in by_language]
+    settings = MTurkSettings(
+        environment="production" if production else "sandbox",
+        endpoint=read_endpoint(endpoint_url, production),
+        reward=f"{read_usd(reward, 'reward'):.2f}",
         assignments=assignments,
-        days=days,
-        minutes=minutes,
-        auto_approval=auto_approval,
+        lifetime=round(days * DAY),
+        duration=minutes * MINUTE,
+        auto_approval=auto_approval * DAY,
+        languages=tuple(by_language),
         title=title,
-        completed_hits=completed_hits,
-        approved=approved,
-        countries=tuple(country),
-        qualifications=qualification,
-        cap=cap,
+        description=DESCRIPTION + (" It may hold offensive content." if adult else ""),
+        keywords=KEYWORDS,
+        completed_hits=(PLENTY if production else 0) if completed_hits is None else completed_hits,
+        share_approved=(TRUSTED if production else 0) if approved is None else approved,
+        countries=names(country),
+        minimum=dict(map(read_qualification, names(qualification))),
+        cap=cap or 0,
         adult=adult,
-        test_pass=test_pass,
-        start=start,
+        test=digest_of({"form": quiz.form.encode(), "key": quiz.key.encode()}) if quiz else "",
+        test_pass=test_pass if quiz else 0,
+        fields=tuple(dict.fromkeys(field for layout in layouts for field in fields_of(layout))),
+        digest=digest_of(files),
+        start=start or "",
     )
     posts = questions((row for language in by_language for row in rows_of(files, language, str(folder))), tasks)
     requirements(countries=settings.countries)  # a bad code is an error now, not when half is done
@@ -167,9 +173,7 @@ def annotate_push_mturk(
     )
 
 
-def _confirm(
-    cost: PostingCost, production: bool, yes: bool, say: Say, confirm: Callable[[str], bool] | None
-) -> None:
+def _confirm(cost: PostingCost, production: bool, yes: bool, say: Say, confirm: Confirm | None) -> None:
     if not cost.hits:
         return
     say(
@@ -204,50 +208,44 @@ def _wait(start: datetime, say: Say, countdown: Callable[[timedelta], None]) -> 
 # ---------------------------------------------------------------- answers back
 
 
+@documented
 def annotate_pull_mturk(
-    data: str | Path,
+    data: StrPath,
     *,
-    name: Annotated[str, Option("NAME")] = "",
-    approve: bool = False,
-    reject: Annotated[Sequence[str], Option("ASSIGNMENT=REASON")] = (),
-    bonus: Annotated[Sequence[str], Option("WORKER=USD")] = (),
-    bonus_reason: str = "Thank you for your careful work.",
-    exclude: Names = (),
-    expire: bool = False,
-    extend: Annotated[float | None, Option("DAYS", low=0.01, high=365)] = None,
-    replace: bool = False,
-    group: Annotated[str | None, Option("NAME")] = None,
-    yes: bool = False,
-    endpoint_url: Annotated[str | None, Option("URL")] = None,
+    name: Annotated[str, Option("The campaign. [default: the only one]", metavar="NAME")] = "",
+    approve: Annotated[bool, Option("Approve, and so pay, what was answered completely.")] = False,
+    reject: Annotated[
+        Sequence[str], Option("Do not pay it, and tell why; several times.", metavar="ASSIGNMENT=REASON")
+    ] = (),
+    bonus: Annotated[Sequence[str], Option("Pay a worker a bonus; several times.", metavar="WORKER=USD")] = (),
+    bonus_reason: Annotated[str, Option("Told the worker.")] = "Thank you for your careful work.",
+    exclude: Annotated[Names, Option("Workers who get no further tasks, also of later campaigns.")] = (),
+    expire: Annotated[bool, Option("Offer the tasks no longer; what was begun can be finished.")] = False,
+    extend: Annotated[
+        float | None, Option("Offer the tasks so long from now.", metavar="DAYS", least=0.01, most=365)
+    ] = None,
+    replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
+    group: Annotated[str | None, Option("Group of the raters. [default: crowd, or sandbox]", metavar="NAME")] = None,
+    yes: Annotated[bool, Option("Spend without asking.")] = False,
+    endpoint_url: Annotated[str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL")] = None,
     say: Say = silent,
-    confirm: Callable[[str], bool] | None = None,
+    confirm: Confirm | None = None,
     progress: Progress = silent,
     imported: Callable[[ImportReport], None] = silent,
 ) -> Pulled:
-    """Fetch what workers have submitted, and take it into the dataset as ratings of raters called mturk:WORKER.
+    """Fetch what workers have submitted for a campaign of a dataset, and take it in as ratings.
 
-    As often as you like, also while the campaign runs. Rejected assignments are left out; an answer that cannot be
-    read, or is off the scale, is left out and named. Nothing is approved without `approve`, and only what `reject`
-    names is rejected. A bonus of the same sum and reason is paid to a worker once in a campaign.
+    As often as you like, also while the campaign runs. Workers become raters called mturk:WORKER. Rejected
+    assignments are left out; an answer that cannot be read, or is off the scale, is left out and named.
+    Nothing is approved without `approve`, and nothing is rejected but what you name with `reject`. A bonus of
+    the same sum and reason is paid to a worker once in a campaign, however often the command is given.
 
-    data: The dataset's folder.
-    name: The campaign. [default: the only one]
-    approve: Approve, and so pay, what was answered completely.
-    reject: Do not pay it, and tell why; several times.
-    bonus: Pay a worker a bonus; several times.
-    bonus_reason: Told the worker.
-    exclude: Workers who get no further tasks, also of later campaigns.
-    expire: Offer the tasks no longer; what was begun can be finished.
-    extend: Offer the tasks so long from now.
-    replace: A rating that is there already gives way to a new one.
-    group: Group of the raters. [default: crowd, or sandbox]
-    yes: Spend without asking.
-    endpoint_url: Another server that speaks MTurk's protocol.
-    say: Told every step. confirm: asked before bonuses are paid in production; without it, `yes` is needed. progress:
-        told (done, total) HITs. imported: told of the import, before anything is paid.
+    data: the dataset's folder. say: told every step. confirm: asked before bonuses are paid in production; without it,
+    that needs `yes=True`. progress: called with the HITs done and the HITs in all. imported: called with the report of
+    the import, before anything is paid.
 
-    Raises UsageError for settings that make no sense, a refusal, and errors of `annotate_import`; MTurkError if MTurk
-    refuses.
+    Returns the report and the campaign's figures. Raises UsageError for settings that make no sense and for a refusal,
+    what `metal.annotate_import` raises, and MTurkError if Mechanical Turk refuses.
     """
     from metal.building.crowdsourcing import fetching
     from metal.building.crowdsourcing.mturk import MTurk
@@ -256,7 +254,7 @@ def annotate_pull_mturk(
     from metal.building.crowdsourcing.schedule import now
     from metal.data.dataset import load_dataset
     from metal.data.folders import one_writer, recover
-    from metal.running.importing import import_answers
+    from metal.running.annotating import import_answers
 
     if expire and extend:
         raise UsageError("`expire` ends the tasks and `extend` goes on with them; give one of the two")
@@ -292,7 +290,7 @@ def annotate_pull_mturk(
                 say(f"Approved: {fetching.approve(turk, campaign, received.complete):,}")
             if sums:
                 _pay(turk, campaign, sums, bonus_reason, yes or not production, say, confirm)
-            if count := _exclude(turk, campaign, exclude):
+            if count := _exclude(turk, campaign, names(exclude)):
                 say(f"Workers who get no further tasks: {count:,} more")
             if expire or extend:
                 until = now() + timedelta(days=extend or 0)
@@ -317,7 +315,7 @@ def _pay(
     reason: str,
     yes: bool,
     say: Say,
-    confirm: Callable[[str], bool] | None,
+    confirm: Confirm | None,
 ) -> None:
     """Pay the bonuses (worker -> USD) that were not paid before, if somebody agrees."""
     from metal.building.crowdsourcing import fetching

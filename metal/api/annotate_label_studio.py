@@ -8,41 +8,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
-from metal.data.parameters import Option
+from metal.api.options import Option, Progress, StrPath, documented
+from metal.api.platforms import Platform, Say, silent
 from metal.data.text import plural
 from metal.errors import UsageError
-from metal.running.platforms import Platform, Posted, Progress, Pulled, Say, silent
+from metal.running.annotating import Posted, Pulled
 
 if TYPE_CHECKING:
-    from metal.running.importing import ImportReport
+    from metal.running.annotating import ImportReport
 
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
+@documented
 def annotate_push_label_studio(
-    data: str | Path,
-    export: Annotated[str | Path | None, Option("[EXPORT]", existing=True)] = None,
+    data: StrPath,
+    export: StrPath | None = None,
     *,
-    url: Annotated[str, Option("URL")] = "http://127.0.0.1:8080",
-    name: Annotated[str | None, Option("NAME")] = None,
-    shared: bool = False,
+    url: Annotated[str, Option("Where Label Studio is.", metavar="URL")] = "http://127.0.0.1:8080",
+    name: Annotated[str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")] = None,
+    shared: Annotated[bool, Option("One project a language that all its people share.")] = False,
     say: Say = silent,
     progress: Progress = silent,
 ) -> Posted:
-    """Post exported tasks on a Label Studio server. The token is in LABEL_STUDIO_API_KEY.
+    """Post the tasks in `export`, which `metal.annotate_export(..., to="label-studio")` wrote, on Label Studio.
 
-    Each person gets a project. What was made is kept in the dataset's folder `annotation/campaigns/NAME`: after an
-    interruption the same call goes on, and makes no project or task twice.
+    `export` is runs/DATASET-label-studio if it is left out. The token is in LABEL_STUDIO_API_KEY: a personal
+    access token (Account & Settings), or a legacy token. Each person gets a project, so that nobody sees
+    what others said; with `shared` a language has one, each person a login, and ratings carry
+    LANGUAGE:LOGIN. What was made is kept in the dataset's folder annotation/campaigns/NAME: after an
+    interruption the same command goes on, and makes no project or task twice.
 
-    data: The dataset's folder.
-    export: What `annotate_export(data, to="label-studio")` wrote. [default: runs/DATASET-label-studio]
-    url: Where Label Studio is.
-    name: Name of the campaign. [default: that of EXPORT]
-    shared: One project a language that all its people share.
-    say: Told warnings. progress: told (done, total) projects.
+    data: the dataset's folder. export: the folder of the exported tasks. say: told warnings. progress: called with the
+    projects done and the projects in all.
 
-    Raises UsageError without a token, for tasks of another dataset, and for a campaign of that name with other
-    settings; DataError for a project with foreign or repeated tasks; MetalError if the server refuses.
+    Returns what was posted. Raises UsageError without a token, for tasks of another dataset, and for a campaign of
+    that name with other settings; DataError for a project with foreign or repeated tasks; LabelStudioError if the
+    server refuses.
     """
     from metal.building.crowdsourcing.campaign import digest_of
     from metal.building.crowdsourcing.label_studio import LabelStudio
@@ -65,7 +67,9 @@ def annotate_push_label_studio(
         projects = read_projects(files, shared=shared)
         unknown = [task for project in projects for task in project.ids if task not in tasks]
         if unknown:
-            raise UsageError(f"{folder}: task {unknown[0]!r} is none of {dataset}; is it the export of another dataset?")
+            raise UsageError(
+                f"{folder}: task {unknown[0]!r} is none of {dataset}; is it the export of another dataset?"
+            )
         server = LabelStudio(url)
         _warn_of_plain(server.url, say)
         settings = LabelStudioSettings(server.url, shared, digest_of(files), key=secrets.token_hex(5))
@@ -82,38 +86,38 @@ def annotate_push_label_studio(
         )
 
 
+@documented
 def annotate_pull_label_studio(
-    data: str | Path,
+    data: StrPath,
     *,
-    name: Annotated[str, Option("NAME")] = "",
-    url: Annotated[str | None, Option("URL")] = None,
-    replace: bool = False,
-    group: str = "native",
-    dry_run: bool = False,
+    name: Annotated[str, Option("The campaign. [default: the only one]", metavar="NAME")] = "",
+    url: Annotated[
+        str | None, Option("Where Label Studio is now. [default: where tasks were posted]", metavar="URL")
+    ] = None,
+    replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
+    group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
+    dry_run: Annotated[bool, Option("Fetch and check; write nothing.")] = False,
     say: Say = silent,
     progress: Progress = silent,
     imported: Callable[[ImportReport], None] = silent,
 ) -> Pulled:
-    """Fetch what people have submitted so far, and take it into the dataset as ratings.
+    """Fetch what people have submitted so far for a campaign of a dataset, and take it in as ratings.
 
-    As often as you like, also while people are at work. The token is in LABEL_STUDIO_API_KEY.
+    As often as you like, also while people are at work. The token is in LABEL_STUDIO_API_KEY, as for the push.
+    What somebody changed after an earlier pull needs `replace`.
 
-    data: The dataset's folder.
-    name: The campaign. [default: the only one]
-    url: Where Label Studio is now. [default: where tasks were posted]
-    replace: A rating that is there already gives way to a new one.
-    group: Group of the raters, e.g. native, expert, crowd.
-    dry_run: Fetch and check; write nothing.
-    say: Told warnings. progress: told (done, total) projects. imported: told of the import.
+    data: the dataset's folder. say: told warnings. progress: called with the projects done and the projects in all.
+    imported: called with the report of the import.
 
-    Raises UsageError without a token or a campaign, and for errors of `annotate_import`.
+    Returns the report and the campaign's figures. Raises UsageError without a token or a campaign, what
+    `metal.annotate_import` raises, and LabelStudioError if the server refuses.
     """
     from metal.building.crowdsourcing.label_studio import LabelStudio
     from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, fetch
     from metal.building.forms import label_studio
     from metal.data.dataset import load_dataset
     from metal.data.folders import one_writer
-    from metal.running.importing import import_answers
+    from metal.running.annotating import import_answers
 
     dataset = Path(data)
     with one_writer(dataset):
