@@ -16,6 +16,13 @@ from metal import errors as errors
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from metal.api.annotate import annotate_export as annotate_export
+    from metal.api.annotate import annotate_import as annotate_import
+    from metal.api.annotate import annotate_status as annotate_status
+    from metal.api.annotate_label_studio import annotate_pull_label_studio as annotate_pull_label_studio
+    from metal.api.annotate_label_studio import annotate_push_label_studio as annotate_push_label_studio
+    from metal.api.annotate_mturk import annotate_pull_mturk as annotate_pull_mturk
+    from metal.api.annotate_mturk import annotate_push_mturk as annotate_push_mturk
     from metal.api.asked import Generating as Generating
     from metal.api.asked import Judging as Judging
     from metal.api.audit import audit as audit

@@ -1,119 +1,111 @@
-"""How the tasks of a dataset are put to people: a template, and the criteria they are asked. For export and push."""
+"""How the tasks of a dataset are shown to people: the template, and the criteria they are asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from metal.building.store import read_compared
+from metal.building.tasks import Assignment
+from metal.building.template import METAL, TaskTemplate, load_template
+from metal.data.dataset import Dataset
+from metal.data.records import Criterion, Output
+from metal.data.text import plural
 from metal.errors import UnknownName, UsageError
-
-if TYPE_CHECKING:
-    from metal.building.tasks import Sheet
-    from metal.building.template import Template
-    from metal.data.dataset import Dataset
-    from metal.data.records import Criterion, Output
-    from metal.raters.judges.rubric import Rubric
+from metal.raters.judges.rubric import Rubric, rubrics_for
 
 
 @dataclass(frozen=True)
-class Put:
-    """A template and the rubrics of what is asked. dataset: as it was, or with the criteria that were `added`."""
+class Presentation:
+    """A template and the rubrics of the criteria that are asked.
+
+    dataset: as it was, or with the criteria that were `added` from the template.
+    """
 
     dataset: Dataset
-    template: Template
+    template: TaskTemplate
     rubrics: Mapping[str, Rubric]
     added: tuple[str, ...] = ()
 
-    def keep_added(self, folder: Path) -> None:
-        """Write the dataset's folder anew with the criteria that were added, if any were."""
-        from metal.data.dataset import update_dataset
-        from metal.show.terminal import console as show
 
-        if self.added:
-            inside = Path.cwd().is_relative_to(folder.resolve())
-            update_dataset(self.dataset, folder)
-            show.say(f"Added to {folder / 'dataset.toml'}: {', '.join(self.added)}", wrap=False)
-            if inside:
-                show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")
+def choose_template(
+    dataset: Dataset,
+    folder: Path,
+    name: str | None,
+    criteria: Sequence[str],
+    prompt_folders: Sequence[Path],
+    *,
+    add_criteria: bool,
+    say: Callable[[str], None],
+) -> Presentation:
+    """The template of that name, and the rubrics of the criteria it asks in this dataset.
 
-
-def put_to_people(
-    loaded: Dataset, folder: Path, name: str | None, criteria: Sequence[str], prompts: Iterable[Path], *, add: bool
-) -> Put:
-    """What --template, --criteria and --add-criteria ask for.
-
-    name: of the template; None is METAL's look, with all of the dataset's criteria that do not compare pairs.
-    Raises UnknownName for a template or criterion nobody knows, UsageError for a criterion of the template's that the
-    dataset lacks (unless `add`) or has on another scale, and for one that is not of pairs where pairs are shown.
+    name: None for METAL's own look, with all of the dataset's criteria that do not compare pairs. criteria: the ones
+    to ask, all if empty. add_criteria: add criteria of the template that the dataset lacks.
+    Raises UnknownName for an unknown template or criterion, UsageError for a criterion of the template that the
+    dataset lacks (unless `add_criteria`) or has on another scale, and for a criterion of single outputs if the
+    template shows pairs, or the reverse.
     """
-    from metal.building.template import METAL, load_template
-    from metal.raters.judges.rubric import rubrics_for
-    from metal.running.judging import prompt_folders
-
-    folders = prompt_folders(map(str, prompts), folder)
-    template = load_template(name, folders) if name else METAL
-    known = {**template.criteria, **loaded.criteria}
-    for one in criteria:
-        if one not in known:
-            raise UnknownName("criterion", one, known)
-    asked = [one for one in known if one in criteria] or _asked(loaded, folder, template)
-    _check_pairs(folder, template, asked)
-    missing = {one: template.criteria[one] for one in asked if one not in loaded.criteria}
-    if missing and not add:
+    template = load_template(name, prompt_folders) if name else METAL
+    available = {**template.criteria, **dataset.criteria}
+    for criterion in criteria:
+        if criterion not in available:
+            raise UnknownName("criterion", criterion, available)
+    compared = read_compared(folder)
+    asked = [criterion for criterion in available if criterion in criteria]
+    asked = asked or _default_criteria(dataset, template, compared, say)
+    _check_pairs(folder, template, asked, compared)
+    missing = {criterion: template.criteria[criterion] for criterion in asked if criterion not in dataset.criteria}
+    if missing and not add_criteria:
         raise UsageError(
             f"{folder} lacks {'criteria' if len(missing) > 1 else 'the criterion'} of template {template.name}: "
-            f"{', '.join(missing)}. Pass --add-criteria to add what is missing to its dataset.toml"
-            + ("" if template.paired else ", or say with -c what to ask instead")
+            f"{', '.join(missing)}. Pass `add_criteria=True` to add what is missing to its dataset.toml"
+            + ("" if template.paired else ", or say with `criteria` what to ask instead")
         )
-    for one in asked:
-        if one in template.rubrics and one not in missing:
-            _check_same(loaded.criteria[one], template)
-    dataset = replace(loaded, criteria={**loaded.criteria, **missing})
-    own = rubrics_for((dataset.criteria[one] for one in asked if one not in template.rubrics), folders)
-    rubrics = {one: template.rubrics[one] if one in template.rubrics else own[one] for one in asked}
-    return Put(dataset, template, rubrics, tuple(missing))
+    for criterion in asked:
+        if criterion in template.rubrics and criterion not in missing:
+            _check_same(dataset.criteria[criterion], template)
+    dataset = replace(dataset, criteria={**dataset.criteria, **missing})
+    own = (dataset.criteria[criterion] for criterion in asked if criterion not in template.rubrics)
+    rubrics = {**template.rubrics, **rubrics_for(own, prompt_folders)}
+    return Presentation(dataset, template, {criterion: rubrics[criterion] for criterion in asked}, tuple(missing))
 
 
-def _asked(loaded: Dataset, folder: Path, template: Template) -> list[str]:
-    """The template's criteria; without any of its own the dataset's, but for those that compare pairs."""
-    from metal.building.store import read_compared
-    from metal.show.terminal import console as show
-
+def _default_criteria(
+    dataset: Dataset, template: TaskTemplate, compared: Mapping[str, str], say: Callable[[str], None]
+) -> list[str]:
+    """The template's criteria; if it has none, those of the dataset that do not compare pairs."""
     if template.criteria:
         return list(template.criteria)
-    compared = read_compared(folder)
-    left_out = [one for one in loaded.criteria if one in compared]
+    left_out = [criterion for criterion in dataset.criteria if criterion in compared]
     if left_out:
-        names = ", ".join(dict.fromkeys(compared[one] for one in left_out))
-        show.say(f"note: not asked, for pairs only (--template {names}): {', '.join(left_out)}")
-    return [one for one in loaded.criteria if one not in compared]
+        templates = ", ".join(dict.fromkeys(compared[criterion] for criterion in left_out))
+        say(f"note: not asked, for pairs only (`template={templates!r}`): {', '.join(left_out)}")
+    return [criterion for criterion in dataset.criteria if criterion not in compared]
 
 
-def _check_pairs(folder: Path, template: Template, asked: Sequence[str]) -> None:
-    """Questions about pairs are asked of pairs, others are not."""
-    from metal.building.store import read_compared
-
+def _check_pairs(folder: Path, template: TaskTemplate, asked: Sequence[str], compared: Mapping[str, str]) -> None:
+    """Criteria that compare need a template that shows pairs, and such a template asks only its own criteria."""
     if not asked:
-        raise UsageError(f"{folder}: every criterion compares pairs; say with --template how to show them")
-    if template.paired:
-        for one in asked:
-            if one not in template.criteria:
-                raise UnknownName(f"template {template.name}: criterion", one, template.criteria)
-    compared = read_compared(folder)
-    for one in asked:
-        if one in compared and one not in template.compared:
-            raise UsageError(f"criterion {one} compares pairs; hand it out with --template {compared[one]}")
+        raise UsageError(f"{folder}: every criterion compares pairs; say with `template` how to show them")
+    for criterion in asked:
+        if template.paired and criterion not in template.criteria:
+            raise UnknownName(f"template {template.name}: criterion", criterion, template.criteria)
+    for criterion in asked:
+        if criterion in compared and criterion not in template.compared:
+            raise UsageError(
+                f"criterion {criterion} compares pairs; hand it out with `template={compared[criterion]!r}`"
+            )
 
 
-def _check_same(ours: Criterion, template: Template) -> None:
+def _check_same(ours: Criterion, template: TaskTemplate) -> None:
     theirs = template.criteria[ours.name]
     if (_scale(ours), ours.direction) != (_scale(theirs), theirs.direction):
         raise UsageError(
             f"criterion {ours.name} of the dataset ({ours.scale.describe()}) is not the one of template "
             f"{template.name} ({theirs.scale.describe()}). Rename one of them: the template can be copied to "
-            "DIR/annotate/NAME.toml and given with --prompts DIR"
+            'DIR/annotate/NAME.toml and given with `prompt_folders="DIR"`'
         )
 
 
@@ -122,42 +114,40 @@ def _scale(criterion: Criterion) -> tuple[object, ...]:
     return scale.low, scale.high, tuple((level.value, level.label.casefold()) for level in scale.levels)
 
 
-def with_references(dataset: Dataset, folder: Path, outputs: Sequence[Output], template: Template) -> list[Output]:
-    """The outputs that the template can show: where it shows references, those whose source has one; others are
-    counted in a warning. Raises UsageError when there are none."""
-    from metal.show.terminal import console as show
-    from metal.show.terminal.annotation_text import counted
+def with_references(
+    dataset: Dataset, folder: Path, outputs: Sequence[Output], template: TaskTemplate, say: Callable[[str], None]
+) -> list[Output]:
+    """The outputs that the template can show: if it shows references, those whose source has one.
 
+    Raises UsageError if there are none.
+    """
     if template.reference == "hidden":
         return list(outputs)
-    kept = [one for one in outputs if any(text.strip() for text in dataset.sources[one.source].references)]
-    if not kept:
+    usable = [each for each in outputs if any(text.strip() for text in dataset.sources[each.source].references)]
+    if not usable:
         raise UsageError(
             f"template {template.name} shows references, and {folder} has none for these outputs. Put them into "
             "`references` in its sources.jsonl, or choose a template that shows none"
         )
-    if len(kept) < len(outputs):
-        show.say(f"warning: {counted(len(outputs) - len(kept), 'output')} not handed out: without a reference")
-    return kept
+    if len(usable) < len(outputs):
+        say(f"warning: {plural(len(outputs) - len(usable), 'output')} not handed out: without a reference")
+    return usable
 
 
-def warn_of_returning(outputs: Iterable[Output], sheets: Sequence[Sheet]) -> None:
-    """Of pairs, say when somebody sees a source twice: the text that returns is the reference.
+def warn_of_repeated_sources(
+    outputs: Iterable[Output], assignments: Iterable[Assignment], say: Callable[[str], None]
+) -> None:
+    """Warn if somebody rates two pairs of one source: the text that appears twice is the reference.
 
-    outputs: those of the sheets, test questions included.
+    outputs: those in the assignments, test questions included.
     """
-    from metal.show.terminal import console as show
-    from metal.show.terminal.annotation_text import counted
-
     source_of = {output.output: output.source for output in outputs}
-
-    def returning(sheet: Sheet) -> bool:
-        sources = [source_of[task.output] for task in sheet.tasks]
-        return len(set(sources)) < len(sources)
-
-    people = sum(sheet.template.paired and returning(sheet) for sheet in sheets)
-    if people:
-        show.say(
-            f"warning: {counted(people, 'sheet')} with several outputs of one source; whoever remembers a text that "
-            "returns knows the reference. Hand out one generator at a time (--only), or have more people"
+    repeats = 0
+    for assignment in assignments:
+        sources = {source_of[task.output] for task in assignment.tasks}
+        repeats += assignment.template.paired and len(sources) < len(assignment.tasks)
+    if repeats:
+        say(
+            f"warning: {plural(repeats, 'sheet')} with several outputs of one source; whoever remembers a text that "
+            "returns knows the reference. Hand out one generator at a time (`only`), or have more people"
         )

@@ -1,6 +1,6 @@
-"""Pairs of a reference and an output in blind random order: their scores turned so that more is better for the output.
+"""Pairs of a reference and an output in blind random order: scores are turned so that more is better for the output.
 
-This is the one place where they are turned, for every form: before answers become ratings.
+This is the only place that turns them, for every form, before answers become ratings.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from metal.data.records import Criterion, Scale
 
 @dataclass(frozen=True)
 class Pair:
-    """What is known of a pair that was handed out.
+    """A pair that was handed out.
 
-    output_first: whether the output was the first of the two texts, the reference the second. compared: the criteria
-    that say how the second compares with the first, with the words that people saw.
+    output_first: whether the output was the first of the two texts and the reference the second. compared: the
+    criteria that say how the second text compares with the first, with the labels that people saw.
     """
 
     output_first: bool
@@ -26,10 +26,10 @@ class Pair:
 
 
 def turned(answers: Iterable[Answer], pairs: Mapping[str, Pair]) -> list[Answer]:
-    """The answers with what was said of pairs turned to the output's side. pairs: by task.
+    """The answers, with comparisons turned so that they rate the output. pairs: by task.
 
-    Raises DataError for a score off the scale, as `answers.read_score`. Criteria that compare nothing, blanks, and
-    answers to other tasks stay as they are.
+    Criteria that do not compare, blanks, and answers to other tasks stay as they are. Raises DataError for a score off
+    the scale, as `answers.read_score` does.
     """
     return [_turned(answer, pairs[answer.task]) if answer.task in pairs else answer for answer in answers]
 
@@ -44,8 +44,14 @@ def _turned(answer: Answer, pair: Pair) -> Answer:
 
 
 def mirrored(score: float, scale: Scale) -> float:
-    """The score as far from the one end of the scale as this is from the other: of n levels the i-th from the top for
-    the i-th, of a range low + high - score. Twice mirrored it is the score again, but for rounding."""
+    """The score at the same distance from the other end of the scale.
+
+    On levels, the i-th from the bottom becomes the i-th from the top; on a range the result is low + high - score.
+    Mirroring twice gives the score again, up to rounding.
+
+    >>> mirrored(2, Scale("interval", (), 1, 5))
+    4
+    """
     if scale.levels:
         return scale.values[-1 - scale.values.index(score)]
     if scale.low is None or scale.high is None:

@@ -6,6 +6,7 @@ disk meanwhile, so that memory does not grow with the split.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metal.building.spool import Spool
 from metal.data.formats.passages import Passage
 from metal.data.records import Source
 from metal.data.tokens import count_tokens
@@ -27,6 +27,40 @@ Array = np.ndarray[Any, Any]
 
 STEP = 1 << 17  # numbers looked at together
 LEFT_OUT = -1  # in the place of a passage's token count
+
+
+class Spool:
+    """Numbers written one after another to a temporary file, so that memory does not grow with them.
+
+    The file is deleted at the end of the block that the spool is opened for.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self._kind = np.dtype(kind)
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the spool
+        self._length = 0
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def append(self, numbers: Any) -> None:
+        """Write numbers after those written before."""
+        self._file.write(np.asarray(numbers, dtype=self._kind).tobytes())
+        self._length += len(numbers)
+
+    def array(self) -> np.ndarray[Any, Any]:
+        """All of them, as an array that reads from the file when it is used, and can be changed.
+
+        The spool is closed then; the file lasts as long as the array.
+        """
+        with self._file:
+            if not self._length:
+                return np.empty(0, self._kind)
+            self._file.flush()
+            return np.memmap(self._file, dtype=self._kind, mode="r+", shape=(self._length,))
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
-"""annotation/ in a dataset folder: who was given which tasks, and all that came back.
+"""annotation/ in a dataset folder: who was given which tasks, and everything that came back.
 
-key              a secret that ids of tasks are made with; never given to people
-tasks.jsonl      task, output: what an id in a form stands for; of a pair also template and output_first; never given
+key              the secret that task ids are made with; never given to people
+tasks.jsonl      task, output: what an id in a form stands for; for a pair also template and output_first; never given
                  to people
-templates.jsonl  template, compared: of templates that show pairs, the criteria that compare, with the words of levels
-given.jsonl      rater, language, form, seed, criteria, tasks: a line a sheet that was handed out
-answers.jsonl    every answer that was imported, as it was given, with its round, its file and the seconds it took
-rounds.jsonl     a line an import that brought something new: when, and how everybody stood after it
-ambiguous.csv    what people do not agree on at all
+templates.jsonl  template, compared: for templates that show pairs, the criteria that compare, with the labels shown
+given.jsonl      rater, language, form, seed, criteria, tasks: a line for each assignment handed out
+answers.jsonl    every imported answer, as it was given, with its round, its file and the seconds it took
+rounds.jsonl     a line for each import that brought something new: when, and each rater's record after it
+ambiguous.csv    outputs on which all raters disagree
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import Any
 
 from metal.building.answers import Given
 from metal.building.pairs import Pair
-from metal.building.tasks import Answer, Sheet, Task
+from metal.building.tasks import Answer, Assignment, Task
 from metal.building.template import DEFAULT, relabelled
 from metal.data.folders import new_file
 from metal.data.json_files import read_jsonl, whole_text, write_jsonl
 from metal.data.records import Criterion
-from metal.errors import DataError
+from metal.errors import DataError, UsageError
 
 FOLDER = "annotation"
 KEY = "key"
 TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv"
 ROUNDS = "rounds.jsonl"
 TEMPLATES = "templates.jsonl"
-CROWD = ("mturk", "crowd-csv")  # workers name themselves; nobody is waited for under the names that sheets have
+CROWD = ("mturk", "crowd-csv")  # workers have names of their own, so nobody waits for the names in assignments
 
 
 def task_key(dataset: Path) -> str:
-    """The dataset's key for ids of tasks; before the first export a new one, which `note_given` keeps."""
+    """The dataset's key for task ids; before the first export a new one, which `note_given` stores."""
     path = dataset / FOLDER / KEY
     return path.read_text(encoding="ascii").strip() if path.is_file() else secrets.token_hex(16)
 
@@ -44,6 +44,14 @@ def task_key(dataset: Path) -> str:
 def read_tasks(dataset: Path) -> dict[str, str]:
     """Task -> output."""
     return {str(entry["task"]): str(entry["output"]) for entry in _lines(dataset / FOLDER / TASKS, ("task", "output"))}
+
+
+def tasks_handed_out(dataset: Path) -> dict[str, str]:
+    """Task -> output. Raises UsageError if there are none."""
+    tasks = read_tasks(dataset)
+    if not tasks:
+        raise UsageError(f"{dataset}: no tasks were handed out from it; begin with `metal.annotate_export(...)`")
+    return tasks
 
 
 def read_given(dataset: Path) -> dict[str, Given]:
@@ -54,10 +62,10 @@ def read_given(dataset: Path) -> dict[str, Given]:
         if entry.get("form") in CROWD:
             continue
         languages[entry["rater"]] = entry["language"]
-        mine = asked.setdefault(entry["rater"], {})
+        criteria = asked.setdefault(entry["rater"], {})
         for task in entry["tasks"]:
-            mine[task] = tuple(dict.fromkeys([*mine.get(task, ()), *entry["criteria"]]))
-    return {rater: Given(rater, languages[rater], mine) for rater, mine in asked.items()}
+            criteria[task] = tuple(dict.fromkeys([*criteria.get(task, ()), *entry["criteria"]]))
+    return {rater: Given(rater, languages[rater], criteria) for rater, criteria in asked.items()}
 
 
 def _lines(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -70,68 +78,69 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
         yield entry
 
 
-def note_given(dataset: Path, sheets: Sequence[Sheet], form: str, seed: int, key: str) -> None:
-    """Keep what is handed out, beside what was before."""
+def note_given(dataset: Path, assignments: Sequence[Assignment], form: str, seed: int, key: str) -> None:
+    """Record what is handed out, in addition to what was handed out before."""
     folder = dataset / FOLDER
     folder.mkdir(exist_ok=True)
     with new_file(folder / KEY) as partial:
         partial.write_text(key, encoding="ascii")
     tasks = {str(entry["task"]): entry for entry in _lines(folder / TASKS, ("task",))}
-    for sheet in sheets:
-        for task in sheet.tasks:
-            tasks[task.task] = tasks.get(task.task, {}) | _task_record(sheet, task)
+    for assignment in assignments:
+        for task in assignment.tasks:
+            tasks[task.task] = tasks.get(task.task, {}) | _task_record(assignment, task)
     with new_file(folder / TASKS) as partial:
         write_jsonl(partial, tasks.values())
-    _note_templates(folder, {sheet.template.name: sheet for sheet in sheets if sheet.template.paired})
+    _note_templates(folder, {each.template.name: each for each in assignments if each.template.paired})
     before = list(_lines(folder / GIVEN, ("rater",)))
-    fresh = [
-        {
-            "rater": sheet.rater,
-            "language": sheet.language,
-            "form": form,
-            "seed": seed,
-            **({} if sheet.template.name == DEFAULT else {"template": sheet.template.name}),
-            "criteria": list(sheet.rubrics),
-            "tasks": [task.task for task in sheet.tasks],
-        }
-        for sheet in sheets
-    ]
+    records = [_given_record(assignment, form, seed) for assignment in assignments]
     with new_file(folder / GIVEN) as partial:
-        write_jsonl(partial, [*before, *(entry for entry in fresh if entry not in before)])
+        write_jsonl(partial, [*before, *(record for record in records if record not in before)])
 
 
-def _task_record(sheet: Sheet, task: Task) -> dict[str, Any]:
+def _task_record(assignment: Assignment, task: Task) -> dict[str, Any]:
     record: dict[str, Any] = {"task": task.task, "output": task.output}
-    if sheet.template.paired:
-        record |= {"template": sheet.template.name, "output_first": task.output_first}
+    if assignment.template.paired:
+        record |= {"template": assignment.template.name, "output_first": task.output_first}
     return record
 
 
-def _note_templates(folder: Path, sheets: Mapping[str, Sheet]) -> None:
-    """Keep which criteria compare, and the words that people saw; sheets: one of each template that shows pairs."""
-    if not sheets:
+def _given_record(assignment: Assignment, form: str, seed: int) -> dict[str, Any]:
+    template = assignment.template.name
+    return {
+        "rater": assignment.rater,
+        "language": assignment.language,
+        "form": form,
+        "seed": seed,
+        **({} if template == DEFAULT else {"template": template}),
+        "criteria": list(assignment.rubrics),
+        "tasks": [task.task for task in assignment.tasks],
+    }
+
+
+def _note_templates(folder: Path, assignments: Mapping[str, Assignment]) -> None:
+    """Record which criteria compare, and the labels people saw. assignments: one for each template that shows pairs."""
+    if not assignments:
         return
-    kept = {str(entry["template"]): entry for entry in _lines(folder / TEMPLATES, ("template",))}
-    for name, sheet in sheets.items():
-        before = kept.get(name, {}).get("compared", {})
-        now = {
-            one: [level.label for level in rubric.criterion.scale.levels]
-            for one, rubric in sheet.rubrics.items()
-            if one in sheet.template.compared
+    records = {str(entry["template"]): entry for entry in _lines(folder / TEMPLATES, ("template",))}
+    for name, assignment in assignments.items():
+        labels = {
+            criterion: [level.label for level in rubric.criterion.scale.levels]
+            for criterion, rubric in assignment.rubrics.items()
+            if criterion in assignment.template.compared
         }
-        kept[name] = {"template": name, "compared": {**before, **now}}
+        records[name] = {"template": name, "compared": {**records.get(name, {}).get("compared", {}), **labels}}
     with new_file(folder / TEMPLATES) as partial:
-        write_jsonl(partial, kept.values())
+        write_jsonl(partial, records.values())
 
 
 def read_compared(dataset: Path) -> dict[str, str]:
-    """Criterion -> the template that shows the pairs it compares, of all that were handed out."""
+    """Criterion -> the template that shows the pairs it compares, over everything that was handed out."""
     entries = _lines(dataset / FOLDER / TEMPLATES, ("template", "compared"))
     return {name: str(entry["template"]) for entry in entries for name in entry["compared"]}
 
 
 def read_pairs(dataset: Path, criteria: Mapping[str, Criterion]) -> dict[str, Pair]:
-    """Task -> what is known of the pair it showed, for tasks that showed one. criteria: the dataset's."""
+    """Task -> the pair it showed, for tasks that showed one. criteria: the dataset's."""
     path = dataset / FOLDER / TEMPLATES
     compared = {
         str(entry["template"]): {
@@ -161,41 +170,44 @@ def _as_shown(criterion: Criterion, labels: Sequence[str], path: Path) -> Criter
 def history_files(
     dataset: Path, answers: Iterable[Answer], now: str, standing: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, bytes]:
-    """answers.jsonl and rounds.jsonl with one more round, for `update_dataset`; none if it brings nothing.
+    """answers.jsonl and rounds.jsonl with one more round, for `update_dataset`; empty if the round adds nothing.
 
-    An answer that is there already, from whatever round, is not repeated. now: UTC. standing: by rater, what is known
-    of them after this round.
+    An answer already recorded, in any round, is not repeated. now: UTC. standing: each rater's record after this round.
     """
     before = _text_lines(dataset / FOLDER / ANSWERS)
     rounds = _text_lines(dataset / FOLDER / ROUNDS)
-    there = {_said(json.loads(line)) for line in before}
-    fresh = {said: record for answer in answers if (said := _said(record := _record(answer))) not in there}
+    recorded = {_identity(json.loads(line)) for line in before}
+    records = {_identity(record): record for record in map(_answer_record, answers)}
+    fresh = [record for identity, record in records.items() if identity not in recorded]
     last = json.loads(rounds[-1])["raters"] if rounds else {}
     if not fresh and last == standing:
         return {}
     number = len(rounds) + 1
-    added = [json.dumps({"round": number, **record}, ensure_ascii=False) for record in fresh.values()]
+    added = [json.dumps({"round": number, **record}, ensure_ascii=False) for record in fresh]
     line = {"round": number, "at": now, "answers": len(added), "raters": standing}
-    whole = {ANSWERS: [*before, *added], ROUNDS: [*rounds, json.dumps(line, ensure_ascii=False)]}
-    return {f"{FOLDER}/{name}": _as_file(lines) for name, lines in whole.items()}
+    files = {ANSWERS: [*before, *added], ROUNDS: [*rounds, json.dumps(line, ensure_ascii=False)]}
+    return {
+        f"{FOLDER}/{name}": "".join(f"{whole_text(line)}\n" for line in lines).encode() for name, lines in files.items()
+    }
 
 
 def read_rounds(dataset: Path) -> list[dict[str, Any]]:
-    """The lines of rounds.jsonl: round, at, answers, raters (what was known of each after it)."""
+    """The lines of rounds.jsonl: round, at, answers, raters (each rater's record after the round)."""
     path = dataset / FOLDER / ROUNDS
-    found = list(_lines(path, ("round", "at", "answers", "raters")))
-    for row, line in enumerate(found, 1):
-        known = line["raters"].values() if isinstance(line["raters"], dict) else [None]
-        if not all(isinstance(one, dict) and all(map(_is_standing, one.values())) for one in known):
-            remedy = "Restore the file; `metal annotate import` wrote it"
-            raise DataError(f"{path} row {row}", "what is known of the raters cannot be", remedy)
-    return found
+    rounds = list(_lines(path, ("round", "at", "answers", "raters")))
+    for row, line in enumerate(rounds, 1):
+        standings = line["raters"].values() if isinstance(line["raters"], dict) else [None]
+        if not all(isinstance(standing, dict) and all(map(_is_standing, standing.values())) for standing in standings):
+            raise DataError(
+                f"{path} row {row}", "impossible records of raters", "Restore the file; `metal annotate` wrote it"
+            )
+    return rounds
 
 
 def _is_standing(value: Any) -> bool:
-    """A number of ratings, or [right, answered]."""
+    """Whether this is a number of ratings, or [right, answered]."""
     pair = value if isinstance(value, list) and len(value) == 2 else [0, value]
-    return all(isinstance(one, int) for one in pair) and 0 <= pair[0] <= pair[1]
+    return all(isinstance(number, int) for number in pair) and 0 <= pair[0] <= pair[1]
 
 
 def _text_lines(path: Path) -> list[str]:
@@ -203,16 +215,12 @@ def _text_lines(path: Path) -> list[str]:
     return [*filter(None, path.read_text(encoding="utf-8").split("\n"))] if path.is_file() else []
 
 
-def _as_file(lines: Iterable[str]) -> bytes:
-    return "".join(f"{whole_text(line)}\n" for line in lines).encode()
-
-
-def _said(record: Mapping[str, Any]) -> str:
-    """What makes two answers the same one: all but the round."""
+def _identity(record: Mapping[str, Any]) -> str:
+    """What makes two answers the same: everything except the round."""
     return json.dumps({key: value for key, value in record.items() if key != "round"}, sort_keys=True)
 
 
-def _record(answer: Answer) -> Mapping[str, Any]:
+def _answer_record(answer: Answer) -> Mapping[str, Any]:
     record: dict[str, Any] = {
         "task": answer.task,
         "rater": answer.rater,

@@ -1,12 +1,12 @@
-"""What a task shows people, and what they are asked of it: prompts/annotate/NAME.toml, a file a kind of task.
+"""What a task shows people, and what it asks them: prompts/annotate/NAME.toml, a file for each kind of task.
 
     reference = "hidden"      # or "shown": the reference beside the output; or "paired": both side by side, blind
     instructions = "..."      # how to go about it; paragraphs
     [headings]                # source, output, reference; of a pair: source, first, second
     [[levels]]                # of every criterion without levels of its own
-    [criteria.NAME]           # what a rubric file says (see metal.raters.judges.rubric), and:
-    compares = true           # its levels compare the second text with the first; each level says with `shown` what
-                              # people read, with `label` what it means of the output: more is better for the output
+    [criteria.NAME]           # as in a rubric file (see metal.raters.judges.rubric), and:
+    compares = true           # its levels compare the second text with the first; for each level, `shown` is what
+                              # people read, and `label` what it means for the output: more is better for the output
 
 A criterion whose table is empty is the one of prompts/criteria/NAME.toml.
 """
@@ -36,12 +36,11 @@ _KEYS = ("reference", "instructions", "headings", "levels", "criteria")
 
 
 @dataclass(frozen=True)
-class Template:
-    """How a task is put to people; as it stands, METAL's: a source, and an output whose reference nobody sees.
+class TaskTemplate:
+    """How a task is shown. The default is METAL's own: a source and an output; nobody sees the reference.
 
-    headings: by field (see HEADINGS), the ones that are not the usual. criteria: as a dataset has to declare them.
-    rubrics: what people are told of them, where the template says it. compared: those that compare the two texts of a
-    pair.
+    headings: by field, those that differ from HEADINGS. criteria: as a dataset has to declare them. rubrics: what
+    people read about them, for those that the template describes. compared: those that compare the texts of a pair.
     """
 
     name: str = DEFAULT
@@ -58,17 +57,17 @@ class Template:
         return self.reference == "paired"
 
     def heading(self, name: str) -> str:
-        """What stands above the source or a text."""
+        """The heading above the source or a text."""
         return self.headings.get(name) or HEADINGS[self.reference][name]
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The names of the texts beside the source, in their order. The last is one that is rated."""
+        """The names of the texts beside the source, in order. The last is one that is rated."""
         return tuple(name for name in HEADINGS[self.reference] if name != "source")
 
     @property
     def rated(self) -> tuple[str, ...]:
-        """Those of them that are rated."""
+        """The names of the texts that are rated."""
         return tuple(name for name in self.texts if name != "reference")
 
     @property
@@ -77,33 +76,33 @@ class Template:
         return [" ".join(part.split()) for part in self.instructions.split("\n\n") if part.strip()]
 
 
-METAL = Template()
+METAL = TaskTemplate()
 
 
 def template_names(folders: Sequence[Path]) -> list[str]:
-    """The templates there are."""
+    """The names of all templates in the folders."""
     return sorted({path.stem for folder in folders for path in (folder / "annotate").glob("*.toml")})
 
 
-def load_template(name: str, folders: Sequence[Path]) -> Template:
-    """The first template of that name in the folders. Raises UnknownName, or DataError for a file that is none."""
+def load_template(name: str, folders: Sequence[Path]) -> TaskTemplate:
+    """The first template of that name in the folders. Raises UnknownName, or DataError for a bad file."""
     for folder in folders:
         if name in template_names([folder]):
             return _read(name, folder / "annotate" / f"{name}.toml", folders)
     raise UnknownName(
-        "template", name, template_names(folders), "Or give your own as annotate/NAME.toml with --prompts DIR"
+        "template", name, template_names(folders), "Or give your own as annotate/NAME.toml with `prompt_folders='DIR'`"
     )
 
 
-def _read(name: str, path: Path, folders: Sequence[Path]) -> Template:
-    found = read_toml(path)
-    for key in found:
+def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
+    content = read_toml(path)
+    for key in content:
         if key not in _KEYS:
             raise UnknownName(f"{path}: key", key, _KEYS)
-    reference = found.get("reference", "hidden")
+    reference = content.get("reference", "hidden")
     if reference not in REFERENCES:
         raise DataError(path, f"reference is {reference!r}", f"It is one of {', '.join(REFERENCES)}")
-    instructions, headings = found.get("instructions", ""), found.get("headings", {})
+    instructions, headings = content.get("instructions", ""), content.get("headings", {})
     if not isinstance(instructions, str):
         raise DataError(path, "instructions is not a text", 'Write instructions = """..."""')
     if not isinstance(headings, dict) or not all(isinstance(text, str) for text in headings.values()):
@@ -111,19 +110,21 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> Template:
     for key in headings:
         if key not in HEADINGS[reference]:
             raise UnknownName(f"{path}: headings: key", key, HEADINGS[reference])
-    tables = found.get("criteria", {})
+    tables = content.get("criteria", {})
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise DataError(path, "criteria is not a table of tables", "Write [criteria.NAME] before each")
     criteria, rubrics, compared = {}, {}, set()
-    for one, table in tables.items():
+    for criterion, table in tables.items():
         if not table:
-            criteria[one] = _bundled(one, path, folders)
+            criteria[criterion] = _bundled(criterion, path, folders)
             continue
-        criteria[one], rubrics[one] = _criterion(one, {"levels": found.get("levels", [])} | table, path)
-        if _compares(one, table, path):
-            _check_compared(criteria[one], reference, path)
-            compared.add(one)
-    return Template(name, reference, instructions, headings, criteria, rubrics, frozenset(compared))
+        criteria[criterion], rubrics[criterion] = _criterion(
+            criterion, {"levels": content.get("levels", [])} | table, path
+        )
+        if _compares(criterion, table, path):
+            _check_compared(criteria[criterion], reference, path)
+            compared.add(criterion)
+    return TaskTemplate(name, reference, instructions, headings, criteria, rubrics, frozenset(compared))
 
 
 def _bundled(name: str, path: Path, folders: Sequence[Path]) -> Criterion:
@@ -164,6 +165,6 @@ def _check_compared(criterion: Criterion, reference: str, path: Path) -> None:
 
 
 def relabelled(criterion: Criterion, labels: Sequence[str]) -> Criterion:
-    """The criterion with other words for its levels."""
+    """The criterion with other labels for its levels."""
     levels = tuple(replace(level, label=label) for level, label in zip(criterion.scale.levels, labels, strict=True))
     return replace(criterion, scale=replace(criterion.scale, levels=levels))

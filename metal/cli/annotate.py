@@ -6,12 +6,7 @@ import click
 
 from metal.cli.annotate_export import export, html
 from metal.cli.annotate_import import import_
-from metal.cli.annotate_label_studio import pull_label_studio, push_label_studio
-from metal.cli.annotate_mturk import push_mturk
-from metal.cli.annotate_mturk_pull import pull_mturk
-from metal.cli.annotate_pull import pull
-from metal.cli.annotate_push import push
-from metal.cli.annotate_status import status
+from metal.cli.annotate_platforms import pull, push, status
 
 
 @click.group(short_help="Tasks out to people, ratings back.")
@@ -19,9 +14,5 @@ def annotate() -> None:
     """Hand the chosen outputs of a dataset to people, and take their ratings back."""
 
 
-for verb in (export, html, import_, push, pull, status):
-    annotate.add_command(verb)
-for platform in (push_label_studio, push_mturk):
-    push.add_command(platform)
-for platform in (pull_label_studio, pull_mturk):
-    pull.add_command(platform)
+for command in (export, html, import_, push, pull, status):
+    annotate.add_command(command)

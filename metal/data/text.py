@@ -14,9 +14,8 @@ NAME_LENGTH = 80
 
 # Controls, lone surrogates, and the marks that turn the direction of what follows; joiners and
 # left-to-right or right-to-left marks stay, scripts need them.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
-)
+HARMFUL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+_UNPRINTABLE = re.compile(f"[{HARMFUL}]")
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 _ISOLATED = re.compile(f"{ISOLATE}([^{ISOLATE}{END_ISOLATE}]*){END_ISOLATE}")
 

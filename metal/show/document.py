@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
+from metal.data.templates import environment, policy, source
 from metal.data.text import count, name, printable_sentence
 from metal.show import svg
 from metal.show.packing import Payload
@@ -23,30 +22,23 @@ def document(
     template: str, content: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]
 ) -> Callable[[Payload], str]:
     """A page that lacks only what its script unpacks. It loads nothing and runs its own script only."""
-    environment = templates()
-    assert environment.loader is not None
+    own_templates = templates()
     light, dark = (_colours(place) for place in (0, 1))
     style = f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}{svg.STYLE}"  # paper is always light
-    style += "".join(environment.loader.get_source(environment, file)[0] for file in styles)
-    script = "".join(environment.loader.get_source(environment, file)[0] for file in scripts)
-    own = {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script), "inline": _inline}  # noqa: S704
-    written = environment.get_template(template)
+    style += "".join(source(own_templates, file) for file in styles)
+    script = "".join(source(own_templates, file) for file in scripts)
+    rules = policy(style, script, "img-src data:")
+    own = {"style": Markup(style), "script": Markup(script), "policy": rules, "inline": _inline}  # noqa: S704
+    written = own_templates.get_template(template)
     return lambda packed: written.render({**content, **own, "packed": packed})
 
 
 @cache
 def templates() -> Environment:
     """The environment of all pages, which keeps the templates it has compiled."""
-    environment = Environment(
-        loader=PackageLoader("metal.show"),
-        autoescape=True,
-        finalize=_harmless,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"count": count, "name": name}
-    return environment
+    page_environment = environment("metal.show", _harmless)
+    page_environment.filters |= {"count": count, "name": name}
+    return page_environment
 
 
 def _harmless(value: Any) -> Any:
@@ -63,15 +55,3 @@ def _inline(chart: Chart) -> Markup:
 def _colours(place: int) -> str:
     """The colours as variables."""
     return ":root{" + "".join(f"--{key}:{values[place]};" for key, values in svg.COLOURS.items()) + "}"
-
-
-def _policy(style: str, script: str) -> str:
-    """Content security policy: this style and this script, and nothing from anywhere else."""
-
-    def hashed(text: str) -> str:
-        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
-
-    return (
-        f"default-src 'none'; style-src {hashed(style)}; script-src {hashed(script)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )

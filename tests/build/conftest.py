@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from metal.building.tasks import Sheet, deal, make_tasks
+from metal.building.tasks import Assignment, assign, make_tasks
 from metal.data.bundled import bundled
 from metal.data.records import Criterion, Level, Output, Scale, Source
 from metal.raters.judges.rubric import Rubric, rubrics_for
@@ -52,9 +52,9 @@ def rubrics(criteria: Mapping[str, Criterion]) -> dict[str, Rubric]:
 
 
 @pytest.fixture(scope="session")
-def sheets(rubrics: Mapping[str, Rubric]) -> list[Sheet]:
+def assignments(rubrics: Mapping[str, Rubric]) -> list[Assignment]:
     """Three people a language."""
-    return deal(tasks_of(TEXTS), "made", rubrics, raters=3)
+    return assign(tasks_of(TEXTS), "made", rubrics, raters=3)
 
 
 def tasks_of(texts: Mapping[str, list[tuple[str, str, str]]]) -> list:

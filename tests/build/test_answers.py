@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import pytest
 
-from metal.building.answers import NO_ANSWER, Given, Returned, ambiguous, read_score, take_in
+from metal.building.answers import NO_ANSWER, CheckedAnswers, Given, ambiguous, check_answers, read_score
 from metal.building.tasks import Answer
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Rating, Scale
@@ -31,11 +31,11 @@ def said(quality: str = "", found: str = "", task: str = "t1", rater: str = "hi-
     return Answer(task, rater, {"task_quality": quality, "hallucinations": found}, more.get("comment", ""), where)
 
 
-def take(answers: Sequence[Answer], existing: pd.DataFrame = NONE, *, replace: bool = False) -> Returned:
-    return take_in(answers, TASKS, GIVEN, CRITERIA, existing, languages=LANGUAGES, replace=replace)
+def take(answers: Sequence[Answer], existing: pd.DataFrame = NONE, *, replace: bool = False) -> CheckedAnswers:
+    return check_answers(answers, TASKS, GIVEN, CRITERIA, existing, languages=LANGUAGES, replace=replace)
 
 
-def rows(returned: Returned) -> dict[tuple[str, str, str], tuple[float | None, str, str]]:
+def rows(returned: CheckedAnswers) -> dict[tuple[str, str, str], tuple[float | None, str, str]]:
     """(output, criterion, rater) -> (score, reason, comment)."""
     found = {}
     for row in returned.facts.itertuples():
@@ -144,7 +144,7 @@ def test_twice_the_same() -> None:
 def test_twice_differently_names_both_places() -> None:
     message = refused([said("2", "0", where="a.csv row 2"), said("2", "1", where="b.csv row 5")])
     assert message.startswith("b.csv row 5: hi-1 gives task t1 1 on hallucinations, and 0 in a.csv row 2")
-    assert "--replace" in message
+    assert "`replace=True`" in message
 
 
 def test_with_replace_the_later_one_counts() -> None:
@@ -191,7 +191,7 @@ def test_a_criterion_left_blank_is_a_rating_without_a_score() -> None:
 def test_a_criterion_that_was_not_asked_is_no_missing_answer() -> None:
     given = {"hi-1": Given("hi-1", "hi", {"t1": ("task_quality",)})}
     for rater in ("hi-1", "hi:2"):
-        returned = take_in([said("2", rater=rater)], TASKS, given, CRITERIA, NONE, languages=LANGUAGES)
+        returned = check_answers([said("2", rater=rater)], TASKS, given, CRITERIA, NONE, languages=LANGUAGES)
         assert rows(returned) == {("o1", "task_quality", rater): (2.0, "", "")}
         assert not returned.partly[rater]
 
@@ -199,7 +199,7 @@ def test_a_criterion_that_was_not_asked_is_no_missing_answer() -> None:
 def test_open_is_what_was_asked_and_not_answered() -> None:
     given = {"hi-1": Given("hi-1", "hi", {"t1": ("task_quality",), "t2": BOTH, "gone": BOTH})}
     only_quality = [Answer(task, "hi-1", {"task_quality": "2"}, "", "a") for task in ("t1", "t2")]
-    returned = take_in(only_quality, TASKS, given, CRITERIA, NONE, languages=LANGUAGES)
+    returned = check_answers(only_quality, TASKS, given, CRITERIA, NONE, languages=LANGUAGES)
     assert returned.open == {"hi-1": 1}
 
 
@@ -214,7 +214,7 @@ EARLIER = facts_from(
         Rating("o1", "hallucinations", "judge", None, "refused", "no"),
     ]
 )
-BEFORE = rows(Returned(EARLIER, {}))
+BEFORE = rows(CheckedAnswers(EARLIER, {}))
 
 
 def test_the_same_again_changes_nothing() -> None:

@@ -9,11 +9,11 @@ import pytest
 
 from metal.building import forms
 from metal.building.forms.crowd_csv import RATERS
-from metal.building.tasks import Answer, Sheet
+from metal.building.tasks import Answer, Assignment
 from metal.data.csv_cells import FORMULA_STARTS
 from metal.errors import DataError, UnknownName
+from tests.build.assignments import CRITERIA
 from tests.build.conftest import SECRETS
-from tests.build.sheets import CRITERIA
 
 HEAD = "task,{rater},task_quality,comment"
 PARTICIPANTS = (
@@ -34,8 +34,8 @@ def read(*files: str, platform: str = "") -> tuple[list[Answer], list[str]]:
     return forms.read_all(named, CRITERIA, platform)
 
 
-def test_a_row_a_task_with_what_is_asked(sheets: list[Sheet]) -> None:
-    files = dict(forms.write("crowd-csv", sheets))
+def test_a_row_a_task_with_what_is_asked(assignments: list[Assignment]) -> None:
+    files = dict(forms.write("crowd-csv", assignments))
     assert list(files) == [
         "tasks-en.csv",
         "tasks-ar.csv",
@@ -45,7 +45,7 @@ def test_a_row_a_task_with_what_is_asked(sheets: list[Sheet]) -> None:
         "README.txt",
     ]
     rows = list(csv.DictReader(io.StringIO(files["tasks-ar.csv"].decode(), newline="")))
-    theirs = {task.task: task for sheet in sheets if sheet.language == "ar" for task in sheet.tasks}
+    theirs = {task.task: task for assignment in assignments if assignment.language == "ar" for task in assignment.tasks}
     assert [row["task"] for row in rows] == list(theirs)
     for row in rows:
         assert row["output"] == theirs[row["task"]].text
@@ -160,6 +160,6 @@ def test_seconds_that_are_known_stay() -> None:
 def test_the_export_of_participants_alone_says_nothing() -> None:
     answers, [note] = read(PARTICIPANTS)
     assert answers == []
-    assert "--platform prolific" in note
+    assert "`platform='prolific'`" in note
     with pytest.raises(DataError, match="row 2: the participant is missing"):
         read("Participant id,Status\n,APPROVED\n")

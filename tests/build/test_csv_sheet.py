@@ -9,7 +9,7 @@ import pytest
 
 from metal.building.forms import csv_sheet
 from metal.building.forms.rows import ABOUT, CELL_LIMIT
-from metal.building.tasks import Sheet, deal
+from metal.building.tasks import Assignment, assign
 from metal.data.csv_cells import FORMULA_STARTS
 from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
@@ -26,41 +26,41 @@ def saved(rows: list[list[str]], encoding: str = "utf-8-sig", **how) -> bytes:
     return file.getvalue().encode(encoding)
 
 
-def filled(sheet: Sheet, content: bytes) -> tuple[list[list[str]], dict[str, dict[str, str]]]:
+def filled(assignment: Assignment, content: bytes) -> tuple[list[list[str]], dict[str, dict[str, str]]]:
     """The rows with answers, and the scores by task."""
     head, *rows = rows_of(content)
     expected = {}
     for number, row in enumerate(rows):
-        scores = {name: ["0", "1", ""][(number + place) % 3] for place, name in enumerate(sheet.rubrics)}
+        scores = {name: ["0", "1", ""][(number + place) % 3] for place, name in enumerate(assignment.rubrics)}
         expected[row[0]] = scores
         row[6:] = [*scores.values(), f" تعليق {number}\nsecond line "]
     return [head, *rows], expected
 
 
 @pytest.fixture
-def english(sheets) -> tuple[Sheet, bytes]:
-    return sheets[0], dict(csv_sheet.write(sheets))["en-1.csv"]
+def english(assignments) -> tuple[Assignment, bytes]:
+    return assignments[0], dict(csv_sheet.write(assignments))["en-1.csv"]
 
 
-def test_one_file_a_person_and_the_guidelines(sheets):
-    files = dict(csv_sheet.write(sheets))
+def test_one_file_a_person_and_the_guidelines(assignments):
+    files = dict(csv_sheet.write(assignments))
     assert list(files)[:2] == ["guidelines.html", "en-1.csv"]
     assert len(files) == 13
-    for sheet in sheets:
-        head, *rows = rows_of(files[f"{sheet.rater}.csv"])
-        assert head == [*ABOUT, *sheet.rubrics, "comment"]
-        assert [row[0] for row in rows] == [task.task for task in sheet.tasks]
-        assert {(row[1], row[2]) for row in rows} == {(sheet.rater, sheet.language)}
+    for assignment in assignments:
+        head, *rows = rows_of(files[f"{assignment.rater}.csv"])
+        assert head == [*ABOUT, *assignment.rubrics, "comment"]
+        assert [row[0] for row in rows] == [task.task for task in assignment.tasks]
+        assert {(row[1], row[2]) for row in rows} == {(assignment.rater, assignment.language)}
         assert all(cell == "" for row in rows for cell in row[6:])
 
 
-def test_nothing_tells_where_an_output_comes_from(sheets):
-    for content in dict(csv_sheet.write(sheets)).values():
+def test_nothing_tells_where_an_output_comes_from(assignments):
+    for content in dict(csv_sheet.write(assignments)).values():
         assert not any(secret in content.decode() for secret in SECRETS)
 
 
-def test_excel_opens_it_right(sheets):
-    files = dict(csv_sheet.write(sheets))
+def test_excel_opens_it_right(assignments):
+    files = dict(csv_sheet.write(assignments))
     for name, content in files.items():
         if name.endswith(".csv"):
             assert content.startswith(b"\xef\xbb\xbf")
@@ -75,8 +75,8 @@ def test_excel_opens_it_right(sheets):
 
 
 def test_an_emoji_is_not_cut_in_half(rubrics):
-    (sheet,) = deal(tasks_of({"en": [("", "", "a" + "😀" * 40_000)]}), "made", rubrics, raters=1)
-    (_, (_, content)) = csv_sheet.write([sheet])
+    (assignment,) = assign(tasks_of({"en": [("", "", "a" + "😀" * 40_000)]}), "made", rubrics, raters=1)
+    (_, (_, content)) = csv_sheet.write([assignment])
     assert rows_of(content)[1][5].startswith("a😀😀")
     assert "\ufffd" not in content.decode()
 
@@ -92,21 +92,21 @@ def test_an_emoji_is_not_cut_in_half(rubrics):
     ],
     ids=["as-written", "semicolons", "unicode-text", "unix", "mac"],
 )
-def test_what_is_filled_in_comes_back(sheets, criteria, how):
-    files = dict(csv_sheet.write(sheets))
-    for sheet in sheets:
-        name = f"{sheet.rater}.csv"
-        rows, expected = filled(sheet, files[name])
+def test_what_is_filled_in_comes_back(assignments, criteria, how):
+    files = dict(csv_sheet.write(assignments))
+    for assignment in assignments:
+        name = f"{assignment.rater}.csv"
+        rows, expected = filled(assignment, files[name])
         answers = csv_sheet.read(name, saved(rows, **how), criteria)
         assert {answer.task: dict(answer.scores) for answer in answers} == expected
-        assert {answer.rater for answer in answers} == {sheet.rater}
+        assert {answer.rater for answer in answers} == {assignment.rater}
         assert [answer.where for answer in answers] == [f"{name} row {row}" for row in range(2, len(rows) + 1)]
         assert answers[0].comment == "تعليق 0\nsecond line"
 
 
 def test_order_extra_columns_and_blank_rows_do_not_matter(english, criteria):
-    sheet, content = english
-    rows, expected = filled(sheet, content)
+    assignment, content = english
+    rows, expected = filled(assignment, content)
     moved = [[*reversed(row), "mine"] for row in rows]
     moved[2:2] = [[""] * len(moved[0]), []]
     moved[0][-1] = "my notes"
@@ -136,8 +136,8 @@ def test_criteria_that_were_not_asked_are_not_blank(criteria):
 def test_a_criterion_called_as_another_column(rubrics):
     scale = Scale("ordinal", (Level(0, "Bad"), Level(1, "Good")))
     named = {"language": criterion("language", scale), "=x": criterion("=x", scale)}
-    sheets = deal(tasks_of({"en": [("", "a", "b")]}), "made", named, raters=1)
-    rows = rows_of(dict(csv_sheet.write(sheets))["en-1.csv"])
+    assignments = assign(tasks_of({"en": [("", "a", "b")]}), "made", named, raters=1)
+    rows = rows_of(dict(csv_sheet.write(assignments))["en-1.csv"])
     assert rows[0][6:] == ["language score", "'=x", "comment"]
     rows[1][6:8] = ["1", "0"]
     criteria = {name: rubric.criterion for name, rubric in named.items()}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from metal.building.forms.html_form import read
-from tests.build.sheets import CRITERIA, downloaded, form, scores, sheet, turn_to
+from tests.build.assignments import CRITERIA, assignment, downloaded, form, scores, turn_to
 
 SAVED = "Saved on this device"
 Visiting = Callable[..., Any]
@@ -43,7 +43,7 @@ def rate_by_mouse(page: Any, quality: int, absent: int, fluency: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_what_is_rated_by_mouse_comes_back(tmp_path: Path, visit: Visiting, language: str) -> None:
-    mine = sheet(language)
+    mine = assignment(language)
     path = form(tmp_path, mine)
     seen = visit(path)
     page = seen.page
@@ -79,7 +79,7 @@ def type_in_arabic(page: Any, key: str, code: str) -> None:
 
 
 def test_what_is_rated_by_keyboard_comes_back(tmp_path: Path, visit: Visiting) -> None:
-    seen = visit(form(tmp_path, sheet()), "#task-1")
+    seen = visit(form(tmp_path, assignment()), "#task-1")
     page, keys = seen.page, seen.page.keyboard
     keys.press("1")
     keys.press("0")
@@ -119,7 +119,7 @@ def test_what_is_rated_by_keyboard_comes_back(tmp_path: Path, visit: Visiting) -
 
 
 def test_progress_and_what_is_left_are_told(tmp_path: Path, visit: Visiting) -> None:
-    page = visit(form(tmp_path, sheet()), "#task-1").page
+    page = visit(form(tmp_path, assignment()), "#task-1").page
     rate_by_mouse(page, 0, 0, "1")
     page.click("#next")
     at_task(page, 2)
@@ -138,7 +138,7 @@ def test_progress_and_what_is_left_are_told(tmp_path: Path, visit: Visiting) -> 
 
 
 def test_a_number_off_the_scale_is_refused(tmp_path: Path, visit: Visiting) -> None:
-    page = visit(form(tmp_path, sheet()), "#task-1").page
+    page = visit(form(tmp_path, assignment()), "#task-1").page
     page.fill("#c2n", "101")
     assert page.inner_text("#c2e") == "Write a number from 0 to 100."
     assert page.get_attribute("#c2n", "aria-invalid") == "true"
@@ -148,7 +148,7 @@ def test_a_number_off_the_scale_is_refused(tmp_path: Path, visit: Visiting) -> N
 
 
 def test_time_counts_while_somebody_is_there(tmp_path: Path, visit: Visiting) -> None:
-    seen = visit(form(tmp_path, sheet()))
+    seen = visit(form(tmp_path, assignment()))
     seen.page.clock.install()
     page = again(seen, tmp_path / "en-1.html", "#task-1")
     page.clock.run_for(10_000)
@@ -164,7 +164,7 @@ def test_time_counts_while_somebody_is_there(tmp_path: Path, visit: Visiting) ->
 
 
 def test_the_pace_says_how_long_the_rest_takes(tmp_path: Path, visit: Visiting) -> None:
-    seen = visit(form(tmp_path, sheet(count=9)))
+    seen = visit(form(tmp_path, assignment(count=9)))
     seen.page.clock.install()
     page = again(seen, tmp_path / "en-1.html", "#task-1")
     for number in range(1, 6):
@@ -180,7 +180,7 @@ def test_the_pace_says_how_long_the_rest_takes(tmp_path: Path, visit: Visiting) 
 
 
 def test_answers_are_there_again(tmp_path: Path, visit: Visiting) -> None:
-    path = form(tmp_path, sheet())
+    path = form(tmp_path, assignment())
     seen = visit(path, "#task-2")
     rate_by_mouse(seen.page, 1, 1, "50")
     seen.page.fill("#comment", "later")
@@ -191,12 +191,12 @@ def test_answers_are_there_again(tmp_path: Path, visit: Visiting) -> None:
     assert page.input_value("#comment") == "later"
     assert page.inner_text("#count") == "1 of 3 rated"
     assert again(seen, path).inner_text("#start") == "Go on with task 1"
-    other = form(tmp_path, sheet(rater="en-2"))
+    other = form(tmp_path, assignment(rater="en-2"))
     assert again(seen, other).inner_text("#count") == "0 of 3 rated"
 
 
 def test_two_tabs_show_the_same(tmp_path: Path, visit: Visiting) -> None:
-    seen = visit(form(tmp_path, sheet()), "#task-1")
+    seen = visit(form(tmp_path, assignment()), "#task-1")
     other = seen.context.new_page()
     other.goto(seen.page.url)
     rate_by_mouse(seen.page, 1, 0, "12")
@@ -217,7 +217,7 @@ def closing_is_asked_about(page: Any) -> bool:
 
 
 def test_leaving_is_asked_about_only_with_answers_that_are_in_no_file(tmp_path: Path, visit: Visiting) -> None:
-    path = form(tmp_path, sheet(count=1))
+    path = form(tmp_path, assignment(count=1))
     seen = visit(path, "#task-1")
     rate_by_mouse(seen.page, 0, 0, "1")
     page = again(seen, path, "#tasks")
@@ -227,7 +227,7 @@ def test_leaving_is_asked_about_only_with_answers_that_are_in_no_file(tmp_path: 
 
 
 def test_a_browser_without_storage_is_said_to_be_one(tmp_path: Path, visit: Visiting) -> None:
-    path = form(tmp_path, sheet(count=1))
+    path = form(tmp_path, assignment(count=1))
     seen = visit(path)
     seen.context.add_init_script(
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
@@ -249,7 +249,7 @@ def load(page: Any, content: bytes) -> str:
 
 
 def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None:
-    path = form(tmp_path, sheet())
+    path = form(tmp_path, assignment())
     first = visit(path, "#task-1").page
     rate_by_mouse(first, 2, 0, "9")
     first.fill("#comment", "mine")

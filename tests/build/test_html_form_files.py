@@ -11,17 +11,17 @@ import pytest
 from metal.building.forms.html_form import _keys, _number, _sides, read, write
 from metal.building.tasks import Answer
 from metal.errors import DataError
-from tests.build.sheets import CRITERIA, sheet
+from tests.build.assignments import CRITERIA, assignment
 
 
 def test_nothing_tells_who_wrote_what() -> None:
-    [(_, content)] = write([sheet()])
+    [(_, content)] = write([assignment()])
     assert b"secret" not in content
-    assert content.count(sheet().tasks[0].task.encode()) == 1
+    assert content.count(assignment().tasks[0].task.encode()) == 1
 
 
 def test_the_script_holds_nothing_that_old_browsers_stumble_over() -> None:
-    [(_, content)] = write([sheet()])
+    [(_, content)] = write([assignment()])
     script = content.decode().rpartition("<script>")[2]
     assert '"use strict"' in script
     assert re.findall(r"\?\.[\w(\[]|\?\?|[|&]{2}=|replaceChildren|replaceAll|\.at\(|hasOwn|/[uv]\b", script) == []
@@ -29,7 +29,7 @@ def test_the_script_holds_nothing_that_old_browsers_stumble_over() -> None:
 
 def test_names_of_files_are_safe_and_their_own() -> None:
     raters = ["hi-1", "HI-1", "../etc/passwd", "عائشة", "con", "...", "a b/c", "x" * 300]
-    names = [name for name, _ in write(sheet(count=1, rater=rater) for rater in raters)]
+    names = [name for name, _ in write(assignment(count=1, rater=rater) for rater in raters)]
     assert names[:7] == [
         "hi-1.html", "HI-1-2.html", "etc-passwd.html", "عائشة.html", "rater-con.html", "rater.html", "a-b-c.html"
     ]  # fmt: skip

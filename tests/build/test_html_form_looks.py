@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from metal.building.forms.html_form import read
-from metal.building.tasks import Sheet, make_tasks
+from metal.building.tasks import Assignment, make_tasks
 from metal.data.records import Criterion, Level, Output, Scale, Source
 from metal.raters.judges.rubric import LevelText, Rubric
-from tests.build.sheets import CRITERIA, downloaded, form, sheet, turn_to
+from tests.build.assignments import CRITERIA, assignment, downloaded, form, turn_to
 
 Visiting = Callable[..., Any]
 SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
@@ -25,7 +25,7 @@ SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
 def test_it_fits_and_axe_finds_nothing(tmp_path: Path, visit: Visiting, language: str, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    path = form(tmp_path, sheet(language))
+    path = form(tmp_path, assignment(language))
     seen = visit(path, viewport={"width": width, "height": 850}, color_scheme=scheme, bypass_csp=True)
     page = seen.page
     for view in ("guidelines", "task-1", "tasks"):
@@ -48,7 +48,7 @@ def test_it_fits_and_axe_finds_nothing(tmp_path: Path, visit: Visiting, language
 def test_texts_run_their_way_on_a_page_that_runs_from_the_left(
     tmp_path: Path, visit: Visiting, language: str, direction: str
 ) -> None:
-    path = form(tmp_path, sheet(language))
+    path = form(tmp_path, assignment(language))
     page = visit(path, "#task-1", viewport={"width": 1280, "height": 800}).page
     for node in ("#title", "#source-body", "#output-body"):
         assert page.get_attribute(node, "lang") == language
@@ -73,7 +73,7 @@ def test_texts_run_their_way_on_a_page_that_runs_from_the_left(
 
 
 def test_a_long_text_scrolls_in_its_place_and_opens(tmp_path: Path, visit: Visiting) -> None:
-    page = visit(form(tmp_path, sheet()), "#task-1", viewport={"width": 390, "height": 850}).page
+    page = visit(form(tmp_path, assignment()), "#task-1", viewport={"width": 390, "height": 850}).page
     text = page.locator("#source-text")
     whole = text.evaluate("node => node.scrollHeight")
     assert text.evaluate("node => node.clientHeight") < 850 / 2 < whole
@@ -87,7 +87,7 @@ def test_published_arabic_passages_are_shown_as_they_are(tmp_path: Path, visit: 
     lines = (reference / "passages" / "arabic_test.jsonl").read_text(encoding="utf-8").splitlines()[:5]
     passages = [json.loads(line) for line in lines]
     for number, passage in enumerate(passages):
-        mine = sheet("ar", 1, f"ar-{number}", (passage["title"], passage["text"], passage["summary"]))
+        mine = assignment("ar", 1, f"ar-{number}", (passage["title"], passage["text"], passage["summary"]))
         page = visit(form(tmp_path, mine), "#task-1", viewport={"width": 390, "height": 850}).page
         assert page.locator("#source-body").text_content() == f"0 {passage['text']}"
         assert page.locator("#output-body").text_content() == f"0 {passage['summary']}"
@@ -103,14 +103,14 @@ ATTACK = (
 SHOWN = re.sub("[\u202e\u2066\x00\x1b\ud800]", "\N{REPLACEMENT CHARACTER}", ATTACK)
 
 
-def hostile() -> Sheet:
+def hostile() -> Assignment:
     scale = Scale("ordinal", (Level(0, f"0{ATTACK}"), Level(1, f"1{ATTACK}")))
     name = "__proto__"
     criterion = Criterion(name, scale, label=ATTACK, question=ATTACK)
     rubric = Rubric(criterion, ATTACK, ATTACK, {0: LevelText(ATTACK, (ATTACK,))})
     source = Source("s", "ar", ATTACK, ATTACK)
     tasks = make_tasks("demo", [Output("o", "s", "g", "ar", ATTACK)], {"s": source})
-    return Sheet(f"d{ATTACK}", f"../{ATTACK}", "ar", tuple(tasks), {name: rubric})
+    return Assignment(f"d{ATTACK}", f"../{ATTACK}", "ar", tuple(tasks), {name: rubric})
 
 
 def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, visit: Visiting) -> None:
@@ -137,7 +137,7 @@ def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, visit: Visiting)
 
 
 def test_the_policy_forbids_everything_from_outside(tmp_path: Path, visit: Visiting) -> None:
-    seen = visit(form(tmp_path, sheet()))
+    seen = visit(form(tmp_path, assignment()))
     blocked = seen.page.evaluate("fetch('https://example.org/').then(() => 'loaded', (error) => error.name)")
     assert blocked == "TypeError"
     seen.page.evaluate(

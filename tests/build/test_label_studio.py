@@ -14,14 +14,14 @@ from metal.building.tasks import Task
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric
-from tests.build.label_studio_sheets import CRITERIA, HOSTILE, SHEETS
+from tests.build.label_studio_assignments import ASSIGNMENTS, CRITERIA, HOSTILE
 
 ODD = 'Ton & "Stil" | <x>'
 SHOWN = {"$title", "$source_text", "$output_text"}
 
 
 def files() -> dict[str, bytes]:
-    return dict(write(SHEETS))
+    return dict(write(ASSIGNMENTS))
 
 
 def tree(language: str) -> ElementTree.Element:
@@ -55,8 +55,8 @@ def test_tasks_come_in_their_order_and_tell_nothing_else() -> None:
 
 
 def test_what_no_database_holds_is_replaced() -> None:
-    sheet = replace(SHEETS[1], tasks=(Task("t", "o", "en", "a\x00b", "\ud800", "\ufffe\tc\nd"),))
-    data = json.loads(dict(write([sheet]))["en-1.json"])[0]["data"]
+    assignment = replace(ASSIGNMENTS[1], tasks=(Task("t", "o", "en", "a\x00b", "\ud800", "\ufffe\tc\nd"),))
+    data = json.loads(dict(write([assignment]))["en-1.json"])[0]["data"]
     assert (data["title"], data["source_text"], data["output_text"]) == ("a\ufffdb", "\ufffd", "\ufffd\tc\nd")
 
 
@@ -79,7 +79,7 @@ def test_a_scale_without_levels_is_a_number() -> None:
     [number] = tree("en").iter("Number")
     assert (number.get("min"), number.get("max"), number.get("step")) == ("0.5", "5", "any")
     free = Criterion("free", Scale("interval"))
-    root = ElementTree.fromstring(interface("en", [replace(SHEETS[1], rubrics={"free": Rubric(free)})]))
+    root = ElementTree.fromstring(interface("en", [replace(ASSIGNMENTS[1], rubrics={"free": Rubric(free)})]))
     assert next(root.iter("Number")).get("min") is None
 
 
@@ -113,14 +113,14 @@ def classes(root: ElementTree.Element, name: str) -> str:
 def test_directions() -> None:
     assert classes(tree("ar"), "output") == classes(tree("ar"), "source") == "metal-rtl"
     assert classes(tree("en"), "output") == "metal-ltr"
-    english = replace(SHEETS[0].tasks[0], source="In English, with one word: القمح")
-    root = ElementTree.fromstring(interface("ar", [replace(SHEETS[0], tasks=(english,))]))
+    english = replace(ASSIGNMENTS[0].tasks[0], source="In English, with one word: القمح")
+    root = ElementTree.fromstring(interface("ar", [replace(ASSIGNMENTS[0], tasks=(english,))]))
     assert (classes(root, "output"), classes(root, "source")) == ("metal-rtl", "metal-ltr")
 
 
 def test_parts_that_no_task_fills_are_left_out() -> None:
     bare = Task("t", "o", "en", "", "", "text")
-    root = ElementTree.fromstring(interface("en", [replace(SHEETS[1], tasks=(bare,))]))
+    root = ElementTree.fromstring(interface("en", [replace(ASSIGNMENTS[1], tasks=(bare,))]))
     assert [text.get("name") for text in root.iter("Text")] == ["output"]
     assert "$title" not in shown(root)
 

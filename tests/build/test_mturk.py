@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 from metal.building.forms import mturk
-from metal.building.tasks import deal
+from metal.building.tasks import assign
 from metal.data.csv_cells import FORMULA_STARTS
 from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
@@ -20,8 +20,8 @@ from tests.build.conftest import SECRETS, criterion, tasks_of
 
 
 @pytest.fixture(scope="module")
-def files(sheets) -> dict[str, str]:
-    return {name: content.decode() for name, content in mturk.write(sheets)}
+def files(assignments) -> dict[str, str]:
+    return {name: content.decode() for name, content in mturk.write(assignments)}
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -43,11 +43,11 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
-def test_a_row_is_a_task_once(sheets, files):
+def test_a_row_is_a_task_once(assignments, files):
     assert list(files)[-2:] == ["README.txt", "guidelines.html"]
     for language in ("en", "ar", "hi", "zh"):
         rows = rows_of(files[f"tasks-{language}.csv"])
-        first = next(sheet for sheet in sheets if sheet.language == language)
+        first = next(assignment for assignment in assignments if assignment.language == language)
         assert [row["task"] for row in rows] == [task.task for task in first.tasks]
         assert list(rows[0]) == ["task", "title", "source", "output", "language", "direction"]
     assert rows_of(files["tasks-ar.csv"])[0]["direction"] == "rtl"
@@ -58,12 +58,12 @@ def test_nothing_tells_where_an_output_comes_from(files):
         assert not any(secret in text for secret in SECRETS)
 
 
-def test_cells_are_html_on_one_line_that_an_upload_takes(sheets, files):
+def test_cells_are_html_on_one_line_that_an_upload_takes(assignments, files):
     for language in ("en", "ar", "hi", "zh"):
         text = files[f"tasks-{language}.csv"]
         assert not text.startswith("\ufeff")
         assert max(text) <= "\uffff"
-        tasks = {task.task: task for sheet in sheets for task in sheet.tasks}
+        tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
         for row in rows_of(text):
             assert not any(cell.startswith(FORMULA_STARTS) for cell in row.values())
             assert not any(mark in cell.replace("<br>", "") for cell in row.values() for mark in ("<", ">", "\n", "${"))
@@ -102,8 +102,8 @@ def test_a_hostile_rubric_is_text():
     levels = (Level(-0.5, "<b>${title}</b>"), Level(1, "😀"))
     named = {"comment": criterion("comment", Scale("ordinal", levels))}
     named['a"b'] = criterion('a"b', Scale("interval", low=1, high=5))
-    sheets = deal(tasks_of({"zh-ur": [("", "a", "b")]}), "made", named, raters=1)
-    layout = dict(mturk.write(sheets))["layout-zh-ur.html"].decode()
+    assignments = assign(tasks_of({"zh-ur": [("", "a", "b")]}), "made", named, raters=1)
+    layout = dict(mturk.write(assignments))["layout-zh-ur.html"].decode()
     assert "<b>$" not in layout
     assert set(re.findall(r"\$\{([^}]*)\}", layout)) == {"title", "source", "output", "direction"}
     assert max(layout) <= "\uffff"
@@ -118,10 +118,10 @@ def test_a_hostile_rubric_is_text():
     assert '<div class="text rated" lang="ur"' in layout
 
 
-def test_the_readme_counts_hits_and_names_what_is_too_long(sheets, files):
+def test_the_readme_counts_hits_and_names_what_is_too_long(assignments, files):
     readme = files["README.txt"]
     assert "English: layout-en.html, tasks-en.csv\n  (HITs: 3; assignments per HIT: 3)" in readme
-    too_long = next(task.task for sheet in sheets for task in sheet.tasks if task.language == "zh")
+    too_long = next(task.task for assignment in assignments for task in assignment.tasks if task.language == "zh")
     assert readme.rstrip().endswith(too_long)
     assert "Too long for a HIT: Arabic" not in readme
 
@@ -156,7 +156,7 @@ def shaped(shape: str, scores: dict[str, str], values: dict[str, list[str]], com
 
 
 @pytest.mark.parametrize("shape", ["plain", "a column a choice", "JSON"])
-def test_answers_come_back(shape, sheets, files, criteria):
+def test_answers_come_back(shape, assignments, files, criteria):
     values = {name: [f"{value:g}" for value in one.scale.values] for name, one in criteria.items()}
     for language in ("en", "ar"):
         rows, expected = [], {}
@@ -182,7 +182,7 @@ def result(**more: str) -> dict[str, str]:
 def test_rejected_assignments_are_left_out_and_counted(criteria):
     content = results([result(), result(AssignmentStatus="Rejected"), result(AssignmentStatus="Submitted")])
     assert [answer.where for answer in mturk.read("b.csv", content, criteria)] == ["b.csv row 2", "b.csv row 4"]
-    assert mturk.rejected("b.csv", content) == 1
+    assert mturk.notes("b.csv", content, criteria) == ["b.csv: 1 rejected assignments left out"]
     assert mturk.read("b.csv", results([result(AssignmentStatus="Rejected")]), criteria) == []
 
 

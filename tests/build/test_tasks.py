@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.building.tasks import Sheet, Task, deal, make_tasks, task_id
+from metal.building.tasks import Assignment, Task, assign, make_tasks, task_id
 from metal.data.records import Output, Source
 from metal.errors import UsageError
 
@@ -19,9 +19,9 @@ def tasks(count: int, language: str = "hi") -> list[Task]:
     return [Task(f"t{language}{n}", f"o{language}{n}", language, "", "", "text") for n in range(count)]
 
 
-def shared(sheets: list[Sheet]) -> list[int]:
+def shared(assignments: list[Assignment]) -> list[int]:
     """How many tasks every two people have in common."""
-    piles = [{task.task for task in sheet.tasks} for sheet in sheets]
+    piles = [{task.task for task in assignment.tasks} for assignment in assignments]
     return [len(one & other) for one, other in combinations(piles, 2)]
 
 
@@ -31,15 +31,15 @@ shapes = st.tuples(st.integers(1, 60), st.integers(1, 5), st.integers(0, 6), st.
 @given(shapes)
 def test_each_task_goes_to_so_many_people_and_loads_are_fair(shape: tuple[int, int, int, int, int]) -> None:
     count, raters, more, common, seed = shape
-    sheets = deal(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
-    for sheet in sheets:
-        assert len({task.task for task in sheet.tasks}) == len(sheet.tasks) > 0
-    times = Counter(task.task for sheet in sheets for task in sheet.tasks)
+    assignments = assign(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
+    for assignment in assignments:
+        assert len({task.task for task in assignment.tasks}) == len(assignment.tasks) > 0
+    times = Counter(task.task for assignment in assignments for task in assignment.tasks)
     for_all = min(common, count)
     assert len(times) == count
     expected = Counter({raters: count - for_all}) + Counter({raters + more: for_all})
     assert Counter(times.values()) == expected
-    loads = [len(sheet.tasks) for sheet in sheets] + [0] * (raters + more - len(sheets))
+    loads = [len(assignment.tasks) for assignment in assignments] + [0] * (raters + more - len(assignments))
     assert max(loads) - min(loads) <= 1
 
 
@@ -50,19 +50,19 @@ COMPANY = [(4, 2), (4, 3), (5, 3), (6, 2), (6, 3), (6, 4), (7, 3), (8, 2), (9, 3
 @pytest.mark.parametrize(("people", "raters"), COMPANY)
 def test_any_two_share_about_as_many_as_any_other_two(people: int, raters: int) -> None:
     for count in (10, 60, 240):
-        common = shared(deal(tasks(count), "d", {}, raters=raters, people=people))
+        common = shared(assign(tasks(count), "d", {}, raters=raters, people=people))
         assert max(common) - min(common) <= (2 if raters < 4 and people < 8 else 5), count
 
 
 def test_common_tasks_go_to_all() -> None:
-    sheets = deal(tasks(20), "d", {}, raters=2, people=6, common=5)
-    times = Counter(task.task for sheet in sheets for task in sheet.tasks)
+    assignments = assign(tasks(20), "d", {}, raters=2, people=6, common=5)
+    times = Counter(task.task for assignment in assignments for task in assignment.tasks)
     assert sorted(times.values()) == [2] * 15 + [6] * 5
-    assert min(shared(sheets)) >= 5
+    assert min(shared(assignments)) >= 5
 
 
 def orders(seed: int) -> list[list[str]]:
-    return [[task.task for task in sheet.tasks] for sheet in deal(tasks(30), "d", {}, raters=3, seed=seed)]
+    return [[task.task for task in assignment.tasks] for assignment in assign(tasks(30), "d", {}, raters=3, seed=seed)]
 
 
 def test_orders_are_shuffled_for_each_person_and_seeded() -> None:
@@ -72,29 +72,29 @@ def test_orders_are_shuffled_for_each_person_and_seeded() -> None:
 
 def test_people_are_told_apart_by_language_and_number() -> None:
     mixed = [task for pair in zip(tasks(4, "hi"), tasks(4, "zh-en"), strict=True) for task in pair]
-    sheets = deal(mixed, "d", {}, raters=2, first=4)
-    assert [(sheet.rater, sheet.language) for sheet in sheets] == [
+    assignments = assign(mixed, "d", {}, raters=2, first=4)
+    assert [(assignment.rater, assignment.language) for assignment in assignments] == [
         ("hi-4", "hi"),
         ("hi-5", "hi"),
         ("zh-en-4", "zh-en"),
         ("zh-en-5", "zh-en"),
     ]
-    assert all(task.language == sheet.language for sheet in sheets for task in sheet.tasks)
+    assert all(task.language == assignment.language for assignment in assignments for task in assignment.tasks)
 
 
 def test_a_language_is_dealt_alike_whatever_else_is_handed_out() -> None:
-    alone = deal(tasks(9), "d", {}, raters=2, people=4)
-    assert deal([*tasks(5, "sw"), *tasks(9)], "d", {}, raters=2, people=4)[4:] == alone
+    alone = assign(tasks(9), "d", {}, raters=2, people=4)
+    assert assign([*tasks(5, "sw"), *tasks(9)], "d", {}, raters=2, people=4)[4:] == alone
 
 
 def test_nobody_is_given_an_empty_sheet() -> None:
-    sheets = deal(tasks(1), "d", {}, raters=2, people=5)
-    assert [(sheet.rater, len(sheet.tasks)) for sheet in sheets] == [("hi-1", 1), ("hi-2", 1)]
+    assignments = assign(tasks(1), "d", {}, raters=2, people=5)
+    assert [(assignment.rater, len(assignment.tasks)) for assignment in assignments] == [("hi-1", 1), ("hi-2", 1)]
 
 
 def test_fewer_people_than_raters() -> None:
-    with pytest.raises(UsageError, match="--people 2 is fewer than --raters 3"):
-        deal(tasks(3), "d", {}, raters=3, people=2)
+    with pytest.raises(UsageError, match="`people=2` is fewer than `raters=3`"):
+        assign(tasks(3), "d", {}, raters=3, people=2)
 
 
 def made(dataset: str, names: list[str]) -> list[Task]:
@@ -118,9 +118,9 @@ def test_a_task_shows_title_source_and_text_only() -> None:
 
 def test_many_languages() -> None:
     listed = [task for language in range(10) for task in tasks(100, f"l{language}")]
-    sheets = deal(listed, "d", {}, raters=3, people=8)
-    assert len(sheets) == 80
-    assert sum(len(sheet.tasks) for sheet in sheets) == 3000
+    assignments = assign(listed, "d", {}, raters=3, people=8)
+    assert len(assignments) == 80
+    assert sum(len(assignment.tasks) for assignment in assignments) == 3000
 
 
 kinds = st.lists(st.integers(0, 15), min_size=1, max_size=3)
@@ -132,16 +132,24 @@ def test_hidden_tasks_of_a_kind_are_as_many_for_anybody_as_for_anybody_else(
 ) -> None:
     count, raters, more, common, seed = shape
     hidden = [[Task(f"{k}-{n}", f"o{k}-{n}", "hi", "", "", "") for n in range(size)] for k, size in enumerate(counts)]
-    sheets = deal(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed, hidden=hidden)
-    without = deal(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
+    assignments = assign(
+        tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed, hidden=hidden
+    )
+    without = assign(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
     for kind, size in enumerate(counts):
-        mine = [[task.task for task in sheet.tasks if task.task.startswith(f"{kind}-")] for sheet in sheets]
-        assert Counter(name for names in mine for name in names) == {f"{kind}-{n}": raters for n in range(size)}
-        assert all(len(set(names)) == len(names) for names in mine)
-        loads = [len(names) for names in mine] + [0] * (raters + more - len(sheets))
+        given = [
+            [task.task for task in assignment.tasks if task.task.startswith(f"{kind}-")] for assignment in assignments
+        ]
+        assert Counter(name for names in given for name in names) == {f"{kind}-{n}": raters for n in range(size)}
+        assert all(len(set(names)) == len(names) for names in given)
+        loads = [len(names) for names in given] + [0] * (raters + more - len(assignments))
         assert max(loads) - min(loads) <= 1
-    ordinary = [sorted(task.task for task in sheet.tasks if task.task.startswith("t")) for sheet in sheets]
-    assert [names for names in ordinary if names] == [sorted(t.task for t in sheet.tasks) for sheet in without]
+    ordinary = [
+        sorted(task.task for task in assignment.tasks if task.task.startswith("t")) for assignment in assignments
+    ]
+    assert [names for names in ordinary if names] == [
+        sorted(t.task for t in assignment.tasks) for assignment in without
+    ]
 
 
 def test_hidden_tasks_stay_within_their_language_and_stand_anywhere() -> None:
@@ -151,9 +159,9 @@ def test_hidden_tasks_stay_within_their_language_and_stand_anywhere() -> None:
         for end in "19"
     ]
     places = []
-    for sheet in deal(ordinary, "d", {}, hidden=hidden):
-        mine = [place for place, task in enumerate(sheet.tasks) if task.task.startswith("h")]
-        assert {task.language for task in sheet.tasks} == {sheet.language}
+    for assignment in assign(ordinary, "d", {}, hidden=hidden):
+        mine = [place for place, task in enumerate(assignment.tasks) if task.task.startswith("h")]
+        assert {task.language for task in assignment.tasks} == {assignment.language}
         assert len(mine) == 8
         places += mine
     assert min(places) < 16

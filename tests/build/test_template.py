@@ -17,8 +17,8 @@ import pytest
 
 from metal.building import forms
 from metal.building.forms import guidelines
-from metal.building.tasks import Sheet, Task, deal, make_tasks
-from metal.building.template import METAL, TEXTS, Template, load_template, template_names
+from metal.building.tasks import Assignment, Task, assign, make_tasks
+from metal.building.template import METAL, TEXTS, TaskTemplate, load_template, template_names
 from metal.data.bundled import bundled
 from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName
@@ -27,20 +27,22 @@ OURS = ["commonsense", "metal", "question-answering", "summarization", "translat
 FOLDERS = [bundled("prompts")]
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(2)> ${first} ${output} $second_text {{7*7}} </textarea>"
 GOLD, MADE = f"=1+1 gold {HOSTILE}", f"@made {HOSTILE}"
-FORMS = [form.name for form in forms.FORMS]
+FORMS = forms.form_names()
 
 
-def ours(name: str) -> Template:
+def ours(name: str) -> TaskTemplate:
     return load_template(name, FOLDERS)
 
 
-def sheets(template: Template, gold: str = GOLD, made: str = MADE, key: str = "k", count: int = 2) -> list[Sheet]:
+def assignments(
+    template: TaskTemplate, gold: str = GOLD, made: str = MADE, key: str = "k", count: int = 2
+) -> list[Assignment]:
     sources, outputs = {}, []
     for number in range(count):
         sources[f"s{number}"] = Source(f"s{number}", "en", f"{number} {HOSTILE}", "$title", (f"{number} {gold}", " "))
         outputs.append(Output(f"o{number}", f"s{number}", "g", "en", f"{number} {made}"))
     rubrics = template.rubrics or {"overall": ours("summarization").rubrics["overall"]}
-    return deal(make_tasks(key, outputs, sources, template), "made", rubrics, raters=1, template=template)
+    return assign(make_tasks(key, outputs, sources, template), "made", rubrics, raters=1, template=template)
 
 
 # ---------------------------------------------------------------- files
@@ -97,7 +99,7 @@ levels = [{value = 0, label = "worse", shown = "A"}, {value = 1, label = "better
 """
 
 
-def own(folder: Path, text: str) -> Template:
+def own(folder: Path, text: str) -> TaskTemplate:
     (folder / "annotate").mkdir(exist_ok=True)
     (folder / "annotate/own.toml").write_text(text, encoding="utf-8")
     return load_template("own", [folder, *FOLDERS])
@@ -148,22 +150,22 @@ def test_an_unknown_template() -> None:
 
 def test_the_side_is_a_coin_of_the_key_and_the_task() -> None:
     paired = ours("summarization")
-    [many] = sheets(paired, count=400)
+    [many] = assignments(paired, count=400)
     first = {task.task: task.output_first for task in many.tasks}
     assert 150 < Counter(first.values())[True] < 250  # six standard deviations around 200 are 140 to 260
-    [again] = sheets(paired, count=400)
+    [again] = assignments(paired, count=400)
     assert {task.task: task.output_first for task in again.tasks} == first
-    [other] = sheets(paired, count=400, key="another")
+    [other] = assignments(paired, count=400, key="another")
     by_output = [{task.output: task.output_first for task in one.tasks} for one in (many, other)]
     differing = sum(by_output[0][output] != by_output[1][output] for output in by_output[0])
     assert 140 < differing < 260
 
 
 def test_a_pair_is_another_task_than_its_output_alone() -> None:
-    [paired], [alone] = sheets(ours("summarization")), sheets(METAL)
+    [paired], [alone] = assignments(ours("summarization")), assignments(METAL)
     assert not {task.task for task in paired.tasks} & {task.task for task in alone.tasks}
     assert {task.output for task in paired.tasks} == {task.output for task in alone.tasks}
-    [shown] = sheets(ours("translation"))
+    [shown] = assignments(ours("translation"))
     assert {task.task for task in shown.tasks} == {task.task for task in alone.tasks}
 
 
@@ -194,7 +196,7 @@ def whole(files: dict[str, bytes]) -> str:
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_shows_what_the_template_says(form: str, name: str) -> None:
     template = ours(name)
-    files = dict(forms.write(form, sheets(template)))
+    files = dict(forms.write(form, assignments(template)))
     text = html.unescape(whole(files))
     for field in ("source", *template.texts) if form in ("html", "mturk", "label-studio") else ():
         assert template.heading(field) in text
@@ -211,7 +213,7 @@ def test_every_form_shows_what_the_template_says(form: str, name: str) -> None:
 def test_no_form_tells_which_text_of_a_pair_is_the_reference(form: str) -> None:
     """Exchanging the two texts gives what the other order gives, byte for byte: nothing else depends on the side."""
     template = ours("summarization")
-    [one] = sheets(template, "gold", "made")
+    [one] = assignments(template, "gold", "made")
     exchanged = tuple(
         replace(task, text=task.references[0], references=(task.text,), output_first=not task.output_first)
         for task in one.tasks
@@ -229,7 +231,7 @@ def rows(content: bytes) -> list[dict[str, str]]:
 @pytest.mark.parametrize(("form", "file"), [("csv", "en-1.csv"), ("crowd-csv", "tasks-en.csv")])
 def test_cells_are_guarded(form: str, file: str) -> None:
     template = ours("summarization")
-    [one] = deal(
+    [one] = assign(
         make_tasks("k", [Output("o", "s", "g", "en", "=1+1")], {"s": Source("s", "en", "+x", "", ("@y",))}, template),
         "made",
         template.rubrics,
@@ -242,7 +244,7 @@ def test_cells_are_guarded(form: str, file: str) -> None:
 
 
 def test_markup_stays_text() -> None:
-    found = sheets(ours("summarization"))
+    found = assignments(ours("summarization"))
     page = dict(forms.write("html", found))["en-1.html"].decode()
     assert "<script>alert" not in page
     [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)

@@ -12,8 +12,8 @@ from typing import Any
 
 from metal.building import forms
 from metal.building.forms import html_form
-from tests.build.sheets import downloaded
-from tests.build.test_template import GOLD, MADE, ours, sheets
+from tests.build.assignments import downloaded
+from tests.build.test_template import GOLD, MADE, assignments, ours
 
 LOOK = """(one) => {
   const style = getComputedStyle(one);
@@ -23,7 +23,7 @@ LOOK = """(one) => {
 
 
 def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
-    [one] = sheets(ours("summarization"))
+    [one] = assignments(ours("summarization"))
     [(name, content)] = forms.write("html", [one])
     (tmp_path / name).write_bytes(content)
     opened = visit(tmp_path / name, "#task-1", viewport={"width": 1300, "height": 900})
@@ -58,7 +58,7 @@ def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def test_a_pair_in_a_hit(visit: Callable[..., Any], tmp_path: Path) -> None:
-    [one] = sheets(ours("summarization"))
+    [one] = assignments(ours("summarization"))
     files = dict(forms.write("mturk", [one]))
     row = next(csv.DictReader(io.StringIO(files["tasks-en.csv"].decode(), newline="")))
     layout = re.sub("<script src=.*?</script>", "", files["layout-en.html"].decode())

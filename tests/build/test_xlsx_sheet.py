@@ -10,15 +10,15 @@ import pytest
 
 from metal.building.forms import xlsx_sheet
 from metal.building.forms.rows import ABOUT, CELL_LIMIT
-from metal.building.tasks import deal
+from metal.building.tasks import assign
 from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
 from tests.build.conftest import SECRETS, criterion, tasks_of
 
 
 @pytest.fixture(scope="module")
-def files(sheets) -> dict[str, bytes]:
-    return dict(xlsx_sheet.write(sheets))
+def files(assignments) -> dict[str, bytes]:
+    return dict(xlsx_sheet.write(assignments))
 
 
 def opened(content: bytes) -> openpyxl.Workbook:
@@ -36,16 +36,16 @@ def parts_of(content: bytes) -> dict[str, str]:
         return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
-def test_one_workbook_a_person_always_the_same(sheets, files):
-    assert list(files) == [f"{sheet.rater}.xlsx" for sheet in sheets]
-    assert dict(xlsx_sheet.write(sheets[:1]))["en-1.xlsx"] == files["en-1.xlsx"]
+def test_one_workbook_a_person_always_the_same(assignments, files):
+    assert list(files) == [f"{assignment.rater}.xlsx" for assignment in assignments]
+    assert dict(xlsx_sheet.write(assignments[:1]))["en-1.xlsx"] == files["en-1.xlsx"]
     book = opened(files["en-1.xlsx"])
     assert [(page.title, page.sheet_state) for page in book.worksheets] == [
         ("Guidelines", "visible"),
         ("Tasks", "visible"),
         ("Levels", "hidden"),
     ]
-    assert [cell.value for cell in book["Tasks"][1]] == [*ABOUT, *sheets[0].rubrics, "comment"]
+    assert [cell.value for cell in book["Tasks"][1]] == [*ABOUT, *assignments[0].rubrics, "comment"]
     assert book["Tasks"].freeze_panes == "A2"
     assert not book["Tasks"].protection.sheet
 
@@ -63,12 +63,12 @@ def test_guidelines_are_in_it(files, rubrics):
         assert all(f"•  {reason}" in said for text in rubric.levels.values() for reason in text.reasons)
 
 
-def test_texts_are_texts_and_never_formulas(sheets, files):
+def test_texts_are_texts_and_never_formulas(assignments, files):
     for content in files.values():
         assert not any("<f>" in part or "<f " in part for part in parts_of(content).values())
     page = opened(files["en-1.xlsx"])["Tasks"]
     shown = {row[0].value: [cell.value for cell in row[3:6]] for row in page.iter_rows(min_row=2)}
-    assert shown == {task.task: [task.title, task.source, task.text] for task in sheets[0].tasks}
+    assert shown == {task.task: [task.title, task.source, task.text] for task in assignments[0].tasks}
     assert all(cell.data_type == "s" and cell.quotePrefix for row in page.iter_rows(min_row=2) for cell in row[:6])
 
 
@@ -90,20 +90,20 @@ def test_right_to_left_sheets(files):
 
 
 def test_a_translation_pair_reads_each_side_its_own_way(rubrics):
-    (sheet,) = deal(tasks_of({"ar-en": [("", "جسر", "bridge")]}), "made", rubrics, raters=1)
-    ((_, content),) = xlsx_sheet.write([sheet])
+    (assignment,) = assign(tasks_of({"ar-en": [("", "جسر", "bridge")]}), "made", rubrics, raters=1)
+    ((_, content),) = xlsx_sheet.write([assignment])
     page = opened(content)["Tasks"]
     assert not page.sheet_view.rightToLeft
     assert [page.cell(2, column).alignment.readingOrder for column in (5, 6)] == [2, 1]
 
 
-def test_each_criterion_offers_its_levels(files, sheets):
+def test_each_criterion_offers_its_levels(files, assignments):
     book = opened(files["en-1.xlsx"])
     rules = {str(rule.sqref): rule for rule in book["Tasks"].data_validations.dataValidation}
     assert list(rules) == ["G2:G4", "H2:H4", "I2:I4", "J2:J4", "K2:K4"]
-    for rule, rubric in zip(rules.values(), sheets[0].rubrics.values(), strict=True):
-        sheet, cells = rule.formula1.split("!")
-        offered = [cell.value for (cell,) in book[sheet][cells.replace("$", "")]]
+    for rule, rubric in zip(rules.values(), assignments[0].rubrics.values(), strict=True):
+        assignment, cells = rule.formula1.split("!")
+        offered = [cell.value for (cell,) in book[assignment][cells.replace("$", "")]]
         assert (rule.type, offered) == ("list", [level.shown for level in rubric.criterion.scale.levels])
         assert rule.prompt == rubric.criterion.question[:255]
 
@@ -111,8 +111,8 @@ def test_each_criterion_offers_its_levels(files, sheets):
 def test_scales_without_levels():
     named = {"range": criterion("range", Scale("interval", low=0.5, high=5))}
     named["open"] = criterion("open", Scale("interval"))
-    (sheet,) = deal(tasks_of({"en": [("", "a", "b")]}), "made", named, raters=1)
-    ((_, content),) = xlsx_sheet.write([sheet])
+    (assignment,) = assign(tasks_of({"en": [("", "a", "b")]}), "made", named, raters=1)
+    ((_, content),) = xlsx_sheet.write([assignment])
     ranged, unbounded = opened(content)["Tasks"].data_validations.dataValidation
     assert (ranged.type, ranged.formula1, ranged.formula2) == ("decimal", "0.5", "5")
     assert unbounded.type in (None, "none")
@@ -120,17 +120,17 @@ def test_scales_without_levels():
 
 def test_labels_with_commas_and_quotes():
     levels = (Level(0, 'so, "so"'), Level(1, "=good" * 80))
-    (sheet,) = deal(
+    (assignment,) = assign(
         tasks_of({"en": [("", "a", "b")]}), "made", {"x": criterion("x", Scale("ordinal", levels))}, raters=1
     )
-    ((_, content),) = xlsx_sheet.write([sheet])
+    ((_, content),) = xlsx_sheet.write([assignment])
     assert [cell.value for cell in opened(content)["Levels"]["A"]] == ['0 so, "so"', f"1 {'=good' * 80}"]
 
 
 @pytest.mark.parametrize("values", [("2 Good", "0 Bad"), (2.0, 0), ("2", "0")], ids=["chosen", "numbers", "texts"])
-def test_what_is_filled_in_comes_back(values, sheets, files, criteria):
-    for sheet in sheets:
-        name = f"{sheet.rater}.xlsx"
+def test_what_is_filled_in_comes_back(values, assignments, files, criteria):
+    for assignment in assignments:
+        name = f"{assignment.rater}.xlsx"
         book = opened(files[name])
         page, expected = book["Tasks"], {}
         for row in range(2, page.max_row + 1):
@@ -142,8 +142,8 @@ def test_what_is_filled_in_comes_back(values, sheets, files, criteria):
             expected[page.cell(row, 1).value] = dict(zip(criteria, as_text, strict=True))
         answers = xlsx_sheet.read(name, saved(book), criteria)
         assert {answer.task: dict(answer.scores) for answer in answers} == expected
-        assert {(answer.rater, answer.comment) for answer in answers} == {(sheet.rater, "ملاحظة\nعلى سطرين")}
-        assert [answer.where for answer in answers] == [f"{name} row {row + 2}" for row in range(len(sheet.tasks))]
+        assert {(answer.rater, answer.comment) for answer in answers} == {(assignment.rater, "ملاحظة\nعلى سطرين")}
+        assert [answer.where for answer in answers] == [f"{name} row {row + 2}" for row in range(len(assignment.tasks))]
 
 
 def test_a_sheet_by_another_name_with_gaps_and_no_styles(criteria):
@@ -165,8 +165,8 @@ def test_a_sheet_by_another_name_with_gaps_and_no_styles(criteria):
 
 
 def test_codes_of_characters(rubrics, criteria):
-    (sheet,) = deal(tasks_of({"en": [("", "a_x0041_b", "c")]}), "made", rubrics, raters=1)
-    ((_, content),) = xlsx_sheet.write([sheet])
+    (assignment,) = assign(tasks_of({"en": [("", "a_x0041_b", "c")]}), "made", rubrics, raters=1)
+    ((_, content),) = xlsx_sheet.write([assignment])
     book = opened(content)
     assert book["Tasks"].cell(2, 5).value == "a_x005F_x0041_b"  # what Excel shows as a_x0041_b
     book["Tasks"].cell(2, 12, "one_x000D_\ntwo")  # as Excel saves it

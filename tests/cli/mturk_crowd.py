@@ -13,8 +13,8 @@ from typing import Any
 import click
 import pytest
 
-from metal.building.crowdsourcing import campaign as campaigns
 from metal.building.crowdsourcing import mturk
+from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
 from metal.building.store import read_tasks
 from metal.cli import metal as command
 from metal.data.dataset import Card, assemble, load_dataset, save_dataset
@@ -80,7 +80,7 @@ class Crowd:
     def hit_of(self) -> dict[str, str]:
         """Output -> HIT, by the task that the campaign's state says."""
         tasks = read_tasks(self.folder / "mine")
-        return {tasks[task]: one.hit for task, one in campaigns.open_campaign(self.folder / "mine").hits().items()}
+        return {tasks[task]: one.hit for task, one in MTurkCampaign.open(self.folder / "mine").hits().items()}
 
     def ratings(self) -> dict[tuple[str, str, str], float]:
         table = load_dataset(self.folder / "mine").ratings

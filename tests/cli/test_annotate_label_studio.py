@@ -98,7 +98,7 @@ def test_what_somebody_changed_needs_replace(server: LabelStudioServer) -> None:
     server.annotate(server.in_project(1)[0], {"overall": "3", "fluency": "3"})
     refused = pull()
     assert isinstance(refused.exception, MetalError)
-    assert "Pass --replace if the new one counts" in str(refused.exception)
+    assert "Pass `replace=True` if the new one counts" in str(refused.exception)
     assert pull("--replace").exit_code == 0
     assert list(scores("overall").values()) == [3.0]
 
@@ -139,7 +139,7 @@ def test_the_export_of_another_dataset(server: LabelStudioServer) -> None:
     refused = push(server)
     assert "is none of mine; is it the export of another dataset?" in str(refused.exception)
     path.unlink()
-    assert "begin with `metal annotate export`" in str(push(server).exception)
+    assert "begin with `metal.annotate_export(...)`" in str(push(server).exception)
     assert not server.calls
     assert not Path("mine/annotation/campaigns").exists()
 

@@ -42,7 +42,7 @@ def test_a_killed_push_posts_nothing_twice(crowd: Crowd, killed: Any, fault: Any
     killed(fault, kind, *crowd.pushing)
     assert len(crowd.server.hits) == there
     posted = 4 - there if kind == "hold" else 2
-    assert f"Posted {posted} tasks" in crowd.push()
+    assert f"Posted {posted} task" in crowd.push()
     crowd.once()
     assert len(crowd.server.types) == 1
     assert "Posted 0 tasks in the sandbox, 4 were there" in crowd.push()

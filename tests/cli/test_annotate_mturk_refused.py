@@ -9,15 +9,14 @@ from decimal import Decimal
 import click
 import pytest
 
-from metal.building import start as annotate_start
-from metal.building.crowdsourcing import campaign as campaigns
-from metal.building.crowdsourcing import mturk
+from metal.building.crowdsourcing import mturk, schedule
+from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
 from metal.data.dataset import load_dataset
 from tests.cli.mturk_crowd import SAID, Crowd
 
 
 def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "pass --yes where nobody can be asked" in crowd.refused(*crowd.pushing, "--production")
+    assert "pass `yes=True` where nobody can be asked" in crowd.refused(*crowd.pushing, "--production")
     real = [
         "annotate",
         "push",
@@ -29,7 +28,7 @@ def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatc
         "--endpoint-url",
         mturk.ENDPOINTS["production"],
     ]
-    assert "is the real Mechanical Turk; pass --production" in crowd.refused(*real)
+    assert "is the real Mechanical Turk; pass `production=True`" in crowd.refused(*real)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr(click, "confirm", lambda text, default: "production, for up to $2.40" not in text)
     assert crowd.refused(*crowd.pushing, "--production") == "nothing was sent"
@@ -43,7 +42,7 @@ def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatc
     assert "rehearse" not in crowd.pull("--approve")
     assert {rater.group for rater in load_dataset(crowd.folder / "mine").raters.values()} == {"crowd"}
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    assert "pass --yes" in crowd.refused("annotate", "pull", "mturk", "mine", "--bonus", "A1=1")
+    assert "pass `yes=True`" in crowd.refused("annotate", "pull", "mturk", "mine", "--bonus", "A1=1")
     assert not crowd.server.bonuses
 
 
@@ -95,7 +94,7 @@ def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
         (("--qualification", "a/b"), "is not ID or ID=LOWEST"),
         (("-l", "sw"), "no tasks in 'sw'"),
         (("--endpoint-url", "http://me:password@127.0.0.1"), "without a name or password"),
-        (("--print-start",), "--print-start says when --start is"),
+        (("--print-start",), "`print_start` says when `start` is"),
     ],
 )
 def test_what_is_asked_wrongly(crowd: Crowd, options: tuple[str, ...], said: str) -> None:
@@ -118,8 +117,8 @@ class Time:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = datetime(2024, 3, 8, 17, 58, 30, tzinfo=UTC)
-        monkeypatch.setattr(annotate_start, "clock", lambda: self.now)
-        monkeypatch.setattr(annotate_start.time, "sleep", self.sleep)
+        monkeypatch.setattr(schedule, "now", lambda: self.now)
+        monkeypatch.setattr(schedule.clocks, "sleep", self.sleep)
 
     def sleep(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -130,7 +129,7 @@ def test_a_push_waits_for_its_start(crowd: Crowd, monkeypatch: pytest.MonkeyPatc
     said = crowd.push("--start", PACIFIC)
     assert "Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s" in said
     assert clock.now == datetime(2024, 3, 8, 18, tzinfo=UTC)
-    hits = campaigns.open_campaign(crowd.folder / "mine").hits().values()
+    hits = MTurkCampaign.open(crowd.folder / "mine").hits().values()
     assert {one.at for one in hits} == {"2024-03-08T18:00:00+00:00"}
 
 
@@ -147,7 +146,7 @@ def test_an_interrupted_wait_posts_nothing(crowd: Crowd, monkeypatch: pytest.Mon
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(annotate_start.time, "sleep", interrupted)
+    monkeypatch.setattr(schedule.clocks, "sleep", interrupted)
     with pytest.raises((KeyboardInterrupt, click.exceptions.Abort)):
         crowd.push("--start", PACIFIC)
     assert "Nothing was posted." in crowd.capture.readouterr().out

@@ -13,7 +13,7 @@ import pytest
 from metal.building.store import read_tasks
 from metal.data.dataset import load_dataset
 from tests.browser import Visit, browser
-from tests.build.sheets import downloaded
+from tests.build.assignments import downloaded
 from tests.cli.forks import Metal, environment
 from tests.llm_server import LlmServer
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from metal.building.crowdsourcing.label_studio import KEY, LabelStudio, Refused, checked_url
+from metal.building.crowdsourcing.label_studio import KEY, LabelStudio, LabelStudioError, checked_url
 from metal.errors import UsageError
 from tests.label_studio_server import LEGACY, PERSONAL, LabelStudioServer
 
@@ -65,7 +65,7 @@ def test_only_what_reads_is_asked_again(server: LabelStudioServer) -> None:
     assert client(server).count_tasks(1) == 0
     assert len(server.calls) == 4
     server.busy = {5}
-    with pytest.raises(Refused, match=r"refused POST /api/projects/: busy \(503\)"):
+    with pytest.raises(LabelStudioError, match=r"refused POST /api/projects/: busy \(503\)"):
         client(server).create_project("abc", INTERFACE, 1)
     assert len(server.calls) == 5
     server.lose = {6}
@@ -78,7 +78,7 @@ def test_only_what_reads_is_asked_again(server: LabelStudioServer) -> None:
 def test_the_token_does_not_go_along_a_redirect(server: LabelStudioServer) -> None:
     with LabelStudioServer() as elsewhere:
         server.redirect = elsewhere.url
-        with pytest.raises(Refused, match=r"\(302\)"):
+        with pytest.raises(LabelStudioError, match=r"\(302\)"):
             client(server).count_tasks(1)
         assert elsewhere.calls == []
 
@@ -86,7 +86,7 @@ def test_the_token_does_not_go_along_a_redirect(server: LabelStudioServer) -> No
 def test_an_answer_that_repeats_the_token_does_not_show_it(server: LabelStudioServer) -> None:
     mine = client(server)
     server.answer = lambda *_: (403, {"detail": f"{LEGACY} may not\ndo this"})  # type: ignore[method-assign]
-    with pytest.raises(Refused) as error:
+    with pytest.raises(LabelStudioError) as error:
         mine.count_tasks(1)
     assert str(error.value) == "Label Studio refused GET /api/projects/1/: *** may not do this (403)"
 
@@ -109,7 +109,7 @@ def test_nobody_is_there() -> None:
     "url", ["ftp://a", "localhost:8080", "http://", "http://a:b@c", "http://a/?x=1", "http://a/#x", "http://a/ b"]
 )
 def test_addresses_that_are_none(url: str) -> None:
-    with pytest.raises(UsageError, match="--url"):
+    with pytest.raises(UsageError, match="`url`"):
         checked_url(url)
 
 

@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import json
+import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from metal.building.crowdsourcing.campaign import digest_of
 from metal.building.crowdsourcing.label_studio import LabelStudio
 from metal.building.crowdsourcing.label_studio_campaign import (
-    Campaign,
-    begin,
-    campaigns,
+    LabelStudioCampaign,
+    LabelStudioSettings,
     fetch,
-    open_campaign,
     post,
     read_export,
-    read_sheets,
+    read_projects,
 )
 from metal.building.forms.label_studio import write
-from metal.errors import DataError, UsageError
-from tests.build.label_studio_sheets import SHEETS
+from metal.errors import DataError, UnknownName, UsageError
+from tests.build.label_studio_assignments import ASSIGNMENTS
 from tests.label_studio_server import LEGACY, LabelStudioServer
 
-FILES = {name: content for name, content in write(SHEETS) if name != "README.txt"}
-EXPECTED = {sheet.rater: sorted(task.task for task in sheet.tasks) for sheet in SHEETS}
+FILES = {name: content for name, content in write(ASSIGNMENTS) if name != "README.txt"}
+EXPECTED = {assignment.rater: sorted(task.task for task in assignment.tasks) for assignment in ASSIGNMENTS}
 
 
 def client(server: LabelStudioServer) -> LabelStudio:
     return LabelStudio(server.url, LEGACY, sleep=lambda seconds: None)
 
 
+def begin(dataset: Path, name: str, url: str, files: Mapping[str, bytes], *, shared: bool) -> LabelStudioCampaign:
+    settings = LabelStudioSettings(url, shared, digest_of(files), key=secrets.token_hex(5))
+    return LabelStudioCampaign.begin(dataset, name, settings, files)
+
+
 def made(server: LabelStudioServer) -> dict[str, list[str]]:
     """Sheet -> its tasks, of all projects; a second project of a sheet would be another key."""
     return {
-        project["title"].partition(" ")[0] + "'" * (number > len(SHEETS)): sorted(
+        project["title"].partition(" ")[0] + "'" * (number > len(ASSIGNMENTS)): sorted(
             task["data"]["task"] for task in server.in_project(number)
         )
         for number, project in server.projects.items()
@@ -50,7 +56,7 @@ def test_a_project_a_person(tmp_path: Path) -> None:
         assert len(server.calls) == 2 * 4
         assert [one["maximum_annotations"] for one in server.projects.values()] == [1, 1]
         assert {one["title"] for one in server.projects.values()} == {
-            f"{sheet.rater} [metal {campaign.asked.key}]" for sheet in SHEETS
+            f"{assignment.rater} [metal {campaign.settings.key}]" for assignment in ASSIGNMENTS
         }
 
 
@@ -65,7 +71,7 @@ def test_whatever_answer_is_lost_the_next_push_goes_on(tmp_path: Path, lost: int
                 post(client(server), first)
         post(client(server), begin(tmp_path, "one", server.url, FILES, shared=False))
         assert made(server) == EXPECTED
-        assert post(client(server), open_campaign(tmp_path)) == 0
+        assert post(client(server), LabelStudioCampaign.open(tmp_path)) == 0
 
 
 def server_reads(number: int) -> bool:
@@ -84,13 +90,13 @@ def test_a_push_that_was_killed_between_two_lines(tmp_path: Path, kept: int) -> 
         assert len(lines) == 6
         path.write_text("".join(lines[:kept]) + '{"sheet": "en-')
         for number in range(kept, 6):  # what was announced nowhere was not done either
-            sheet = json.loads(lines[number])["sheet"]
+            assignment = json.loads(lines[number])["sheet"]
             if "title" in json.loads(lines[number]):
-                gone = [one for one, project in server.projects.items() if project["title"].startswith(sheet)]
+                gone = [one for one, project in server.projects.items() if project["title"].startswith(assignment)]
                 server.tasks = [task for task in server.tasks if task["project"] not in gone]
                 for one in gone:
                     del server.projects[one]
-        post(client(server), open_campaign(tmp_path))
+        post(client(server), LabelStudioCampaign.open(tmp_path))
         assert made(server) == EXPECTED
 
 
@@ -121,9 +127,9 @@ def test_a_project_with_tasks_twice_is_named(tmp_path: Path) -> None:
 
 def test_shared_projects_have_each_task_once(tmp_path: Path) -> None:
     both = {**FILES, "en-2.json": FILES["en-1.json"].replace(b'"en-1"', b'"en-2"')}
-    [first, second] = read_sheets(both, shared=True)
+    [first, second] = read_projects(both, shared=True)
     assert (first.name, first.raters, second.name, second.raters) == ("ar", 1, "en", 2)
-    assert second.ids == [task.task for task in SHEETS[1].tasks]
+    assert second.ids == [task.task for task in ASSIGNMENTS[1].tasks]
     assert {task["data"]["rater"] for task in second.tasks} == {"en"}
     with LabelStudioServer() as server:
         post(client(server), begin(tmp_path, "one", server.url, both, shared=True))
@@ -143,10 +149,10 @@ def test_what_is_fetched_is_what_is_done_so_far(tmp_path: Path) -> None:
 
 
 def test_titles_fit(tmp_path: Path) -> None:
-    campaign: Campaign = begin(tmp_path, "one", "http://a", FILES, shared=False)
-    long = campaign.title("sr-Latn-RS-ekavsk-to-zh-Hant-TW-12")
+    campaign = begin(tmp_path, "one", "http://a", FILES, shared=False)
+    long = campaign.title_of("sr-Latn-RS-ekavsk-to-zh-Hant-TW-12")
     assert len(long) <= 50
-    assert long != campaign.title("sr-Latn-RS-ekavsk-to-zh-Hant-TW-13")
+    assert long != campaign.title_of("sr-Latn-RS-ekavsk-to-zh-Hant-TW-13")
 
 
 def test_another_campaign_of_that_name(tmp_path: Path) -> None:
@@ -166,27 +172,27 @@ def test_another_campaign_of_that_name(tmp_path: Path) -> None:
     (other / "campaign.toml").write_text('platform = "mturk"\n')
     with pytest.raises(UsageError, match="on another platform"):
         begin(tmp_path, "turk", "http://a", FILES, shared=False)
-    assert [one.name for one in campaigns(tmp_path)] == ["one"]
+    assert [one.name for one in LabelStudioCampaign.of(tmp_path)] == ["one"]
 
 
 def test_which_campaign(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no campaign on Label Studio"):
-        open_campaign(tmp_path)
+        LabelStudioCampaign.open(tmp_path)
     begin(tmp_path, "one", "http://a", FILES, shared=False)
-    assert open_campaign(tmp_path).name == "one"
+    assert LabelStudioCampaign.open(tmp_path).name == "one"
     begin(tmp_path, "two", "http://a", FILES, shared=False)
-    assert open_campaign(tmp_path, "two").name == "two"
+    assert LabelStudioCampaign.open(tmp_path, "two").name == "two"
     with pytest.raises(UsageError, match="several campaigns on Label Studio: one, two"):
-        open_campaign(tmp_path)
-    with pytest.raises(UsageError, match="no such campaign"):
-        open_campaign(tmp_path, "three")
+        LabelStudioCampaign.open(tmp_path)
+    with pytest.raises(UnknownName, match="campaign 'three' is not known; known: one, two"):
+        LabelStudioCampaign.open(tmp_path, "three")
 
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"[1]", b"no", b'[{"data": {"task": 1}}]'])
 def test_files_that_are_no_export(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(DataError, match=r"ar-1\.json: not tasks as they were exported"):
-        read_sheets({**FILES, "ar-1.json": content}, shared=False)
+        read_projects({**FILES, "ar-1.json": content}, shared=False)
     with pytest.raises(UsageError, match=r"no interface-LANG\.xml"):
         read_export(tmp_path)
     with pytest.raises(DataError, match=r"no interface-ar\.xml beside it"):
-        read_sheets({"ar-1.json": FILES["ar-1.json"]}, shared=False)
+        read_projects({"ar-1.json": FILES["ar-1.json"]}, shared=False)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from metal.building.crowdsourcing import journal, mturk
-from metal.building.crowdsourcing.mturk import Refused, Turk, fee
+from metal.building.crowdsourcing import mturk
+from metal.building.crowdsourcing.campaign import Campaign
+from metal.building.crowdsourcing.mturk import MTurk, MTurkError, fee
 from metal.errors import MissingExtra, UsageError
 from tests.mturk_server import MturkServer
 
@@ -48,8 +49,8 @@ def credentials(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 @pytest.fixture
-def turk(server: MturkServer) -> Iterator[Turk]:
-    with Turk(server.url) as client:
+def turk(server: MturkServer) -> Iterator[MTurk]:
+    with MTurk(server.url) as client:
         yield client
 
 
@@ -82,7 +83,7 @@ def test_a_hit_is_found_where_the_error_does_not_name_it(server, turk, monkeypat
 
 
 def test_a_refusal_is_one_line_without_the_key(turk):
-    with pytest.raises(Refused, match=r"refused create_hit: Question is too long .AWS.MechanicalTurk.Parameter"):
+    with pytest.raises(MTurkError, match=r"refused create_hit: Question is too long .AWS.MechanicalTurk.Parameter"):
         turk.create_hit("token-1", **DESCRIBED | {"Question": "x" * 65_536})
     assert turk._safe("for made-up-secret-of-the-tests-0123456789 in AKIAMADEUPFORTESTS00") == (
         "for [key hidden] in [key hidden]"
@@ -97,7 +98,7 @@ def test_approving_twice_pays_once(server, turk):
     assert server.balance == Decimal("9999.90")
     rejected = server.submit(hit, "A2", {"x": "1"})
     turk.reject(rejected, "because")
-    with pytest.raises(Refused, match="can be called with a status"):
+    with pytest.raises(MTurkError, match="can be called with a status"):
         turk.approve(rejected)
 
 
@@ -120,13 +121,13 @@ def test_without_credentials(server, monkeypatch):
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(UsageError, match="needs credentials: set AWS_ACCESS_KEY_ID"):
-        Turk(server.url)
+        MTurk(server.url)
 
 
 def test_without_boto3(monkeypatch):
     monkeypatch.setitem(sys.modules, "boto3", None)
     with pytest.raises(MissingExtra, match=r"pip install 'metal-eval\[mturk\]'"):
-        Turk("http://127.0.0.1:1")
+        MTurk("http://127.0.0.1:1")
 
 
 def test_fees():
@@ -137,11 +138,11 @@ def test_fees():
 
 
 def test_a_journal_survives_a_torn_line(tmp_path):
-    path = tmp_path / "hits.jsonl"
-    assert list(journal.records(path)) == []
-    journal.append(path, {"task": "a", "said": "\u2028 \ud800"})
-    with path.open("ab") as file:
+    campaign = Campaign(tmp_path, None)
+    assert list(campaign.lines("hits.jsonl")) == []
+    campaign.note("hits.jsonl", task="a", answer="\u2028 \ud800")
+    with (tmp_path / "hits.jsonl").open("ab") as file:
         file.write(b'{"task": "b", "hi')
-    assert [one["task"] for one in journal.records(path)] == ["a"]
-    journal.append(path, {"task": "c"})
-    assert [one["task"] for one in journal.records(path)] == ["a", "c"]
+    assert [line["task"] for line in campaign.lines("hits.jsonl")] == ["a"]
+    campaign.note("hits.jsonl", task="c")
+    assert [line["task"] for line in campaign.lines("hits.jsonl")] == ["a", "c"]

@@ -6,7 +6,13 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from metal.building.crowdsourcing.qualifications import Item, make_test, read_items, read_test, requirements
+from metal.building.crowdsourcing.qualifications import (
+    QualificationItem,
+    make_test,
+    read_items,
+    read_test,
+    requirements,
+)
 from metal.errors import DataError, UsageError
 
 
@@ -40,7 +46,12 @@ def named(root, tag: str) -> list:
 
 
 def test_a_test_asks_without_telling():
-    test = make_test([Item("Which is <b>?", ("right", "wrong & more"), frozenset({0})), Item("؟", ("a", "b"), {0, 1})])
+    test = make_test(
+        [
+            QualificationItem("Which is <b>?", ("right", "wrong & more"), frozenset({0})),
+            QualificationItem("؟", ("a", "b"), frozenset({0, 1})),
+        ]
+    )
     form, key = fromstring(test.form), fromstring(test.key)
     assert [one.text for one in named(form, "QuestionIdentifier")] == ["q1", "q2"]
     assert [one.text for one in named(form, "SelectionIdentifier")] == ["c1", "c2", "c1", "c2"]
@@ -53,7 +64,7 @@ def test_a_test_asks_without_telling():
 def test_items_from_a_file(tmp_path):
     path = tmp_path / "test.jsonl"
     path.write_text('{"question": "q", "choices": ["a", "b"], "right": "b"}\n', encoding="utf-8")
-    assert read_items(path) == [Item("q", ("a", "b"), frozenset({1}))]
+    assert read_items(path) == [QualificationItem("q", ("a", "b"), frozenset({1}))]
     path.write_text('\n{"question": "q", "choices": ["a", "b"], "right": "c"}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"row 1: right is .'c'., which is none of the choices"):
         read_items(path)
@@ -68,7 +79,7 @@ def test_items_from_a_file(tmp_path):
 def test_xml_needs_its_key(tmp_path):
     (tmp_path / "test.xml").write_text("<QuestionForm/>")
     (tmp_path / "key.xml").write_text("<AnswerKey/>")
-    with pytest.raises(UsageError, match="needs --answer-key"):
+    with pytest.raises(UsageError, match="needs `answer_key="):
         read_test(tmp_path / "test.xml")
     assert read_test(tmp_path / "test.xml", tmp_path / "key.xml").key == "<AnswerKey/>"
     (tmp_path / "test.xml").write_text("x" * 65_536)

@@ -8,7 +8,7 @@ import pytest
 
 from metal.building.forms.label_studio import read, skipped, write
 from metal.building.forms.label_studio_export import FIELD
-from tests.build.label_studio_sheets import CRITERIA, SHEETS
+from tests.build.label_studio_assignments import ASSIGNMENTS, CRITERIA
 from tests.services.conftest import Server
 
 pytestmark = pytest.mark.services
@@ -25,13 +25,14 @@ def results(scores: dict[str, str | float], comment: str) -> list[dict[str, Any]
     return [{"id": f"r{number}", "origin": "manual"} | result for number, result in enumerate(found)]
 
 
-@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.rater)
-def test_what_is_rated_comes_back(server: Server, sheet: Any) -> None:
-    files = dict(write(SHEETS))
-    project = server.project(sheet.rater, files[f"interface-{sheet.language}.xml"], files[f"{sheet.rater}.json"])
+@pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda assignment: assignment.rater)
+def test_what_is_rated_comes_back(server: Server, assignment: Any) -> None:
+    files = dict(write(ASSIGNMENTS))
+    interface, exported = files[f"interface-{assignment.language}.xml"], files[f"{assignment.rater}.json"]
+    project = server.project(assignment.rater, interface, exported)
     there = sorted(server.tasks(project), key=lambda task: task["id"])
-    assert [task["data"]["task"] for task in there] == [task.task for task in sheet.tasks]
-    assert [task["data"]["output_text"] for task in there] == [task.text for task in sheet.tasks]
+    assert [task["data"]["task"] for task in there] == [task.task for task in assignment.tasks]
+    assert [task["data"]["output_text"] for task in there] == [task.text for task in assignment.tasks]
     given = {}
     for number, task in enumerate(there[:-1]):
         scores: dict[str, str | float] = {"task_quality": str(number % 3), 'Ton & "Stil" | <x>': "1", "fluency": 1.5}
@@ -43,9 +44,9 @@ def test_what_is_rated_comes_back(server: Server, sheet: Any) -> None:
     export = server.export(project)
     answers = read("export.json", export, CRITERIA)
     assert {answer.task: (answer.scores, answer.comment) for answer in answers} == given
-    assert {answer.rater for answer in answers} == {sheet.rater}
+    assert {answer.rater for answer in answers} == {assignment.rater}
     assert {answer.seconds for answer in answers} == {12.5}
     assert skipped("export.json", export) == 1
     brief = read("min.json", server.export(project, "JSON_MIN"), CRITERIA)
     by_task = {answer.task: (answer.scores, answer.comment, answer.rater) for answer in brief}
-    assert {task: by_task[task] for task in given} == {task: (*said, sheet.rater) for task, said in given.items()}
+    assert {task: by_task[task] for task in given} == {task: (*said, assignment.rater) for task, said in given.items()}

@@ -1,4 +1,4 @@
-"""What workers submitted comes back: assignments on the disk, then answers; approvals and bonuses, each once."""
+"""What workers submitted on Mechanical Turk: assignments, then answers; approvals and bonuses, each once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -14,72 +14,68 @@ from typing import Any
 
 from metal.building import forms
 from metal.building.answers import read_score
-from metal.building.crowdsourcing.campaign import CAP, Campaign
-from metal.building.crowdsourcing.mturk import Refused, Turk
-from metal.building.crowdsourcing.posting import exclusion, shut_out
+from metal.building.crowdsourcing.mturk import MTurk, MTurkError
+from metal.building.crowdsourcing.mturk_campaign import ASSIGNMENTS, BONUSES, CAP, HITS, MTurkCampaign
+from metal.building.crowdsourcing.posting import exclude, exclusion
 from metal.building.crowdsourcing.question import read_answers
 from metal.building.tasks import Answer
 from metal.data.records import Criterion
 from metal.errors import MetalError, UsageError
 
-WORKER = "mturk:"  # before a worker's id in the name of a rater
 AT_ONCE = "taskAnswers"
 _CHOICE = re.compile(r"[\w +-]{1,80}")
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """fresh: assignments that are new. gone: HITs that Mechanical Turk does not have any more."""
+    """fresh: assignments that are new. gone: HITs that no longer exist on Mechanical Turk."""
 
     fresh: int
     gone: int
 
 
-def fetch(turk: Turk, campaign: Campaign, advance: Callable[[int, int], None] = lambda done, total: None) -> Fetched:
-    """Put every assignment that was submitted since on the disk, and every new status.
+def fetch(
+    turk: MTurk, campaign: MTurkCampaign, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Fetched:
+    """Store every assignment that was submitted since the last pull, and every new status.
 
-    HITs all of whose assignments were approved or rejected are not asked for again.
+    HITs whose assignments were all approved or rejected are not asked for again.
     """
-    known = campaign.assignments()
-    over = Counter(one["hit"] for one in known.values() if one["status"] != "Submitted")
-    hits = [(task, one.hit) for task, one in campaign.hits().items() if one.hit]
+    stored = campaign.assignments()
+    reviewed = Counter(assignment["hit"] for assignment in stored.values() if assignment["status"] != "Submitted")
+    hits = campaign.posted()
     fresh = gone = 0
-    for done, (task, hit) in enumerate(hits):
-        advance(done, len(hits))
-        if over[hit] >= campaign.asked.assignments:
+    for done, (task, hit) in enumerate(hits.items()):
+        progress(done, len(hits))
+        if reviewed[hit] >= campaign.settings.assignments:
             continue
         try:
-            for one in turk.assignments(hit):
-                fresh += _keep(campaign, one, task, known)
-        except Refused as refused:
-            if "DoesNotExist" not in refused.code:
+            for assignment in turk.assignments(hit):
+                name, status = assignment["AssignmentId"], assignment["AssignmentStatus"]
+                if name not in stored:
+                    stored[name] = _record(assignment, task)
+                    campaign.note(ASSIGNMENTS, assignment=name, **stored[name])
+                    fresh += 1
+                elif stored[name]["status"] != status:
+                    campaign.note(ASSIGNMENTS, assignment=name, status=status)
+        except MTurkError as error:
+            if "DoesNotExist" not in error.code:
                 raise
             gone += 1
-    advance(len(hits), len(hits))
+    progress(len(hits), len(hits))
     return Fetched(fresh, gone)
 
 
-def _keep(campaign: Campaign, one: Mapping[str, Any], task: str, known: dict[str, dict[str, Any]]) -> bool:
-    """Put an assignment, or its new status, on the disk; whether it is new."""
-    name, before = one["AssignmentId"], known.get(one["AssignmentId"])
-    if before is None:
-        known[name] = _record(one, task)
-        campaign.note_assignment(name, **known[name])
-    elif before["status"] != one["AssignmentStatus"]:
-        campaign.note_assignment(name, status=one["AssignmentStatus"])
-    return before is None
-
-
-def _record(one: Mapping[str, Any], task: str) -> dict[str, Any]:
-    submitted = one["SubmitTime"]
+def _record(assignment: Mapping[str, Any], task: str) -> dict[str, Any]:
+    submitted = assignment["SubmitTime"]
     return {
         "task": task,
-        "hit": one["HITId"],
-        "worker": one["WorkerId"],
-        "status": one["AssignmentStatus"],
+        "hit": assignment["HITId"],
+        "worker": assignment["WorkerId"],
+        "status": assignment["AssignmentStatus"],
         "submitted": submitted.astimezone(UTC).isoformat(timespec="seconds"),
-        "seconds": max(0.0, (submitted - one["AcceptTime"]).total_seconds()),
-        "answer": one["Answer"],
+        "seconds": max(0.0, (submitted - assignment["AcceptTime"]).total_seconds()),
+        "answer": assignment["Answer"],
     }
 
 
@@ -88,7 +84,7 @@ def _record(one: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Received:
-    """Answers of a campaign. complete: assignments that nothing is missing in. unreadable: why, by assignment."""
+    """Answers of a campaign. complete: assignments without a gap. unreadable: the reason, by assignment."""
 
     answers: list[Answer]
     complete: list[str]
@@ -96,31 +92,34 @@ class Received:
     rejected: int
 
 
-def received(campaign: Campaign, criteria: Mapping[str, Criterion]) -> Received:
-    """The answers of all assignments that were not rejected, as the form's own reader takes them.
+def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Received:
+    """The answers of all assignments that were not rejected, as read by the form `mturk`.
 
     Workers can send anything: an assignment that cannot be read, or has a score off the scale, is left out by itself.
     """
     rows = {row["task"]: row for _, _, row in campaign.rows()}
-    found = Received([], [], {}, 0)
+    answers: list[Answer] = []
+    complete: list[str] = []
+    unreadable: dict[str, str] = {}
     rejected = 0
-    for name, one in campaign.assignments().items():
-        if one["status"] == "Rejected":
+    for name, assignment in campaign.assignments().items():
+        if assignment["status"] == "Rejected":
             rejected += 1
             continue
         where = f"campaign {campaign.name} assignment {name}"
         try:
-            said = read_answers(one["answer"], where)
-            content = _results(name, one, rows.get(one["task"], {"task": one["task"]}), said, campaign.asked.fields)
-            answers, _ = forms.read(f"{where}.csv", content, criteria)
-            blank = [_blank(answer, criteria, where) for answer in answers]
+            fields = read_answers(assignment["answer"], where)
+            row = rows.get(assignment["task"], {"task": assignment["task"]})
+            content = _results(name, assignment, row, fields, campaign.settings.fields)
+            parsed, _ = forms.read(f"{where}.csv", content, criteria)
+            blank = [_blank(answer, criteria, where) for answer in parsed]
         except MetalError as error:
-            found.unreadable[name] = str(error)
+            unreadable[name] = str(error)
             continue
-        found.answers.extend(replace(answer, where=where) for answer in answers)
-        if answers and not any(blank):
-            found.complete.append(name)
-    return replace(found, rejected=rejected)
+        answers.extend(replace(answer, where=where) for answer in parsed)
+        if parsed and not any(blank):
+            complete.append(name)
+    return Received(answers, complete, unreadable, rejected)
 
 
 def _blank(answer: Answer, criteria: Mapping[str, Criterion], where: str) -> bool:
@@ -130,69 +129,74 @@ def _blank(answer: Answer, criteria: Mapping[str, Criterion], where: str) -> boo
 
 
 def _results(
-    name: str, one: Mapping[str, Any], row: Mapping[str, str], said: Mapping[str, str], fields: Iterable[str]
+    name: str, assignment: Mapping[str, Any], row: Mapping[str, str], answers: Mapping[str, str], fields: Sequence[str]
 ) -> bytes:
     """The row that MTurk's own table of results has for an assignment, which is what the form's reader reads.
 
-    Only fields that the layout has are taken over: workers can make up others.
+    Only the layout's own fields are used: workers can make up others.
     """
-    asked = list(fields)
-    taken = {f"Answer.{key}": said.get(key, "") for key in asked}
+    taken = {f"Answer.{field}": answers.get(field, "") for field in fields}
     # `task_quality.2`: a field a choice. Nothing that could pass for another mark between columns.
-    chosen = [key for key in said if key.rpartition(".")[0] in asked and _CHOICE.fullmatch(key.rpartition(".")[2])]
-    taken |= {f"Answer.{key}": said[key] for key in chosen}
-    if AT_ONCE in said:
-        taken[f"Answer.{AT_ONCE}"] = said[AT_ONCE]
-    cells = {"HITId": one["hit"], "AssignmentId": name, "WorkerId": one["worker"], "AssignmentStatus": one["status"]}
-    cells |= {"WorkTimeInSeconds": f"{one['seconds']:g}"} | taken
-    cells |= {f"Input.{column}": cell for column, cell in row.items()}
+    for field, answer in answers.items():
+        criterion, _, choice = field.rpartition(".")
+        if field == AT_ONCE or (criterion in fields and _CHOICE.fullmatch(choice)):
+            taken[f"Answer.{field}"] = answer
+    cells = {
+        "HITId": assignment["hit"],
+        "AssignmentId": name,
+        "WorkerId": assignment["worker"],
+        "AssignmentStatus": assignment["status"],
+        "WorkTimeInSeconds": f"{assignment['seconds']:g}",
+        **taken,
+        **{f"Input.{column}": cell for column, cell in row.items()},
+    }
     file = io.StringIO(newline="")
-    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
-    writer.writerows([list(cells), list(cells.values())])
+    csv.writer(file, quoting=csv.QUOTE_ALL).writerows([list(cells), list(cells.values())])
     return file.getvalue().encode()
 
 
 # ---------------------------------------------------------------- afterwards
 
 
-def enforce_cap(turk: Turk, campaign: Campaign) -> int:
-    """Shut out workers who have done as much as one may; how many are new.
+def enforce_cap(turk: MTurk, campaign: MTurkCampaign) -> int:
+    """Exclude workers who have done as much as one may; how many of them are new.
 
-    MTurk has no such limit: between two pulls a worker can do more.
+    MTurk itself has no such limit: between two pulls a worker can do more.
     """
-    if not campaign.asked.cap:
+    if not campaign.settings.cap:
         return 0
-    done = Counter(one["worker"] for one in campaign.assignments().values() if one["status"] != "Rejected")
-    full = {worker: CAP for worker, count in done.items() if count >= campaign.asked.cap}
-    fresh = {worker: why for worker, why in full.items() if worker not in campaign.shut_out()}
-    return shut_out(turk, campaign, exclusion(turk, campaign), fresh) if fresh else 0
+    assignments = campaign.assignments().values()
+    done = Counter(assignment["worker"] for assignment in assignments if assignment["status"] != "Rejected")
+    before = campaign.excluded()
+    full = [worker for worker, count in done.items() if count >= campaign.settings.cap and worker not in before]
+    return exclude(turk, campaign, exclusion(turk, campaign), dict.fromkeys(full, CAP)) if full else 0
 
 
-def approve(turk: Turk, campaign: Campaign, complete: Iterable[str]) -> int:
-    """Approve those that wait for it; how many. What was approved before is not approved again."""
-    known = campaign.assignments()
-    waiting = [name for name in complete if known[name]["status"] == "Submitted"]
+def approve(turk: MTurk, campaign: MTurkCampaign, complete: Iterable[str]) -> int:
+    """Approve those of these assignments that still wait for it; how many."""
+    assignments = campaign.assignments()
+    waiting = [name for name in complete if assignments[name]["status"] == "Submitted"]
     for name in waiting:
-        campaign.note_assignment(name, approving=True)
+        campaign.note(ASSIGNMENTS, assignment=name, approving=True)
         turk.approve(name)
-        campaign.note_assignment(name, status="Approved")
+        campaign.note(ASSIGNMENTS, assignment=name, status="Approved")
     return len(waiting)
 
 
-def reject(turk: Turk, campaign: Campaign, reasons: Mapping[str, str]) -> int:
-    """Reject assignments, each with the reason that its worker is told; how many. Ratings taken in before stay.
+def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> int:
+    """Reject assignments, each with the reason its worker is told; how many. Ratings imported before stay.
 
-    Raises UsageError for one that is not the campaign's.
+    Raises UsageError for an assignment of another campaign.
     """
-    known = campaign.assignments()
+    assignments = campaign.assignments()
     for name in reasons:
-        if name not in known:
+        if name not in assignments:
             raise UsageError(f"assignment {name!r} is none of campaign {campaign.name!r}; nothing was rejected")
-    waiting = {name: reason for name, reason in reasons.items() if known[name]["status"] != "Rejected"}
+    waiting = {name: reason for name, reason in reasons.items() if assignments[name]["status"] != "Rejected"}
     for name, reason in waiting.items():
-        campaign.note_assignment(name, rejecting=reason)
+        campaign.note(ASSIGNMENTS, assignment=name, rejecting=reason)
         turk.reject(name, reason)
-        campaign.note_assignment(name, status="Rejected")
+        campaign.note(ASSIGNMENTS, assignment=name, status="Rejected")
     return len(waiting)
 
 
@@ -207,48 +211,59 @@ class Bonus:
     reason: str
 
 
-def planned_bonuses(campaign: Campaign, wanted: Mapping[str, Decimal], reason: str) -> list[Bonus]:
+def planned_bonuses(campaign: MTurkCampaign, wanted: Mapping[str, Decimal], reason: str) -> list[Bonus]:
     """The bonuses (worker -> USD) that were not paid yet.
 
     The same worker, sum and reason is the same bonus, paid once in a campaign; another reason makes another bonus.
     Raises UsageError for a worker who has submitted nothing.
     """
-    known, before = campaign.assignments(), campaign.bonuses()
-    found = []
+    assignments, before = campaign.assignments(), campaign.bonuses()
+    due = []
     for worker, usd in wanted.items():
-        mine = [name for name, one in known.items() if one["worker"] == worker and one["status"] != "Rejected"]
-        if not mine:
+        submitted = [
+            name
+            for name, assignment in assignments.items()
+            if assignment["worker"] == worker and assignment["status"] != "Rejected"
+        ]
+        if not submitted:
             raise UsageError(f"worker {worker!r} has no assignment in campaign {campaign.name!r} that was not rejected")
         token = campaign.token("bonus", worker, f"{usd:.2f}", reason)
-        paid_for = str(before.get(token, {}).get("assignment", mine[0]))
-        if not before.get(token, {}).get("paid"):
-            found.append(Bonus(token, worker, paid_for, usd, reason))
-    return found
+        noted = before.get(token, {})
+        if not noted.get("paid"):
+            due.append(Bonus(token, worker, str(noted.get("assignment", submitted[0])), usd, reason))
+    return due
 
 
-def pay(turk: Turk, campaign: Campaign, bonuses: Iterable[Bonus]) -> int:
+def pay(turk: MTurk, campaign: MTurkCampaign, bonuses: Iterable[Bonus]) -> int:
     """Pay bonuses, each once; how many were paid now. The intention is on the disk before the call."""
     before = campaign.bonuses()
     count = 0
-    for one in bonuses:
-        unsure = one.token in before  # of a pull that was killed: MTurk knows a token for a day only
-        if not unsure or not turk.has_bonus(one.worker, one.assignment, one.usd, one.reason):
-            known = {"worker": one.worker, "assignment": one.assignment, "usd": f"{one.usd:.2f}", "reason": one.reason}
-            campaign.note_bonus(one.token, **known)
-            turk.bonus(one.token, one.worker, one.assignment, one.usd, one.reason)
+    for bonus in bonuses:
+        unsure = bonus.token in before  # from a pull that was killed: MTurk remembers a token for a day only
+        details = (bonus.worker, bonus.assignment, bonus.usd, bonus.reason)
+        if not unsure or not turk.has_bonus(*details):
+            campaign.note(
+                BONUSES,
+                token=bonus.token,
+                worker=bonus.worker,
+                assignment=bonus.assignment,
+                usd=f"{bonus.usd:.2f}",
+                reason=bonus.reason,
+            )
+            turk.bonus(bonus.token, *details)
             count += 1
-        campaign.note_bonus(one.token, paid=True)
+        campaign.note(BONUSES, token=bonus.token, paid=True)
     return count
 
 
-def expire(turk: Turk, campaign: Campaign, when: datetime) -> int:
-    """All HITs end then; how many there are."""
-    hits = [(task, one.hit) for task, one in campaign.hits().items() if one.hit]
-    for task, hit in hits:
+def expire(turk: MTurk, campaign: MTurkCampaign, when: datetime) -> int:
+    """Let all HITs end at that time; how many there are."""
+    hits = campaign.posted()
+    for task, hit in hits.items():
         try:
             turk.expire(hit, when)
-        except Refused as refused:
-            if "DoesNotExist" not in refused.code:  # it has ended as much as it can
+        except MTurkError as error:
+            if "DoesNotExist" not in error.code:  # a deleted HIT has ended anyway
                 raise
-        campaign.note_hit(task, expires=when.astimezone(UTC).isoformat(timespec="seconds"))
+        campaign.note(HITS, task=task, expires=when.astimezone(UTC).isoformat(timespec="seconds"))
     return len(hits)

@@ -1,7 +1,7 @@
-"""A thin client of Label Studio's REST API, as far as handing out tasks and fetching answers needs it.
+"""A thin client of Label Studio's REST API: what handing out tasks and fetching answers needs.
 
-The token is LABEL_STUDIO_API_KEY: a personal access token, exchanged for one of some minutes, or a legacy token. It is
-sent to the given address only, never along a redirect, and never shown. Written against Label Studio 1.23.
+The token is in LABEL_STUDIO_API_KEY: a personal access token, which is exchanged for one that lasts minutes, or a
+legacy token. It is sent to the given address only, never along a redirect, and never shown. Written against 1.23.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from urllib.parse import urlsplit
 from metal.errors import MetalError, UsageError
 
 KEY = "LABEL_STUDIO_API_KEY"
-PATIENCE = 120  # seconds that an answer may take: an import of thousands of tasks does
-TRIES, FIRST_PAUSE = 4, 0.5  # of what may be asked again; the pause doubles
+PATIENCE = 120  # seconds that an answer may take; an import of thousands of tasks needs them
+TRIES, FIRST_PAUSE = 4, 0.5  # of calls that may be repeated; the pause in seconds doubles
 PAGE = 100  # projects or tasks a page
 TITLE_LIMIT = 50  # characters that Label Studio takes
 _BUSY = (429, 502, 503, 504)
 
 
-class Refused(MetalError):
-    """Label Studio answered with an error. status: of HTTP; 0 where there was no answer."""
+class LabelStudioError(MetalError):
+    """Label Studio answered with an error. status: of HTTP."""
 
-    def __init__(self, what: str, status: int, said: str) -> None:
+    def __init__(self, what: str, status: int, reason: str) -> None:
         self.status = status
-        super().__init__(f"Label Studio refused {what}: {said or 'no reason given'} ({status})")
+        super().__init__(f"Label Studio refused {what}: {reason or 'no reason given'} ({status})")
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Redirects are errors: the token would go along."""
+    """Redirects are errors: the token would be sent along."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -46,7 +46,7 @@ class LabelStudio:
     """A server. sleep: how it waits between tries."""
 
     def __init__(self, url: str, token: str | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
-        """Raises UsageError without a token, or for an address that is none."""
+        """Raises UsageError without a token, or for a bad address."""
         self.url = checked_url(url)
         self._token = (os.environ.get(KEY, "") if token is None else token).strip()
         if not self._token:
@@ -66,37 +66,37 @@ class LabelStudio:
         yield from self._pages("/api/projects/?include=id,title&page_size={size}&page={page}", "results")
 
     def create_project(self, title: str, interface: str, raters: int) -> int:
-        """The number of a new project. raters: people a task goes to. Not repeated: `projects` tells what became."""
-        asked = {
+        """The number of a new project. raters: people a task is for. Not repeated: `projects` tells what came of it."""
+        described = {
             "title": title,
             "label_config": interface,
             "maximum_annotations": raters,
             "sampling": "Sequential sampling",
         }
-        made = self._call("POST", "/api/projects/", asked)
+        made = self._call("POST", "/api/projects/", described)
         if not isinstance(made, dict) or not isinstance(made.get("id"), int):
             raise self._strange("a new project")
         return int(made["id"])
 
     def count_tasks(self, project: int) -> int:
         """How many tasks a project has."""
-        found = self._call("GET", f"/api/projects/{project}/")
-        if not isinstance(found, dict) or not isinstance(found.get("task_number"), int):
+        listed = self._call("GET", f"/api/projects/{project}/")
+        if not isinstance(listed, dict) or not isinstance(listed.get("task_number"), int):
             raise self._strange("a project")
-        return int(found["task_number"])
+        return int(listed["task_number"])
 
     def tasks(self, project: int) -> list[str]:
-        """The ids of ours of all tasks in a project; blank for tasks that are not from us."""
+        """METAL's ids of all tasks in a project; blank for tasks from elsewhere."""
         path = f"/api/tasks?project={project}&fields=all&page_size={{size}}&page={{page}}"
-        found = [one.get("data") for one in self._pages(path, "tasks")]
-        return [str(data.get("task", "")) if isinstance(data, dict) else "" for data in found]
+        contents = [task.get("data") for task in self._pages(path, "tasks")]
+        return [str(data.get("task", "")) if isinstance(data, dict) else "" for data in contents]
 
     def import_tasks(self, project: int, tasks: Iterable[object]) -> None:
-        """Add tasks. Not repeated: what became of it, `count_tasks` says."""
+        """Add tasks. Not repeated: `count_tasks` tells what came of it."""
         self._call("POST", f"/api/projects/{project}/import", list(tasks))
 
     def export(self, project: int) -> bytes:
-        """All that was submitted so far, as Label Studio's JSON."""
+        """Everything submitted so far, as Label Studio's JSON."""
         return self._send("GET", f"/api/projects/{project}/export?exportType=JSON")
 
     # ------------------------------------------------------------ underneath
@@ -104,12 +104,12 @@ class LabelStudio:
     def _pages(self, path: str, field: str) -> Iterator[dict[str, Any]]:
         page = 1
         while True:
-            found = self._call("GET", path.format(page=page, size=PAGE))
-            listed = found.get(field) if isinstance(found, dict) else None
-            if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            answer = self._call("GET", path.format(page=page, size=PAGE))
+            listed = answer.get(field) if isinstance(answer, dict) else None
+            if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
                 raise self._strange("a list")
             yield from listed
-            total = found.get("count", found.get("total"))
+            total = answer.get("count", answer.get("total"))
             if not listed or len(listed) < PAGE or (isinstance(total, int) and page * PAGE >= total):
                 return
             page += 1
@@ -122,14 +122,14 @@ class LabelStudio:
             raise self._strange("JSON") from None
 
     def _send(self, method: str, path: str, body: object = None) -> bytes:
-        """The answer's bytes. What only reads is asked again when the server is busy or away."""
+        """The answer's bytes. A call that only reads is repeated if the server is busy or away."""
         what = f"{method} {path.partition('?')[0]}"
         for left in reversed(range(TRIES)):
             try:
                 return self._once(method, path, body)
-            except Refused as error:
+            except LabelStudioError as error:
                 if error.status == 401 and self._personal and self._access:
-                    self._access = ""  # it has run out
+                    self._access = ""  # expired
                     continue
                 if error.status == 401:
                     raise UsageError(f"{self.url} does not accept the token in {KEY}; make a new one there") from None
@@ -139,7 +139,7 @@ class LabelStudio:
                 if method != "GET" or not left or isinstance(error, ConnectionRefusedError):
                     raise self._away(what, error) from None
             self._sleep(FIRST_PAUSE * 2 ** (TRIES - 1 - left))
-        raise Refused(what, 401, "the token is not accepted")
+        raise LabelStudioError(what, 401, "the token is not accepted")
 
     @property
     def _personal(self) -> bool:
@@ -165,44 +165,44 @@ class LabelStudio:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
             with error:
-                said = _detail(error.read(100_000))
-            raise Refused(f"{method} {path.partition('?')[0]}", error.code, self._hidden(said)) from None
+                reason = _detail(error.read(100_000))
+            raise LabelStudioError(f"{method} {path.partition('?')[0]}", error.code, self._hidden(reason)) from None
         except urllib.error.URLError as error:
             raise error.reason if isinstance(error.reason, OSError) else OSError(str(error.reason)) from None
 
-    def _hidden(self, said: str) -> str:
+    def _hidden(self, text: str) -> str:
         for secret in filter(None, (self._token, self._access)):
-            said = said.replace(secret, "***")
-        return said
+            text = text.replace(secret, "***")
+        return text
 
     def _away(self, what: str, error: Exception) -> UsageError:
-        said = self._hidden(" ".join(str(error).split())) or type(error).__name__
+        reason = self._hidden(" ".join(str(error).split())) or type(error).__name__
         return UsageError(
-            f"{self.url} does not answer {what} ({said}). Is Label Studio running there? "
+            f"{self.url} does not answer {what} ({reason}). Is Label Studio running there? "
             "What was done so far is kept; give the same command again"
         )
 
     def _strange(self, wanted: str) -> UsageError:
-        return UsageError(f"{self.url} does not answer as Label Studio does ({wanted} was expected); see --url")
+        return UsageError(f"{self.url} does not answer as Label Studio does ({wanted} was expected); see `url`")
 
 
-def checked_url(url: str) -> str:
-    """The address without a slash at its end. Raises UsageError for one that is none or has a password in it."""
+def checked_url(url: str, parameter: str = "url", example: str = "http://127.0.0.1:8080") -> str:
+    """The address without a slash at its end. Raises UsageError for a bad one, or one with a password in it."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
-        raise UsageError("--url is an address such as http://127.0.0.1:8080, without a name or password in it")
+        raise UsageError(f"`{parameter}` is an address such as {example}, without a name or password in it")
     if not re.fullmatch("[!-~]+", url):
-        raise UsageError("--url holds characters that no address has")
+        raise UsageError(f"`{parameter}` holds characters that no address has")
     return url.rstrip("/")
 
 
 def _detail(body: bytes) -> str:
-    """What an error says in one line."""
+    """The reason in an error's body, on one line."""
     try:
-        found = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
         return ""
-    if not isinstance(found, dict):
+    if not isinstance(answer, dict):
         return ""
-    said = found.get("validation_errors") or found.get("detail") or ""
-    return " ".join((said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)).split())[:300]
+    reason = answer.get("validation_errors") or answer.get("detail") or ""
+    return " ".join((reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False)).split())[:300]

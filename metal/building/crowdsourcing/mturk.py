@@ -1,6 +1,6 @@
 """A thin client of Mechanical Turk over boto3. Every call may be repeated: nothing is posted or paid twice.
 
-Credentials are boto3's own: environment variables, ~/.aws, a profile. They are never written, nor shown in messages.
+Credentials are boto3's own: environment variables, ~/.aws, a profile. They are never written or shown in messages.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _BUSY = frozenset({"ThrottlingException", "Throttling", "RequestThrottled", "Ser
 _HIT_ID = re.compile(r"\b[0-9A-Z]{20,}\b")
 
 
-class Refused(MetalError):
-    """Mechanical Turk answered with an error. code: its own name for it, as AWS.MechanicalTurk.HitAlreadyExists."""
+class MTurkError(MetalError):
+    """Mechanical Turk answered with an error. code: its own name for it, e.g. AWS.MechanicalTurk.HitAlreadyExists."""
 
     def __init__(self, operation: str, code: str, message: str) -> None:
         self.code, self.message = code, message
@@ -36,12 +36,16 @@ class Refused(MetalError):
 
 
 def fee(reward: Decimal, assignments: int) -> Decimal:
-    """USD that MTurk takes for each assignment of a HIT with so many: 20%, 40% from ten on, a cent at the least."""
+    """USD that MTurk takes for each assignment of a HIT with that many: 20%, from ten on 40%, but at least a cent.
+
+    >>> fee(Decimal("0.25"), 3), fee(Decimal("0.25"), 10), fee(Decimal("0.01"), 1)
+    (Decimal('0.0500'), Decimal('0.1000'), Decimal('0.01'))
+    """
     return max(LEAST_FEE, reward * (LARGE_BATCH_FEE if assignments >= LARGE_BATCH else FEE))
 
 
-class Turk:
-    """The calls that a campaign needs. `with Turk(endpoint) as turk`: connections end with the block."""
+class MTurk:
+    """The calls that a campaign needs. `with MTurk(endpoint) as turk`: connections end with the block."""
 
     def __init__(self, endpoint: str) -> None:
         """Raises MissingExtra without boto3, UsageError without credentials."""
@@ -67,16 +71,17 @@ class Turk:
         self._secrets = Secrets(filter(None, [keys.access_key, keys.secret_key, keys.token]))
         self.endpoint = endpoint
 
-    def __enter__(self) -> Turk:
+    def __enter__(self) -> MTurk:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._client.close()
 
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        """One call, repeated while the service is busy or unreachable. Raises Refused, or UsageError when it stays so.
+        """One call, repeated while the service is busy or unreachable.
 
-        Repeating is safe: see the methods that create or pay something.
+        Repeating is safe: see the methods that create or pay something. Raises MTurkError if the call is refused,
+        UsageError if the service stays away.
         """
         errors, trouble = self._errors, ""
         for attempt in range(TRIES):
@@ -86,11 +91,11 @@ class Turk:
                 answer: dict[str, Any] = getattr(self._client, operation)(**parameters)
                 return answer
             except errors.ClientError as error:
-                found = error.response.get("Error", {})
-                code = error.response.get("TurkErrorCode") or found.get("Code", "")
-                message = self._safe(found.get("Message") or error.response.get("Message") or "no reason given")
-                if found.get("Code") not in _BUSY and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
-                    raise Refused(operation, str(code), message) from None
+                reason = error.response.get("Error", {})
+                code = error.response.get("TurkErrorCode") or reason.get("Code", "")
+                message = self._safe(reason.get("Message") or error.response.get("Message") or "no reason given")
+                if reason.get("Code") not in _BUSY and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
+                    raise MTurkError(operation, str(code), message) from None
                 trouble = message
             except (errors.NoCredentialsError, errors.PartialCredentialsError, errors.ParamValidationError) as error:
                 raise UsageError(f"Mechanical Turk: {self._safe(str(error))}") from None
@@ -102,7 +107,7 @@ class Turk:
         return self._secrets.hidden(text.encode("utf-8", "replace")).decode("utf-8", "replace")
 
     def pages(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
-        """Everything that an operation lists under `key`, page after page."""
+        """Everything that an operation lists under `key`, page by page."""
         more: dict[str, str] = {}
         while True:
             page = self.call(operation, MaxResults=100, **parameters, **more)
@@ -120,14 +125,14 @@ class Turk:
     def create_hit(self, token: str, **described: Any) -> str:
         """The id of the HIT of this token: a new one, or the one that an earlier call with the token made.
 
-        MTurk knows a token for 24 hours; the HIT keeps it as its RequesterAnnotation, which only we see (`find_hits`).
+        MTurk remembers a token for 24 hours; the HIT keeps it as its RequesterAnnotation, which workers do not see.
         """
         try:
             made = self.call("create_hit", UniqueRequestToken=token, RequesterAnnotation=token, **described)
-        except Refused as refused:
-            if "alreadyexists" not in refused.code.casefold():
+        except MTurkError as error:
+            if "alreadyexists" not in error.code.casefold():
                 raise
-            for named in _HIT_ID.findall(refused.message):
+            for named in _HIT_ID.findall(error.message):
                 if self._annotation(named) == token:
                     return str(named)
             if hit := self.find_hits({token}).get(token):
@@ -138,87 +143,87 @@ class Turk:
     def _annotation(self, hit: str) -> str:
         try:
             return str(self.call("get_hit", HITId=hit)["HIT"].get("RequesterAnnotation", ""))
-        except Refused:
+        except MTurkError:
             return ""
 
     def find_hits(self, tokens: Collection[str]) -> dict[str, str]:
-        """Token -> HIT id, of those that are there."""
-        found: dict[str, str] = {}
+        """Token -> HIT id, of the tokens that have a HIT."""
+        hits: dict[str, str] = {}
         if tokens:
             for hit in self.pages("list_hits", "HITs"):
                 if hit.get("RequesterAnnotation") in tokens:
-                    found[hit["RequesterAnnotation"]] = hit["HITId"]
-                    if len(found) == len(tokens):
+                    hits[hit["RequesterAnnotation"]] = hit["HITId"]
+                    if len(hits) == len(tokens):
                         break
-        return found
+        return hits
 
     def expire(self, hit: str, when: datetime) -> None:
-        """A HIT ends then; at once when that is past. Work that was begun can still be submitted."""
+        """End a HIT at that time, or at once if it is past. Work that was begun can still be submitted."""
         self.call("update_expiration_for_hit", HITId=hit, ExpireAt=when)
 
     def assignments(self, hit: str) -> Iterator[dict[str, Any]]:
-        """All that was submitted for a HIT so far, whatever became of it."""
+        """Everything that was submitted for a HIT so far, in whatever status."""
         wanted = ["Submitted", "Approved", "Rejected"]
         return self.pages("list_assignments_for_hit", "Assignments", HITId=hit, AssignmentStatuses=wanted)
 
     # ------------------------------------------------------------ money
 
     def approve(self, assignment: str) -> None:
-        """Pay the reward. One that was approved before stays so; one that was rejected stays rejected (Refused)."""
+        """Pay the reward. An approved assignment stays so; for a rejected one this raises MTurkError."""
         self._review("approve_assignment", "Approved", AssignmentId=assignment)
 
     def reject(self, assignment: str, reason: str) -> None:
-        """Refuse to pay, and tell the worker why. METAL never does so by itself."""
+        """Refuse to pay, and tell the worker why. METAL never does this unasked."""
         self._review("reject_assignment", "Rejected", AssignmentId=assignment, RequesterFeedback=reason)
 
     def _review(self, operation: str, status: str, **parameters: str) -> None:
-        """One that has that status already, perhaps from a call whose answer was lost, is left as it is."""
+        """Leave an assignment as it is if it has that status already, perhaps from a call whose answer was lost."""
         try:
             self.call(operation, **parameters)
-        except Refused:
-            known = self.call("get_assignment", AssignmentId=parameters["AssignmentId"])
-            if known["Assignment"]["AssignmentStatus"] != status:
+        except MTurkError:
+            current = self.call("get_assignment", AssignmentId=parameters["AssignmentId"])
+            if current["Assignment"]["AssignmentStatus"] != status:
                 raise
 
     def bonus(self, token: str, worker: str, assignment: str, usd: Decimal, reason: str) -> None:
-        """Pay a bonus, once for each token: what was paid before is found by worker, sum and reason."""
+        """Pay a bonus, once for each token; one paid before is recognised by worker, sum and reason."""
         paid = {"WorkerId": worker, "AssignmentId": assignment, "BonusAmount": f"{usd:.2f}", "Reason": reason}
         try:
             self.call("send_bonus", UniqueRequestToken=token, **paid)
-        except Refused:
+        except MTurkError:
             if not self.has_bonus(worker, assignment, usd, reason):
                 raise
 
     def has_bonus(self, worker: str, assignment: str, usd: Decimal, reason: str) -> bool:
         """Whether this bonus was paid for this assignment."""
         return any(
-            (one["WorkerId"], Decimal(one["BonusAmount"]), one.get("Reason")) == (worker, usd, reason)
-            for one in self.pages("list_bonus_payments", "BonusPayments", AssignmentId=assignment)
+            (bonus["WorkerId"], Decimal(bonus["BonusAmount"]), bonus.get("Reason")) == (worker, usd, reason)
+            for bonus in self.pages("list_bonus_payments", "BonusPayments", AssignmentId=assignment)
         )
 
     # ------------------------------------------------------------ qualifications
 
     def qualification(self, name: str, described: Mapping[str, Any]) -> str:
-        """The id of our qualification type of that name, which is made if it is not there. Names are unique."""
-        if there := self._own_qualification(name):
-            return there
+        """The id of our qualification type of that name, made if it does not exist. Names are unique."""
+        if existing := self._own_qualification(name):
+            return existing
         try:
             made = self.call("create_qualification_type", Name=name, QualificationTypeStatus="Active", **described)
-        except Refused:
-            if there := self._own_qualification(name):  # an earlier try had made it, and its answer was lost
-                return there
+        except MTurkError:
+            if existing := self._own_qualification(name):  # an earlier try had made it, and its answer was lost
+                return existing
             raise
         return str(made["QualificationType"]["QualificationTypeId"])
 
     def _own_qualification(self, name: str) -> str:
-        # All of ours: a query would be a search of words, with rules of its own.
+        # All of ours are listed: a query would search for words, by rules of its own.
         listed = self.pages(
             "list_qualification_types", "QualificationTypes", MustBeRequestable=False, MustBeOwnedByCaller=True
         )
-        return next((str(one["QualificationTypeId"]) for one in listed if one["Name"] == name), "")
+        return next((str(each["QualificationTypeId"]) for each in listed if each["Name"] == name), "")
 
     def give(self, qualification: str, worker: str) -> None:
-        """Give a worker a qualification of ours, without a message."""
+        """Give a worker one of our qualifications, without a message."""
         self.call(
             "associate_qualification_with_worker",
             QualificationTypeId=qualification,

@@ -25,8 +25,8 @@ TEST_LIMIT = 65_535  # bytes
 
 
 @dataclass(frozen=True)
-class Item:
-    """A question of a test: what is shown, what can be chosen, and which choices are right (positions)."""
+class QualificationItem:
+    """A question of a test: its text, its choices, and which of these are right (positions)."""
 
     question: str
     choices: tuple[str, ...]
@@ -34,8 +34,8 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Test:
-    """A test as MTurk takes it. A worker's score is in percent when `key` maps it so, as `make_test` does."""
+class QualificationTest:
+    """A test as MTurk takes it. A worker's score is in percent if `key` maps it so, as `make_test` does."""
 
     form: str
     key: str
@@ -52,26 +52,26 @@ def requirements(
 ) -> list[dict[str, Any]]:
     """QualificationRequirements of a HIT.
 
-    share_approved: in percent. countries: ISO codes (`US`), with a subdivision if wanted (`US-CA`). adult:
-    only workers who agreed to see offensive content. minimum:
-    qualification type -> the lowest score that will do. excluded_by: qualification types that shut a worker out.
+    share_approved: in percent. countries: ISO codes (`US`), with a subdivision if wanted (`US-CA`). adult: only
+    workers who agreed to see offensive content. minimum: qualification type -> the lowest score that qualifies.
+    excluded_by: qualification types that exclude a worker. Raises UsageError for a bad country code.
     """
-    found: list[dict[str, Any]] = []
+    required: list[dict[str, Any]] = []
     scores = {COMPLETED_HITS: completed_hits, SHARE_APPROVED: share_approved}
     lowest = {kind: score for kind, score in scores.items() if score} | dict(minimum or {})
     for kind, score in lowest.items():
-        found.append({"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [score]})
+        required.append({"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [score]})
     if countries:
         places = [_place(code) for code in countries]
-        found.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places})
+        required.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places})
     if adult:
-        found.append({"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1]})
-    found += [{"QualificationTypeId": kind, "Comparator": "DoesNotExist"} for kind in excluded_by]
-    # A worker who may take the test first must see that the HIT is there; others do not even find it.
-    tests = set(minimum or {})
-    for one in found:
-        one["ActionsGuarded"] = "Accept" if one["QualificationTypeId"] in tests else "DiscoverPreviewAndAccept"
-    return found
+        required.append({"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1]})
+    required += [{"QualificationTypeId": kind, "Comparator": "DoesNotExist"} for kind in excluded_by]
+    # Workers who can still take a test must see the HIT; those who fail another requirement do not even find it.
+    for requirement in required:
+        tested = requirement["QualificationTypeId"] in (minimum or {})
+        requirement["ActionsGuarded"] = "Accept" if tested else "DiscoverPreviewAndAccept"
+    return required
 
 
 def _place(code: str) -> dict[str, str]:
@@ -81,18 +81,18 @@ def _place(code: str) -> dict[str, str]:
     return {"Country": country} | ({"Subdivision": part} if part else {})
 
 
-def read_test(path: Path, key: Path | None = None) -> Test:
+def read_test(path: Path, key: Path | None = None) -> QualificationTest:
     """The test in a file: QuestionForm XML beside its AnswerKey XML, or items in JSON Lines (see `read_items`)."""
     if path.suffix.lower() != ".xml":
         if key:
             raise UsageError(f"{path} holds its own right answers; an answer key belongs to a test in XML")
         return make_test(read_items(path))
     if not key:
-        raise UsageError(f"{path} needs --answer-key FILE.xml, or nobody's score is known")
-    return _checked(Test(path.read_text(encoding="utf-8"), key.read_text(encoding="utf-8")), path)
+        raise UsageError(f'{path} needs `answer_key="FILE.xml"`, or nobody\'s score is known')
+    return _checked(QualificationTest(path.read_text(encoding="utf-8"), key.read_text(encoding="utf-8")), path)
 
 
-def read_items(path: Path) -> list[Item]:
+def read_items(path: Path) -> list[QualificationItem]:
     """Items from lines such as `{"question": "...", "choices": ["...", "..."], "right": "..."}`.
 
     `right` is a choice, or a list of choices any of which is right. Raises DataError, naming the row.
@@ -103,23 +103,23 @@ def read_items(path: Path) -> list[Item]:
     for row, entry in read_jsonl(path):
         where = f"{path} row {row + 1}"
         choices, right = entry.get("choices"), entry.get("right")
-        said = right if isinstance(right, list) else [right]
+        right = right if isinstance(right, list) else [right]
         if not isinstance(entry.get("question"), str) or not isinstance(choices, list) or len(choices) < 2:
             raise DataError(where, "no question with choices", 'A line is {"question": "", "choices": [], "right": ""}')
-        absent = [one for one in said if one not in choices]
-        if absent or not said:
-            raise DataError(where, f"right is {absent[:1] or said}, which is none of the choices", "Copy a choice")
-        places = frozenset(place for place, choice in enumerate(choices) if choice in said)
-        items.append(Item(entry["question"], tuple(map(str, choices)), places))
+        absent = [choice for choice in right if choice not in choices]
+        if absent or not right:
+            raise DataError(where, f"right is {absent[:1] or right}, which is none of the choices", "Copy a choice")
+        places = frozenset(place for place, choice in enumerate(choices) if choice in right)
+        items.append(QualificationItem(entry["question"], tuple(map(str, choices)), places))
     if not items:
         raise DataError(path, "no items", "One JSON object a line")
     return items
 
 
-def make_test(items: Sequence[Item]) -> Test:
+def make_test(items: Sequence[QualificationItem]) -> QualificationTest:
     """The test that asks these items, each worth the same, scored in percent.
 
-    Identifiers are numbers: nothing in the page tells which choice is right, and the key is sent to MTurk alone.
+    Identifiers are numbers: nothing in the page reveals which choice is right, and only MTurk gets the key.
     """
     form, key = Element("QuestionForm", xmlns=QUESTION_FORM), Element("AnswerKey", xmlns=ANSWER_KEY)
     for number, item in enumerate(items, 1):
@@ -127,29 +127,31 @@ def make_test(items: Sequence[Item]) -> Test:
         _text(asked, "QuestionIdentifier", f"q{number}")
         _text(asked, "IsRequired", "true")
         _text(SubElement(asked, "QuestionContent"), "Text", item.question)
-        selection = SubElement(SubElement(asked, "AnswerSpecification"), "SelectionAnswer")
-        _text(selection, "StyleSuggestion", "radiobutton")
-        selections = SubElement(selection, "Selections")
+        specification = SubElement(SubElement(asked, "AnswerSpecification"), "SelectionAnswer")
+        _text(specification, "StyleSuggestion", "radiobutton")
+        selections = SubElement(specification, "Selections")
         answer = SubElement(key, "Question")
         _text(answer, "QuestionIdentifier", f"q{number}")
         for place, choice in enumerate(item.choices, 1):
-            one = SubElement(selections, "Selection")
-            _text(one, "SelectionIdentifier", f"c{place}")
-            _text(one, "Text", choice)
+            selection = SubElement(selections, "Selection")
+            _text(selection, "SelectionIdentifier", f"c{place}")
+            _text(selection, "Text", choice)
             if place - 1 in item.right:
                 option = SubElement(answer, "AnswerOption")
                 _text(option, "SelectionIdentifier", f"c{place}")
                 _text(option, "AnswerScore", "1")
     mapping = SubElement(SubElement(key, "QualificationValueMapping"), "PercentageMapping")
     _text(mapping, "MaximumSummedScore", str(len(items)))
-    return _checked(Test(tostring(form, encoding="unicode"), tostring(key, encoding="unicode")), "the test")
+    return _checked(
+        QualificationTest(tostring(form, encoding="unicode"), tostring(key, encoding="unicode")), "the test"
+    )
 
 
 def _text(parent: Element, tag: str, text: str) -> None:
     SubElement(parent, tag).text = printable(text)
 
 
-def _checked(test: Test, where: object) -> Test:
+def _checked(test: QualificationTest, where: object) -> QualificationTest:
     for document in (test.form, test.key):
         if (size := len(document.encode())) > TEST_LIMIT:
             raise DataError(where, f"{size:,} bytes; a test takes {TEST_LIMIT:,}", "Ask fewer questions")

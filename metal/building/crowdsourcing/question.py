@@ -1,7 +1,7 @@
-"""Mechanical Turk's two documents: the question a HIT asks, and the answers of a worker.
+"""Mechanical Turk's two documents: the question of a HIT, and the answers of a worker.
 
-A layout is the page that `metal annotate export --to mturk` writes: `${column}` stands for a cell of the tasks' CSV,
-which is HTML already, escaped there.
+A layout is the page that the form `mturk` writes: `${column}` stands for a cell of the tasks' CSV, which is escaped
+HTML already.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _FORM = re.compile(r"<(crowd-)?form\b", re.IGNORECASE)
 _FIELD = re.compile(
     r"""<(?:input|select|textarea|crowd-[a-z-]+)\b[^>]*?\sname\s*=\s*(?:"([^"]+)"|'([^']+)')""", re.IGNORECASE
 )
-# A page without a form of its own posts its fields as MTurk's documentation of HTMLQuestion asks. Where to is a
-# parameter of the page's address, which is believed only when it is a host of MTurk's.
+# A page without a form of its own posts its fields as MTurk's documentation of HTMLQuestion asks. The target is a
+# parameter of the page's address, which is trusted only if it names one of MTurk's hosts.
 _POSTING = """<form name="mturk_form" id="mturk_form" method="post" action="https://www.mturk.com/mturk/externalSubmit">
 <input type="hidden" name="assignmentId" id="assignmentId" value="">
 {page}
@@ -41,25 +41,23 @@ _POSTING = """<form name="mturk_form" id="mturk_form" method="post" action="http
 
 
 def html_question(layout: str, row: Mapping[str, str], where: str) -> str:
-    """The HTMLQuestion document of one HIT: the layout with this row of the CSV in it.
+    """The HTMLQuestion document of one HIT: the layout, filled in from this row of the CSV.
 
-    Raises DataError, naming `where`, for a variable without a column, and for a document beyond the 65,535 bytes that
-    MTurk takes.
+    Raises DataError, naming `where`, for a variable without a column, and for a document longer than the 65,535 bytes
+    that MTurk takes.
     """
 
-    def cell(found: re.Match[str]) -> str:
-        if found[1] not in row:
-            columns = ", ".join(row)
-            raise DataError(
-                where, f"the layout has ${{{found[1]}}}, and there is no such column", f"Columns: {columns}"
-            )
-        return row[found[1]]
+    def cell(variable: re.Match[str]) -> str:
+        if variable[1] not in row:
+            problem = f"the layout has ${{{variable[1]}}}, and there is no such column"
+            raise DataError(where, problem, f"Columns: {', '.join(row)}")
+        return row[variable[1]]
 
     page = printable(_VARIABLE.sub(cell, layout))
     if not _FORM.search(layout):
         page = _POSTING.format(page=page)
-    whole = f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"></head><body>\n{page}\n</body></html>'
-    content = whole.replace("]]>", "]]]]><![CDATA[>")  # a CDATA section ends at its first ]]>
+    document = f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"></head><body>\n{page}\n</body></html>'
+    content = document.replace("]]>", "]]]]><![CDATA[>")  # a CDATA section ends at its first ]]>
     question = (
         f'<HTMLQuestion xmlns="{_SCHEMA}"><HTMLContent><![CDATA[{content}]]></HTMLContent>'
         "<FrameHeight>0</FrameHeight></HTMLQuestion>"
@@ -69,21 +67,21 @@ def html_question(layout: str, row: Mapping[str, str], where: str) -> str:
         raise DataError(
             where,
             f"the page and its texts are {size:,} bytes; a HIT takes {HIT_LIMIT:,}",
-            "Take the row out and have that output rated in another form (metal annotate export --only)",
+            "Take the row out and have that output rated in another form (`metal.annotate_export(..., only=FILE)`)",
         )
     return question
 
 
 def fields_of(layout: str) -> list[str]:
-    """The names of the fields that a layout asks for, in their order."""
+    """The names of a layout's fields, in order."""
     return list(dict.fromkeys(double or single for double, single in _FIELD.findall(layout)))
 
 
 def read_answers(document: str, where: str) -> dict[str, str]:
-    """What a worker said, by field, from a QuestionFormAnswers document.
+    """A worker's answers, by field, from a QuestionFormAnswers document.
 
-    A field that comes twice holds both, with a comma. Workers choose what is in it: a DOCTYPE, with which entities
-    could be declared that grow without end, is refused. Raises DataError for that and for what is not XML.
+    A field that occurs twice gets both values, with a comma. The content is up to the worker, so a DOCTYPE is refused:
+    it could declare entities that expand without end. Raises DataError for that and for anything that is not XML.
     """
     if "<!DOCTYPE" in document or "<!ENTITY" in document:
         raise DataError(
@@ -93,7 +91,7 @@ def read_answers(document: str, where: str) -> dict[str, str]:
         root = fromstring(document)  # noqa: S314 - without a DOCTYPE there are no entities to expand
     except (ParseError, ValueError) as error:
         raise DataError(where, f"the answer is not XML ({error})", "Pull again") from None
-    said: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for answer in root.iter():
         if _local(answer.tag) != "Answer":
             continue
@@ -104,8 +102,8 @@ def read_answers(document: str, where: str) -> dict[str, str]:
             for part in answer
             if _local(part.tag) in ("FreeText", "SelectionIdentifier", "OtherSelectionText")
         ]
-        said[name] = ", ".join(filter(None, [said.get(name, ""), *values]))
-    return said
+        answers[name] = ", ".join(filter(None, [answers.get(name, ""), *values]))
+    return answers
 
 
 def _local(tag: object) -> str:

@@ -1,4 +1,4 @@
-"""When tasks are published: always at the same time of the week, so that days and hours do not vary with the batch.
+"""When tasks are published: always at the same time of the week, so that day and hour do not vary between batches.
 
 GENIE (section 6) publishes on weekdays at 10 am Pacific time.
 """
@@ -6,6 +6,8 @@ GENIE (section 6) publishes on weekdays at 10 am Pacific time.
 from __future__ import annotations
 
 import re
+import time as clocks
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
@@ -34,16 +36,19 @@ class Schedule:
 def parse_schedule(text: str) -> Schedule:
     """The schedule of `Mon-Fri 10:00 America/Los_Angeles`, `weekday 10:00 UTC`, `Sat,Sun 09:30 Asia/Tokyo`.
 
-    A range may go over Sunday: `Sat-Mon`. Raises UsageError for another shape or an impossible time, UnknownName for
-    a day or time zone nobody knows.
+    A range may wrap around Sunday: `Sat-Mon`. Raises UsageError for another shape or an impossible time, UnknownName
+    for an unknown day or time zone.
+
+    >>> str(parse_schedule("weekday 10:00 UTC"))
+    'Mon,Tue,Wed,Thu,Fri 10:00 UTC'
     """
-    found = _SHAPE.fullmatch(text.strip())
-    if not found:
+    match = _SHAPE.fullmatch(text.strip())
+    if not match:
         raise UsageError(f"{text!r} is not a start; write days, time and time zone: {EXAMPLE!r}")
-    hour, minute = int(found["hour"]), int(found["minute"])
+    hour, minute = int(match["hour"]), int(match["minute"])
     if hour > 23 or minute > 59:
         raise UsageError(f"{text!r}: {hour}:{minute:02} is no time of day; hours go from 0 to 23, minutes to 59")
-    return Schedule(_days(found["days"]), time(hour, minute), _zone(found["zone"]))
+    return Schedule(_days(match["days"]), time(hour, minute), _zone(match["zone"]))
 
 
 def _days(text: str) -> frozenset[int]:
@@ -66,19 +71,19 @@ def _day(name: str) -> int:
 
 
 def _zone(name: str) -> ZoneInfo:
-    known = available_timezones()
-    if not known:
+    zones = available_timezones()
+    if not zones:
         raise UsageError("this system knows no time zones; pip install tzdata")
-    if name not in known:
-        raise UnknownName("time zone", name, sorted(known))
+    if name not in zones:
+        raise UnknownName("time zone", name, sorted(zones))
     return ZoneInfo(name)
 
 
 def next_start(schedule: Schedule, after: datetime) -> datetime:
-    """The first start later than `after`, which is aware; in the schedule's zone.
+    """The first start later than `after` (an aware datetime), in the schedule's zone.
 
-    Where clocks go forward and the local time does not exist, it is the first instant after the gap; where they go
-    back and it comes twice, the first of the two.
+    If the local time does not exist because clocks go forward, the start is the first instant after the gap; if it
+    occurs twice because they go back, the start is the first of the two.
     """
     today = after.astimezone(schedule.zone).date()
     starts = (
@@ -95,7 +100,7 @@ def _instant(day: date, schedule: Schedule) -> datetime:
     instant = local.astimezone(UTC)
     if instant.astimezone(schedule.zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return instant
-    # In a gap, fold=0 reads the clock as before it (an instant after the change), fold=1 as after it (one before).
+    # In a gap, fold=0 uses the offset before the change (an instant after it), fold=1 the one after (one before it).
     before, after = local.replace(fold=1).astimezone(UTC), instant
     offset = before.astimezone(schedule.zone).utcoffset()
     while after - before > timedelta(seconds=1):
@@ -105,3 +110,42 @@ def _instant(day: date, schedule: Schedule) -> datetime:
         else:
             after = middle
     return after
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def start_of(text: str) -> datetime:
+    """The next start of a schedule such as `Mon-Fri 10:00 America/Los_Angeles`, in its zone."""
+    return next_start(parse_schedule(text), now())
+
+
+def start_line(start: datetime) -> str:
+    """`Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s`."""
+    return f"Start: {start:%A %Y-%m-%d %H:%M} {start.tzname()}, in {in_words(start - now())}"
+
+
+def wait_until(start: datetime, countdown: Callable[[timedelta], None] = lambda left: None) -> None:
+    """Return at `start`, not before. countdown: called every second with the time left, and with zero at the end.
+
+    The clock is read every second, so that a machine that was asleep meanwhile does not wait too long.
+    """
+    try:
+        while (left := start - now()).total_seconds() > 0:
+            countdown(left)
+            clocks.sleep(min(left.total_seconds(), 1.0))
+    finally:
+        countdown(timedelta())
+
+
+def in_words(left: timedelta) -> str:
+    """A duration in its two largest units.
+
+    >>> in_words(timedelta(hours=3, minutes=20)), in_words(timedelta(seconds=250))
+    ('3 h 20 min', '4 min 10 s')
+    """
+    seconds = max(0, round(left.total_seconds()))
+    parts = [(seconds // 86_400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
+    first = next((place for place, (count, _) in enumerate(parts) if count), 3)
+    return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2])

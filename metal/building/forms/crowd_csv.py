@@ -1,32 +1,31 @@
-"""CSV for Prolific and any other platform: a row a task out, a row an answer in.
+"""CSV for Prolific and any other platform: a row for each task out, a row for each answer in.
 
-What goes out is data for a survey tool of one's own: texts, and the questions as texts. What comes back is any CSV that
-has a column `task`, one that names the person (RATERS), and a column for each criterion that was answered. Prolific's
-own export of participants (Participant id, Status, Time taken) can be given beside it.
+What goes out is data for the user's own survey tool: texts, and the questions as texts. What comes back is any CSV with
+a column `task`, one that names the person (RATERS), and a column for each criterion that was answered. Prolific's own
+export of participants (Participant id, Status, Time taken) can be given with it.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from metal.building.forms import guidelines
-from metal.building.forms.csv_sheet import csv_rows
+from metal.building.forms import guidelines, mturk
+from metal.building.forms.csv_files import csv_table, header_of
 from metal.building.forms.rows import (
     COMMENT,
     OURS,
     check_criteria,
     column_of,
-    filled_rows,
     listed,
     printable,
+    seconds_in,
     sides,
     unguarded,
 )
-from metal.building.tasks import Answer, Sheet
+from metal.building.tasks import Answer, Assignment
 from metal.data.csv_cells import guard
 from metal.data.records import Criterion
 from metal.errors import DataError
@@ -34,8 +33,8 @@ from metal.raters.judges.rubric import Rubric
 
 RATERS = ("rater", "worker", "WorkerId", "participant_id", "Participant id", "PROLIFIC_PID")
 PROLIFIC = "prolific"
-ANY = "csv"  # the platform of people of whom nothing else is known
-QUESTION = "question_"  # before the name of a criterion: the column with what is asked
+ANY = "csv"  # the platform of people about whom nothing else is known
+QUESTION = "question_"  # before the name of a criterion: the column with its question
 LEFT_OUT = ("rejected", "returned", "timed out", "screened out")  # submissions that do not count
 _PROLIFIC_COLUMNS = ("participantid", "prolificpid")
 
@@ -62,103 +61,107 @@ Ids can be traced to people. Do not publish them.
 
 @dataclass(frozen=True)
 class Participant:
-    """What Prolific says of somebody. status: of the submission that counts most, as in the file, in small letters."""
+    """A person in Prolific's export. status: of their submission, in small letters; of several, of one that counts."""
 
     status: str
     seconds: float | None
 
 
-def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
-    """tasks-LANGUAGE.csv for each language, guidelines.html, README.txt. Whoever takes part takes the place of the
-    people whom sheets were dealt to."""
-    by_language: dict[str, list[Sheet]] = {}
-    for sheet in sheets:
-        by_language.setdefault(sheet.language, []).append(sheet)
-    for language, mine in by_language.items():
-        yield f"tasks-{language}.csv", _tasks(mine)
+def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
+    """tasks-LANGUAGE.csv for each language, guidelines.html, README.txt.
+
+    Participants take the place of the people named in the assignments.
+    """
+    by_language: dict[str, list[Assignment]] = {}
+    for assignment in assignments:
+        by_language.setdefault(assignment.language, []).append(assignment)
+    for language, group in by_language.items():
+        yield f"tasks-{language}.csv", _tasks(group)
     if by_language:
-        one = next(iter(by_language.values()))[0]
-        yield "guidelines.html", guidelines.as_html(one.rubrics, one.template).encode()
+        first = next(iter(by_language.values()))[0]
+        yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
         yield "README.txt", README.format(raters=", ".join(RATERS)).encode()
 
 
-def _tasks(sheets: Sequence[Sheet]) -> bytes:
+def _tasks(assignments: Sequence[Assignment]) -> bytes:
     import pandas as pd
 
-    template, rubrics = sheets[0].template, sheets[0].rubrics
+    template, rubrics = assignments[0].template, assignments[0].rubrics
     asked = {QUESTION + name: _question(name, rubric) for name, rubric in rubrics.items()}
     rows = []
-    for task in {task.task: task for sheet in sheets for task in sheet.tasks}.values():
-        told = {"task": task.task, "title": task.title, "source": task.source, **task.texts(template)}
-        told |= {"language": task.language, "direction": sides(task.language)[1][1]}
-        rows.append({name: printable(text) for name, text in (told | asked).items()})
+    for task in {task.task: task for assignment in assignments for task in assignment.tasks}.values():
+        row = {"task": task.task, "title": task.title, "source": task.source, **task.texts(template)}
+        row |= {"language": task.language, "direction": sides(task.language)[1][1]}
+        rows.append({name: printable(text) for name, text in (row | asked).items()})
     return str(guard(pd.DataFrame(rows, dtype=object)).to_csv(index=False, lineterminator="\n")).encode()
 
 
 def _question(name: str, rubric: Rubric) -> str:
     """The question and its answers: `Fluency: Which reads better? (1 A is much better, ...)`."""
     criterion = rubric.criterion
-    said = criterion.question or rubric.simple
-    return f"{criterion.label or name}{f': {said}' if said else ''} ({criterion.scale.describe()})"
+    question = criterion.question or rubric.simple
+    return f"{criterion.label or name}{f': {question}' if question else ''} ({criterion.scale.describe()})"
 
 
 # ---------------------------------------------------------------- answers
 
 
-def is_answers(head: Sequence[str]) -> bool:
-    """Whether these columns are those of a platform's answers; sheets of ours have `rater`, which stays theirs."""
+def recognises(name: str, content: bytes) -> bool:
+    """Whether this is a CSV of a platform's answers; METAL's own sheets have the column `rater`."""
+    if mturk.recognises(name, content):
+        return False
+    head = header_of(name, content)
     names = [_folded(column) for column in head]
     return "task" in names and "rater" not in names and bool(_rater_columns(head))
 
 
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion], platform: str = "") -> list[Answer]:
-    """The answers of a CSV, a row each. The rater is `PLATFORM:ID`.
+    """The answers of a CSV, one in each row. The rater is `PLATFORM:ID`.
 
-    platform: without one it is prolific where the column of people is Prolific's, else csv.
-    Raises DataError for missing or doubled columns and rows without task or person, UnknownName for a column that has
-    nearly the name of a criterion that is not there.
+    platform: by default prolific if the column of people is Prolific's, else csv.
+    Raises DataError for missing or doubled columns and rows without task or person, UnknownName for a column whose
+    name is close to that of a missing criterion.
     """
-    filled = filled_rows(csv_rows(name, content))
-    head = [unguarded(cell) for cell in filled[0][1]] if filled else []
+    head, rows = csv_table(name, content)
     place = _columns(name, head, criteria)
     person = head[place["rater"]]
     platform = platform or (PROLIFIC if _folded(person) in _PROLIFIC_COLUMNS else ANY)
     asked = [criterion for criterion in criteria if column_of(criterion) in place]
     answers = []
-    for number, row in filled[1:]:
+    for number, row in rows:
         where = f"{name} row {number}"
-        found = {column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()}
+        cells = {column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()}
         for column, shown in (("task", "task"), ("rater", person)):
-            if not found[column]:
+            if not cells[column]:
                 raise DataError(where, f"the {shown} is missing", f"Fill in its {shown}, or empty the whole row")
         prefix = f"{platform}:"
-        rater = found["rater"] if found["rater"].startswith(prefix) else prefix + found["rater"]
-        scores = {criterion: found[column_of(criterion)] for criterion in asked}
-        seconds = _seconds(found.get("seconds", ""))
-        answers.append(Answer(found["task"], rater, scores, found.get(COMMENT, ""), where, seconds))
+        rater = prefix + cells["rater"].removeprefix(prefix)
+        scores = {criterion: cells[column_of(criterion)] for criterion in asked}
+        seconds = seconds_in(cells.get("seconds", ""))
+        answers.append(Answer(cells["task"], rater, scores, cells.get(COMMENT, ""), where, seconds))
     return answers
 
 
-def ignored(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:
-    """The columns that `read` makes nothing of."""
-    filled = filled_rows(csv_rows(name, content))
-    head = [unguarded(cell) for cell in filled[0][1]] if filled else []
+def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:
+    """A note on the columns that `read` ignores."""
+    head, _ = csv_table(name, content)
     used = {*_columns(name, head, criteria).values()}
     ours = {*OURS, "direction"}
-    return [
+    unused = [
         column
         for at, column in enumerate(head)
         if column and at not in used and column not in ours and not column.startswith(QUESTION)
     ]
+    return [f"{name}: columns left alone: {listed(unused)}"] if unused else []
 
 
 def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -> dict[str, int]:
-    """Where task, rater, criteria, comment and seconds stand."""
+    """The positions of task, rater, criteria, comment and seconds."""
     people = _rater_columns(head)
     tasks = [at for at, column in enumerate(head) if _folded(column) == "task"]
     if len(tasks) != 1 or len(people) != 1:
-        what, found = ("task", tasks) if len(tasks) != 1 else ("person", people)
-        problem = f"several columns for the {what}" if found else f"no column for the {what}"
+        what, columns = ("task", tasks) if len(tasks) != 1 else ("person", people)
+        problem = f"several columns for the {what}" if columns else f"no column for the {what}"
         remedy = f"Columns found: {listed(head)}; needed: task, one of {', '.join(RATERS)}, and criteria"
         raise DataError(name, problem, remedy)
     place = {"task": tasks[0], "rater": people[0]}
@@ -175,21 +178,13 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
 
 
 def _rater_columns(head: Sequence[str]) -> list[int]:
-    known = {_folded(column) for column in RATERS}
-    return [at for at, column in enumerate(head) if _folded(column) in known]
+    names = {_folded(column) for column in RATERS}
+    return [at for at, column in enumerate(head) if _folded(column) in names]
 
 
 def _folded(column: str) -> str:
     """`participantid` for `Participant id` and `participant_id`."""
     return re.sub(r"[\W_]+", "", column).casefold()
-
-
-def _seconds(cell: str) -> float | None:
-    try:
-        seconds = float(cell)
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < math.inf else None
 
 
 # ---------------------------------------------------------------- Prolific's participants
@@ -202,26 +197,26 @@ def is_participants(head: Sequence[str]) -> bool:
 
 
 def read_participants(name: str, content: bytes) -> dict[str, Participant]:
-    """Prolific's export, by participant. Of somebody with several submissions one that counts goes before others."""
-    filled = filled_rows(csv_rows(name, content))
-    head = [_folded(unguarded(cell)) for cell in filled[0][1]]
-    found: dict[str, Participant] = {}
-    for number, row in filled[1:]:
+    """Prolific's export, by participant. Of several submissions of one person, one that counts is taken."""
+    columns, rows = csv_table(name, content)
+    head = [_folded(column) for column in columns]
+    participants: dict[str, Participant] = {}
+    for number, row in rows:
         cells = dict(zip(head, [*map(unguarded, row), *[""] * len(head)], strict=False))
         person = cells["participantid"]
         if not person:
             raise DataError(f"{name} row {number}", "the participant is missing", "Export it from Prolific again")
         status = re.sub(r"[\W_]+", " ", cells["status"]).strip().casefold()
-        if person not in found or found[person].status in LEFT_OUT:
-            found[person] = Participant(status, _seconds(cells.get("timetaken", "")))
-    return found
+        if person not in participants or participants[person].status in LEFT_OUT:
+            participants[person] = Participant(status, seconds_in(cells.get("timetaken", "")))
+    return participants
 
 
 def of_participants(answers: Sequence[Answer], people: Mapping[str, Participant]) -> tuple[list[Answer], list[str]]:
     """The answers of those whose submissions count, and notes on those left out.
 
-    Time taken, which Prolific knows of a whole submission, is shared out evenly over the answers of a person that have
-    no seconds of their own.
+    Prolific measures the time of a submission; it is divided evenly among a person's answers that have no seconds of
+    their own.
     """
     prefix = f"{PROLIFIC}:"
     counts = Counter(answer.rater for answer in answers)
@@ -247,5 +242,5 @@ def of_participants(answers: Sequence[Answer], people: Mapping[str, Participant]
         who = "person is" if len(unknown) == 1 else "people are"
         notes.append(f"{len(unknown):,} {who} not in Prolific's export; their answers are kept")
     if not any(answer.rater.startswith(prefix) for answer in answers):
-        notes.append("Prolific's export was not used: nobody here is one of its people (--platform prolific says so)")
+        notes.append("Prolific's export was not used: nobody here is one of its people (`platform='prolific'` says so)")
     return kept, notes

@@ -1,16 +1,14 @@
-"""Guidelines for the people who rate: how to go about it, and what each criterion asks. From the rubrics of judges."""
+"""Guidelines for raters: how to go about it, and what each criterion asks. Made from the rubrics of judges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from metal.building.forms.rows import printable
-from metal.building.template import METAL, Template
+from metal.building.template import METAL, TaskTemplate
+from metal.data.templates import environment
 from metal.raters.judges.rubric import LevelText, Rubric
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TITLE = "Guidelines for raters"
 
@@ -34,69 +32,40 @@ READ_FIRST = (
 )
 
 
-def advice_for(template: Template) -> tuple[str, ...]:
-    """What people are told before the criteria: the first of ADVICE, what the template says, the rest of ADVICE."""
+def advice_for(template: TaskTemplate) -> tuple[str, ...]:
+    """What people read before the criteria: the first of ADVICE, the template's instructions, the rest of ADVICE."""
     return (ADVICE[0], *(template.paragraphs or [READ_FIRST]), *ADVICE[1:])
 
 
-def lines(rubrics: Mapping[str, Rubric], template: Template = METAL) -> list[tuple[str, str]]:
-    """The guidelines line by line, each with what it is: title, criterion, level, item or text."""
-    found = [("title", TITLE), *(("item", advice) for advice in advice_for(template))]
+def lines(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> list[tuple[str, str]]:
+    """The guidelines line by line, each with its kind: title, criterion, level, item or text."""
+    listing = [("title", TITLE), *(("item", advice) for advice in advice_for(template))]
     for name, rubric in rubrics.items():
         criterion = rubric.criterion
-        found.append(("criterion", criterion.label or name))
-        found += [("text", text) for text in _descriptions(rubric)]
+        listing.append(("criterion", criterion.label or name))
+        listing += [("text", text) for text in _descriptions(rubric)]
         for level in criterion.scale.levels:
-            said = rubric.levels.get(level.value, LevelText())
-            found.append(("level", f"{level.shown}: {said.definition}" if said.definition else level.shown))
-            found += [("item", reason) for reason in said.reasons]
+            text = rubric.levels.get(level.value, LevelText())
+            listing.append(("level", f"{level.shown}: {text.definition}" if text.definition else level.shown))
+            listing += [("item", reason) for reason in text.reasons]
         if not criterion.scale.levels:
-            found.append(("level", f"A number: {criterion.scale.describe()}"))
-    return [(kind, printable(text)) for kind, text in found]
+            listing.append(("level", f"A number: {criterion.scale.describe()}"))
+    return [(kind, printable(text)) for kind, text in listing]
 
 
 def _descriptions(rubric: Rubric) -> list[str]:
-    """Question, simple and detailed description, paragraph by paragraph; what says the same stands once."""
+    """Question, simple and detailed description, paragraph by paragraph, without repetitions."""
     texts = (rubric.criterion.question, rubric.simple, rubric.detailed)
     return list(dict.fromkeys(part.strip() for text in texts for part in text.split("\n\n") if part.strip()))
 
 
-def as_text(rubrics: Mapping[str, Rubric], template: Template = METAL) -> str:
-    """The guidelines as plain text."""
-    forms: Mapping[str, Callable[[str], str]] = {
-        "title": lambda text: f"{text}\n{'=' * len(text)}\n",
-        "criterion": lambda text: f"\n{text}\n{'-' * len(text)}\n",
-        "level": lambda text: f"\n{text}",
-        "item": lambda text: f"- {text}",
-        "text": lambda text: f"{text}\n",
-    }
-    return "\n".join(forms[kind](text) for kind, text in lines(rubrics, template)) + "\n"
-
-
-def as_html(rubrics: Mapping[str, Rubric], template: Template = METAL) -> str:
+def as_html(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> str:
     """The guidelines as a page of its own, which loads nothing."""
-    return environment(_shown).get_template("guidelines.html").render(content(rubrics, template))
+    templates = environment("metal.building.forms", lambda value: printable(value) if isinstance(value, str) else value)
+    return templates.get_template("guidelines.html").render(content(rubrics, template))
 
 
-def content(rubrics: Mapping[str, Rubric], template: Template = METAL) -> dict[str, Any]:
-    """What the template criteria.html needs."""
+def content(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> dict[str, Any]:
+    """The variables of the template criteria.html."""
     described = [(name, rubric, _descriptions(rubric)) for name, rubric in rubrics.items()]
     return {"title": TITLE, "advice": advice_for(template), "described": described, "no_text": LevelText()}
-
-
-def environment(finalize: Callable[[Any], Any]) -> Environment:
-    """The templates of forms. finalize: what is done to every value before it is escaped and written."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("metal.building.forms"),
-        autoescape=True,
-        finalize=finalize,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _shown(value: Any) -> Any:
-    return printable(value) if isinstance(value, str) else value

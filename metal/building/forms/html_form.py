@@ -1,12 +1,11 @@
-"""The rating form as one HTML file a person: works offline, saves as it goes, gives the answers as a file.
+"""The rating form as one HTML file for each person: it works offline, saves as people go, and downloads the answers.
 
 The answers file is JSON: {"metal": "answers", "version": 1, "dataset", "rater", "answers": [{"task", "scores":
-{criterion: "2"}, "comment", "seconds"}]}. It has every task of the sheet, with blanks where nothing was said.
+{criterion: "2"}, "comment", "seconds"}]}. It has every task of the person, with blanks for missing answers.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import math
@@ -14,63 +13,52 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from metal.building.tasks import Answer, Sheet
+from metal.building.tasks import Answer, Assignment
 from metal.data import languages
 from metal.data.json_files import whole_text
 from metal.data.languages import language_name, text_direction
 from metal.data.records import Criterion
+from metal.data.templates import environment, policy, source
+from metal.data.text import HARMFUL, printable
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric
 
 ANSWERS = "answers"
 VERSION = 1
-BRIEF = 12  # characters of a label up to which levels without definitions stand side by side
+BRIEF = 12  # characters of a label, up to which levels without definitions are side by side
 MOST_KEYS = 10  # levels that the digit keys can tell apart
 _REMEDY = "Give the file that the form's Download button saved, unchanged"
 
-# Controls, lone surrogates, and marks that turn the direction of what follows; joiners stay, scripts need them.
-_HARMFUL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
-_UNPRINTABLE = re.compile(f"[{_HARMFUL}]")
-_UNSAFE_IN_SCRIPT = re.compile(f"[<>&\u2028\u2029{_HARMFUL}]")
+_UNSAFE_IN_SCRIPT = re.compile(f"[<>&\u2028\u2029{HARMFUL}]")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # names that Windows keeps for devices
 
 
-def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
-    """For each sheet one page, RATER.html, with everything in it."""
-    environment = Environment(
-        loader=PackageLoader("metal.building.forms"),
-        autoescape=True,
-        finalize=_harmless,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    assert environment.loader is not None
-    assets = [environment.loader.get_source(environment, file)[0] for file in ("form.css", "answers.js", "form.js")]
-    style, script = assets[0], "".join(assets[1:])
-    ours = {"style": Markup(style), "script": Markup(script), "policy": _policy(style, script)}  # noqa: S704
-    template = environment.get_template("form.html")
+def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
+    """For each person one page, RATER.html, with everything in it."""
+    templates = environment("metal.building.forms", _harmless)
+    style, script = source(templates, "form.css"), source(templates, "answers.js") + source(templates, "form.js")
+    ours = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}  # noqa: S704
+    template = templates.get_template("form.html")
     taken: set[str] = set()
-    for sheet in sheets:
-        stem = _file_stem(sheet.rater, taken)
-        questions = [_question(rubric) for rubric in sheet.rubrics.values()]
+    for assignment in assignments:
+        stem = _file_stem(assignment.rater, taken)
+        questions = [_question(rubric) for rubric in assignment.rubrics.values()]
         page = template.render(
             ours,
-            sheet=sheet,
-            language=language_name(sheet.language),
+            assignment=assignment,
+            language=language_name(assignment.language),
             questions=questions,
-            template=sheet.template,
+            template=assignment.template,
             file=f"{stem}.answers.json",
-            data=_in_script(_data(sheet, questions, f"{stem}.answers.json")),
+            data=_in_script(_data(assignment, questions, f"{stem}.answers.json")),
         )
         yield f"{stem}.html", page.encode()
 
 
 def _file_stem(rater: str, taken: set[str]) -> str:
-    """The rater's name as a file name of any system, unlike the others also where case does not count."""
+    """The rater's name as a file name for any system, different from the others even if case is ignored."""
     stem = re.sub(r"[^\w.-]+", "-", rater)[:60].strip("-.") or "rater"
     if _RESERVED.match(stem):
         stem = f"rater-{stem}"
@@ -83,7 +71,7 @@ def _file_stem(rater: str, taken: set[str]) -> str:
 
 
 def _question(rubric: Rubric) -> dict[str, Any]:
-    """A criterion as the page asks it: levels with their keys and texts, or the ends of a number."""
+    """A criterion as the page asks it: levels with their keys and texts, or the ends of a range."""
     criterion = rubric.criterion
     scale = criterion.scale
     values = [_number(value) for value in scale.values]
@@ -116,7 +104,7 @@ def _number(value: float) -> str:
 
 
 def _keys(values: list[str]) -> list[str]:
-    """The digit that chooses each level: the value itself where all are digits, else its place; none for many."""
+    """The digit that chooses each level: its value if all values are digits, else its place; none if there are many."""
     if all(re.fullmatch("[0-9]", value) for value in values):
         return values
     if len(values) > MOST_KEYS - 1:
@@ -124,37 +112,42 @@ def _keys(values: list[str]) -> list[str]:
     return [str(place) for place in range(1, len(values) + 1)]
 
 
-def _data(sheet: Sheet, questions: list[dict[str, Any]], file: str) -> dict[str, Any]:
-    """What the script works with. Names stay as they are, since they come back; texts are made harmless."""
-    names = "\0".join(task.task for task in sheet.tasks)
+def _data(assignment: Assignment, questions: list[dict[str, Any]], file: str) -> dict[str, Any]:
+    """The script's data. Names stay as they are, because they come back; texts are made harmless."""
+    names = "\0".join(task.task for task in assignment.tasks)
     asked = [
-        {"name": one["name"], "values": [level["value"] for level in one["levels"]]}
-        | {"keys": [level["key"] for level in one["levels"]], "low": one["low"], "high": one["high"]}
-        for one in questions
+        {
+            "name": question["name"],
+            "values": [level["value"] for level in question["levels"]],
+            "keys": [level["key"] for level in question["levels"]],
+            "low": question["low"],
+            "high": question["high"],
+        }
+        for question in questions
     ]
     return {
-        "dataset": sheet.dataset,
-        "rater": sheet.rater,
+        "dataset": assignment.dataset,
+        "rater": assignment.rater,
         "digest": hashlib.blake2b(names.encode("utf-8", "replace"), digest_size=8).hexdigest(),
         "file": file,
         "criteria": asked,
-        "texts": list(sheet.template.texts),
-        "languages": {task.language: _sides(task.language) for task in sheet.tasks},
+        "texts": list(assignment.template.texts),
+        "languages": {task.language: _sides(task.language) for task in assignment.tasks},
         "tasks": [
             {
                 "task": task.task,
                 "language": task.language,
-                "title": _printable(task.title),
-                "source": _printable(task.source),
+                "title": printable(task.title),
+                "source": printable(task.source),
             }
-            | {name: _printable(text) for name, text in task.texts(sheet.template).items()}
-            for task in sheet.tasks
+            | {name: printable(text) for name, text in task.texts(assignment.template).items()}
+            for task in assignment.tasks
         ],
     }
 
 
 def _sides(language: str) -> dict[str, dict[str, str]]:
-    """`lang` and `dir` of source and output; in a pair such as `zh-en` each has its own."""
+    """`lang` and `dir` of source and output; in a pair such as `zh-en` they differ."""
     return {
         side: {"lang": code, "dir": text_direction(code)}
         for side, code in zip(("source", "output"), languages.sides(language), strict=True)
@@ -164,46 +157,45 @@ def _sides(language: str) -> dict[str, dict[str, str]]:
 # ---------------------------------------------------------------- harmless in a page
 
 
-def _printable(text: str) -> str:
-    """The text with every character that a page must not hold replaced by U+FFFD."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
 def _harmless(value: Any) -> Any:
-    """Whatever the template writes that is not markup of ours."""
-    return _printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Any value that the template writes; our own markup stays as it is."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _in_script(value: Any) -> Markup:
-    """JSON for inside a script element: no character of it can end the element or turn the text."""
+    """JSON for a script element: no character of it can end the element or change the direction of text."""
     text = json.dumps(value, ensure_ascii=False)
-    return Markup(_UNSAFE_IN_SCRIPT.sub(lambda found: f"\\u{ord(found[0]):04x}", text))  # noqa: S704
-
-
-def _policy(style: str, script: str) -> str:
-    """Content security policy: this style and this script, and nothing from anywhere else."""
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    return (
-        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    return Markup(_UNSAFE_IN_SCRIPT.sub(lambda char: f"\\u{ord(char[0]):04x}", text))  # noqa: S704
 
 
 # ---------------------------------------------------------------- what comes back
 
 
-def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
-    """The answers in a file that the form saved, one for every task of the sheet, also where all is blank.
+def recognises(name: str, content: bytes) -> bool:
+    """Whether this is JSON other than a list; `read` says what is wrong with it, if anything."""
+    return name.lower().endswith(".json") and not json_list(content)
 
-    Raises DataError, naming file and place, for what is no such file. Tasks and scores are not looked up in
-    `criteria` or anywhere else: metal.building.answers does that for all forms.
+
+def json_list(content: bytes) -> bool:
+    """Whether this is JSON of a list."""
+    try:
+        return isinstance(json.loads(content.decode("utf-8-sig")), list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
+    """The answers in a file that the form saved, one for every task of the person, even if all of it is blank.
+
+    Raises DataError, naming file and place, for any other file. Tasks and scores are not checked against `criteria`:
+    metal.building.answers does that for all forms.
     """
-    found = _parsed(name, content)
-    if not isinstance(found, dict) or found.get("metal") != ANSWERS:
+    saved = _parsed(name, content)
+    if not isinstance(saved, dict) or saved.get("metal") != ANSWERS:
         raise DataError(name, "not an answers file of a METAL form", _REMEDY)
-    if found.get("version") != VERSION or isinstance(found["version"], bool):
-        raise DataError(name, f"version {found.get('version')!r} of answers files", f"This METAL reads {VERSION}")
-    rater, answers = found.get("rater"), found.get("answers")
+    if saved.get("version") != VERSION or isinstance(saved["version"], bool):
+        raise DataError(name, f"version {saved.get('version')!r} of answers files", f"This METAL reads {VERSION}")
+    rater, answers = saved.get("rater"), saved.get("answers")
     if not isinstance(rater, str) or not rater.strip():
         raise DataError(name, '"rater" is not a name', _REMEDY)
     if not isinstance(answers, list):
@@ -212,7 +204,7 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
 
 
 def _parsed(name: str, content: bytes) -> Any:
-    """The value in the file, whole text throughout."""
+    """The value in the file, with valid text throughout."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

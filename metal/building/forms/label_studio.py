@@ -1,9 +1,9 @@
-"""Label Studio: an interface a language, tasks a person, and its JSON or JSON-MIN export read back.
+"""Label Studio: an interface for each language, tasks for each person, and its JSON or JSON-MIN export read back.
 
-Written and read against Label Studio 1.23. Its interface is XML in which `$name` stands for a field of the task:
-everything of ours is told apart from that by an invisible joiner after `$`. A criterion's control is called
-`score:CRITERION`, so that no criterion can be mistaken for a part of the form, nor for a number or a truth value,
-which Label Studio refuses as names. Choices are saved as the value of the level, whatever its label looks like.
+Written and read against Label Studio 1.23. Its interface is XML in which `$name` stands for a field of the task; in our
+own texts an invisible joiner follows every `$`. A criterion's control is called `score:CRITERION`, so that no criterion
+can be mistaken for a part of the form, or for a number or a truth value, which Label Studio refuses as names. Choices
+are saved as the value of the level, however its label looks.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from metal.building.forms.html_form import json_list
 from metal.building.forms.label_studio_export import FIELD, Annotation, read_annotations
-from metal.building.tasks import Answer, Sheet, Task
+from metal.building.tasks import Answer, Assignment, Task
 from metal.building.template import METAL
 from metal.data.json_files import whole_text
 from metal.data.languages import language_name, text_direction
 from metal.data.records import Criterion
 from metal.raters.judges.rubric import Rubric
 
-HOTKEYS = ("1234567890", "qwertyiop", "asdfghjkl", "zxcvbnm")  # a row a criterion; `u` is Label Studio's own
+HOTKEYS = ("1234567890", "qwertyiop", "asdfghjkl", "zxcvbnm")  # a row for each criterion; `u` is Label Studio's own
 STYLE = """
 .metal { display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start; }
 .metal-source { flex: 1 1 320px; min-width: 0; position: sticky; top: 0; max-height: 85vh; overflow-y: auto; }
@@ -75,30 +76,35 @@ The guidelines are inside the interface, under "How to decide". To show a text o
 it in Settings > Annotation and choose "Show before labeling".
 """
 
-# What XML cannot hold; of it, U+0000 breaks Label Studio's database as well.
+# What XML cannot hold. U+0000 also breaks Label Studio's database.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
+def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     """(file name, content): an interface for each language, the tasks of each person, README.txt."""
-    by_language: dict[str, list[Sheet]] = defaultdict(list)
-    for sheet in sheets:
-        by_language[sheet.language].append(sheet)
-    for language, theirs in by_language.items():
-        yield f"interface-{language}.xml", interface(language, theirs)
-        for sheet in theirs:
-            yield f"{sheet.rater}.json", _json([_task(sheet, task) for task in sheet.tasks])
+    by_language: dict[str, list[Assignment]] = defaultdict(list)
+    for assignment in assignments:
+        by_language[assignment.language].append(assignment)
+    for language, group in by_language.items():
+        yield f"interface-{language}.xml", interface(language, group)
+        for assignment in group:
+            yield f"{assignment.rater}.json", _json([_task(assignment, task) for task in assignment.tasks])
     yield "README.txt", README.encode()
 
 
-def read(name: str, content: bytes, criteria: Mapping[str, Criterion], *, shared: bool = False) -> list[Answer]:
-    """The answers in an export, as JSON or JSON-MIN; name: the file, for messages.
+def recognises(name: str, content: bytes) -> bool:
+    """Whether this is JSON of a list."""
+    return name.lower().endswith(".json") and json_list(content)
 
-    The rater is the person the tasks were made for, if one login gave all answers to them; where several did, each is
-    `LANGUAGE:` and their email or number. shared: they are, also while only one has answered. Skipped tasks are left
-    out (see `skipped`), as are drafts, predictions and fields that are no criterion; a criterion without an answer is
-    blank.
-    Raises DataError, with file and task, for what Label Studio does not write.
+
+def read(name: str, content: bytes, criteria: Mapping[str, Criterion], *, shared: bool = False) -> list[Answer]:
+    """The answers in an export, as JSON or JSON-MIN. name: the file, for messages.
+
+    The rater is the person the tasks were made for, if one login gave all answers to them; if several did, each rater
+    is `LANGUAGE:` with their email or number. shared: name raters in this way even while only one has answered.
+    Skipped tasks are left out (see `skipped`), as are drafts, predictions and fields that are no criterion; a
+    criterion without an answer is blank.
+    Raises DataError, with file and task, for anything that Label Studio does not write.
     """
     given = [annotation for annotation in read_annotations(name, content) if not annotation.skipped]
     logins: dict[str, set[str]] = defaultdict(set)
@@ -108,8 +114,14 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion], *, shared
 
 
 def skipped(name: str, content: bytes) -> int:
-    """How often somebody skipped a task. JSON-MIN does not hold it, so that it is 0 there."""
+    """How often somebody skipped a task. JSON-MIN does not say, so it is 0 there."""
     return sum(annotation.skipped for annotation in read_annotations(name, content))
+
+
+def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:
+    """A note on skipped tasks, which `read` leaves out."""
+    count = skipped(name, content)
+    return [f"{name}: {count:,} tasks were skipped"] if count else []
 
 
 def _answer(annotation: Annotation, criteria: Mapping[str, Criterion], shared: bool) -> Answer:
@@ -124,12 +136,12 @@ def _answer(annotation: Annotation, criteria: Mapping[str, Criterion], shared: b
     )
 
 
-def _task(sheet: Sheet, task: Task) -> dict[str, dict[str, str]]:
-    """The fields of a task. None may be called `source`: the page would show the task's record, all of it, there."""
-    told = {"task": task.task, "rater": sheet.rater, "language": sheet.language}
+def _task(assignment: Assignment, task: Task) -> dict[str, dict[str, str]]:
+    """The fields of a task. None may be called `source`: in its place the page would show the task's entire record."""
+    identity = {"task": task.task, "rater": assignment.rater, "language": assignment.language}
     shown = {"title": task.title, "source_text": task.source}
-    shown |= {f"{name}_text": text for name, text in task.texts(sheet.template).items()}
-    return {"data": told | {field: _plain(text) for field, text in shown.items()}}
+    shown |= {f"{name}_text": text for name, text in task.texts(assignment.template).items()}
+    return {"data": identity | {field: _plain(text) for field, text in shown.items()}}
 
 
 def _json(value: object) -> bytes:
@@ -137,27 +149,27 @@ def _json(value: object) -> bytes:
 
 
 def _plain(text: str) -> str:
-    """The text without what neither XML nor Label Studio's database can hold."""
+    """The text without the characters that XML or Label Studio's database cannot hold."""
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", whole_text(text))
 
 
-def _said(text: str) -> str:
-    """Text of ours for an attribute: `$5` is no field of the task."""
+def _literal(text: str) -> str:
+    """Our own text for an attribute: `$5` does not mean a field of the task."""
     return _plain(text).replace("$", "$\N{WORD JOINER}")
 
 
 # ---------------------------------------------------------------- the interface
 
 
-def interface(language: str, sheets: Iterable[Sheet]) -> bytes:
+def interface(language: str, assignments: Iterable[Assignment]) -> bytes:
     """The labelling configuration: the source on one side, the other texts and the questions on the other.
 
-    A text runs as its language does, the source as most of its letters do: it may be in another language.
-    Parts that no task fills (titles, sources) are left out.
+    A text has the direction of its language. The source, which may be in another language, has that of most of its
+    letters. Parts that no task fills (titles, sources) are left out.
     """
-    sheets = list(sheets)
-    tasks = [task for sheet in sheets for task in sheet.tasks]
-    template = sheets[0].template if sheets else METAL
+    assignments = list(assignments)
+    tasks = [task for assignment in assignments for task in assignment.tasks]
+    template = assignments[0].template if assignments else METAL
     direction = text_direction(language)
     output_direction = direction if direction != "auto" else _direction(task.text for task in tasks)
     root = Element("View")
@@ -175,10 +187,10 @@ def interface(language: str, sheets: Iterable[Sheet]) -> bytes:
     side = SubElement(page, "View", className="metal-rating")
     for name in template.texts:
         _text(side, name, f"{template.heading(name)}: {language_name(language)}", output_direction)
-    to = template.texts[-1]  # Label Studio has every answer be about one of the texts
+    to = template.texts[-1]  # in Label Studio every answer is about one of the texts
     if template.paragraphs:
         _line(SubElement(side, "View", className="metal-ltr"), "\n".join(template.paragraphs))
-    rubrics = sheets[0].rubrics if sheets else {}
+    rubrics = assignments[0].rubrics if assignments else {}
     for rubric, keys in zip(rubrics.values(), hotkeys(rubrics.values()), strict=True):
         _ask(SubElement(side, "View", className="metal-criterion metal-ltr"), rubric, keys, to)
     comment = SubElement(side, "View", className="metal-criterion metal-ltr")
@@ -194,7 +206,7 @@ def interface(language: str, sheets: Iterable[Sheet]) -> bytes:
 
 
 def _text(side: Element, field: str, heading: str, direction: str, titled: bool = False) -> None:
-    """A field of the task, shown as text whatever stands in it."""
+    """A field of the task, shown as text whatever it contains."""
     view = SubElement(side, "View", className=f"metal-{direction}")
     _line(view, heading, HEADING)
     if titled:
@@ -203,24 +215,24 @@ def _text(side: Element, field: str, heading: str, direction: str, titled: bool 
 
 
 def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
-    """A criterion: its question, the answers, and everything the rubric says behind a line to open."""
+    """A criterion: its question, the answers, and the entire rubric behind a line to open."""
     criterion = rubric.criterion
     label = criterion.label or criterion.name
     _line(view, label, HEADING)
     _line(view, criterion.question or rubric.simple)
     named = {"name": FIELD + _plain(criterion.name), "toName": to, "required": "true"}
-    named["requiredMessage"] = f"No answer yet: {_said(label)}"
+    named["requiredMessage"] = f"No answer yet: {_literal(label)}"
     scale = criterion.scale
     if scale.levels:
-        # Not "single-radio": answers with one label would be one group of buttons across all criteria, and the arrow
-        # keys would go from one criterion to the next and answer it.
+        # Not "single-radio": answers with the same label would form one group of buttons across all criteria, and the
+        # arrow keys would move from one criterion to the next and answer it.
         choices = SubElement(view, "Choices", named, choice="single", showInLine="true")
         for level, key in zip(scale.levels, keys or [""] * len(scale.levels), strict=True):
-            choice = SubElement(choices, "Choice", value=_said(level.label), alias=_number(level.value))
+            choice = SubElement(choices, "Choice", value=_literal(level.label), alias=_number(level.value))
             if key:
                 choice.set("hotkey", key)
-            if said := _defined(rubric, level.value):
-                choice.set("hint", _said(f"{level.label}: {said}"))
+            if definition := _definition(rubric, level.value):
+                choice.set("hint", _literal(f"{level.label}: {definition}"))
     else:
         ranged = scale.low is not None and scale.high is not None
         _line(view, f"A number from {scale.low:g} to {scale.high:g}" if ranged else "A number")
@@ -233,34 +245,34 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
 
 def _guide(view: Element, rubric: Rubric, label: str) -> None:
     """The rubric's descriptions, and for each level its definition and the reasons to give it."""
-    shown = rubric.criterion.question or rubric.simple  # stands above the answers
+    shown = rubric.criterion.question or rubric.simple  # above the answers already
     texts = [text for text in (rubric.simple, rubric.detailed) if text and text != shown]
     levels = [level for level in rubric.criterion.scale.levels if level.value in rubric.levels]
     if not texts and not levels:
         return
     collapse = SubElement(view, "Collapse", bordered="true")
-    panel = SubElement(collapse, "Panel", value=_said(f"How to decide: {label}"))
+    panel = SubElement(collapse, "Panel", value=_literal(f"How to decide: {label}"))
     for text in texts:
         _line(panel, text)
     for level in levels:
-        defined = _defined(rubric, level.value)
-        _line(panel, f"{level.label}: {defined}" if defined else level.label, STRONG)
+        definition = _definition(rubric, level.value)
+        _line(panel, f"{level.label}: {definition}" if definition else level.label, STRONG)
         reasons = rubric.levels[level.value].reasons
         if reasons:
             _line(panel, "\n".join(f"• {reason}" for reason in reasons))
 
 
-def _defined(rubric: Rubric, value: float) -> str:
+def _definition(rubric: Rubric, value: float) -> str:
     return rubric.levels[value].definition if value in rubric.levels else ""
 
 
 def _line(view: Element, text: str, style: str = PROSE) -> None:
     if text:
-        SubElement(view, "Header", value=_said(text), size="5", style=style)
+        SubElement(view, "Header", value=_literal(text), size="5", style=style)
 
 
 def hotkeys(rubrics: Iterable[Rubric]) -> Iterator[str]:
-    """For each rubric the keys of its levels, side by side on the keyboard; blank where no row has room left."""
+    """For each rubric the keys of its levels, side by side on the keyboard; blank if no row has enough keys left."""
     free = list(HOTKEYS)
     for number, rubric in enumerate(rubrics):
         wanted = len(rubric.criterion.scale.levels)
@@ -273,11 +285,11 @@ def hotkeys(rubrics: Iterable[Rubric]) -> Iterator[str]:
 
 
 def _number(value: float) -> str:
-    """The number as short as it reads back the same: `2`, `0.5`."""
+    """The shortest text that reads back as the same number: `2`, `0.5`."""
     return str(int(value)) if value == int(value) else repr(float(value))
 
 
 def _direction(texts: Iterable[str], enough: int = 40) -> str:
-    """`rtl` where most letters of the first texts are, else `ltr`."""
+    """`rtl` if most letters of the first texts are, else `ltr`."""
     letters = [unicodedata.bidirectional(char) for text in islice(filter(None, texts), enough) for char in text[:500]]
-    return "rtl" if sum(one in ("R", "AL") for one in letters) > letters.count("L") else "ltr"
+    return "rtl" if sum(letter in ("R", "AL") for letter in letters) > letters.count("L") else "ltr"

@@ -1,4 +1,4 @@
-"""The shape of Label Studio's exports, JSON and JSON-MIN: checked here, given back as annotations."""
+"""Label Studio's exports, JSON and JSON-MIN: their shape is checked, and they are read as annotations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {"choices": "choices", "number": "number", "rating": "rating", "textarea
 
 @dataclass(frozen=True)
 class Annotation:
-    """What one login said of one task. values: by field, as text; login is blank where the file does not say."""
+    """What one login answered to one task. values: by field, as text. login: blank if the file does not say."""
 
     where: str
     task: str
@@ -57,10 +57,10 @@ def _full(where: str, entry: Mapping[str, Any]) -> Iterator[Annotation]:
         raise DataError(where, "no data", "Export as JSON")
     if not isinstance(entry["annotations"], list):
         raise DataError(where, "its annotations are not a list", "Export as JSON")
-    for one in entry["annotations"]:
-        if not isinstance(one, dict):
+    for annotation in entry["annotations"]:
+        if not isinstance(annotation, dict):
             raise DataError(where, "an annotation is not an object", "Export as JSON")
-        results = one.get("result") or []
+        results = annotation.get("result") or []
         if not isinstance(results, list):
             raise DataError(where, "the result of an annotation is not a list", "Export as JSON")
         values: dict[str, str] = {}
@@ -69,11 +69,11 @@ def _full(where: str, entry: Mapping[str, Any]) -> Iterator[Annotation]:
             if field in values:
                 raise DataError(where, f"{field!r} was answered twice in one annotation", "Keep one of the answers")
             values[field] = value
-        yield _annotation(where, data, one.get("completed_by"), values, one)
+        yield _annotation(where, data, annotation.get("completed_by"), values, annotation)
 
 
 def _result(where: str, result: object) -> tuple[str, str]:
-    """The field and what was said there; blank for kinds of fields that no form of ours has."""
+    """The field and its value; blank for kinds of fields that our forms do not have."""
     if not isinstance(result, dict) or not isinstance(result.get("value", {}), dict):
         raise DataError(where, "a result is not an object with a value", "Export as JSON")
     field = _text(result.get("from_name", ""))
@@ -81,7 +81,7 @@ def _result(where: str, result: object) -> tuple[str, str]:
 
 
 def _brief(where: str, entry: Mapping[str, Any]) -> Annotation:
-    """JSON-MIN: an annotation a row, data and fields side by side; a number as `[{"number": 1.5}]`."""
+    """JSON-MIN: a row for each annotation, data and fields side by side; a number as `[{"number": 1.5}]`."""
     values = {
         field: _value(where, field, _unpacked(value))
         for field, value in entry.items()
@@ -97,7 +97,7 @@ def _unpacked(value: object) -> object:
 
 
 def _annotation(
-    where: str, data: Mapping[str, Any], login: object, values: Mapping[str, str], told: Mapping[str, Any]
+    where: str, data: Mapping[str, Any], login: object, values: Mapping[str, str], about: Mapping[str, Any]
 ) -> Annotation:
     for field in ("task", "rater"):
         if not isinstance(data.get(field), str) or not data[field].strip():
@@ -106,7 +106,7 @@ def _annotation(
         login = login.get("email") or login.get("id")
     if not isinstance(login, str | int | None):
         raise DataError(where, f"annotated by {login!r}", "It should be the number or the email of a login")
-    seconds = told.get("lead_time")
+    seconds = about.get("lead_time")
     timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < math.inf
     rater = _text(data["rater"])
     language = _text(data.get("language") or rater)
@@ -118,7 +118,7 @@ def _annotation(
         "" if login is None else _text(login),
         values,
         float(seconds) if timed and seconds is not None else None,
-        bool(told.get("was_cancelled", False)),
+        bool(about.get("was_cancelled", False)),
     )
 
 

@@ -13,13 +13,23 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from metal.building.forms import guidelines
-from metal.building.forms.csv_sheet import csv_rows
-from metal.building.forms.rows import COMMENT, check_criteria, column_of, filled_rows, listed, printable, sides
-from metal.building.tasks import Answer, Sheet, Task
-from metal.building.template import Template
+from metal.building.forms.csv_files import csv_rows, is_csv
+from metal.building.forms.rows import (
+    COMMENT,
+    check_criteria,
+    column_of,
+    filled_rows,
+    listed,
+    printable,
+    seconds_in,
+    sides,
+)
+from metal.building.tasks import Answer, Assignment, Task
+from metal.building.template import TaskTemplate
 from metal.data.csv_cells import FORMULA_STARTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
+from metal.data.templates import environment
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric
 
@@ -29,7 +39,7 @@ ANSWER, AT_ONCE = "Answer.", "Answer.taskAnswers"
 
 @dataclass(frozen=True)
 class _Batch:
-    """The HITs of a language: rows of its CSV, how many people rate each, the layout they are put into."""
+    """The HITs of a language: rows of its CSV, how many people rate each, and the layout they are filled into."""
 
     language: str
     columns: tuple[str, ...]
@@ -44,15 +54,15 @@ class _Batch:
         return [row["task"] for row in self.rows if sum(len(cell.encode()) for cell in row.values()) > room]
 
 
-def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
+def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     """tasks-LANG.csv and layout-LANG.html for each language, README.txt, and the guidelines as a page.
 
-    A HIT is a task; workers take the place of the people whom sheets were dealt to.
+    A HIT is a task; workers take the place of the people named in the assignments.
     """
-    by_language: dict[str, list[Sheet]] = {}
-    for sheet in sheets:
-        by_language.setdefault(sheet.language, []).append(sheet)
-    batches = [_batch(language, mine) for language, mine in by_language.items()]
+    by_language: dict[str, list[Assignment]] = {}
+    for assignment in assignments:
+        by_language.setdefault(assignment.language, []).append(assignment)
+    batches = [_batch(language, group) for language, group in by_language.items()]
     for batch in batches:
         table = io.StringIO(newline="")
         writer = csv.DictWriter(table, batch.columns, lineterminator="\n")
@@ -62,30 +72,39 @@ def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
         yield f"layout-{batch.language}.html", batch.layout.encode()
     if batches:
         described = {"batches": batches, "language_name": language_name, "limit": HIT_LIMIT}
-        yield "README.txt", guidelines.environment(_plain).get_template("mturk_readme.txt").render(described).encode()
-        one = next(iter(by_language.values()))[0]
-        yield "guidelines.html", guidelines.as_html(one.rubrics, one.template).encode()
+        yield (
+            "README.txt",
+            environment("metal.building.forms", _plain).get_template("mturk_readme.txt").render(described).encode(),
+        )
+        first = next(iter(by_language.values()))[0]
+        yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
 
 
-def _batch(language: str, sheets: Sequence[Sheet]) -> _Batch:
-    tasks = {task.task: task for sheet in sheets for task in sheet.tasks}
-    people = Counter(task.task for sheet in sheets for task in sheet.tasks)
+def _batch(language: str, assignments: Sequence[Assignment]) -> _Batch:
+    tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
+    people = Counter(task.task for assignment in assignments for task in assignment.tasks)
     (usual, _), *_ = Counter(people.values()).most_common(1) or [(1, 0)]
-    layout = _layout(language, sheets[0].rubrics, sheets[0].template)
-    template = sheets[0].template
+    layout = _layout(language, assignments[0].rubrics, assignments[0].template)
+    template = assignments[0].template
     columns = ("task", "title", "source", *template.texts, "language", "direction")
     return _Batch(language, columns, [_row(task, template) for task in tasks.values()], usual, layout)
 
 
-def _layout(language: str, rubrics: Mapping[str, Rubric], template: Template) -> str:
+def _layout(language: str, rubrics: Mapping[str, Rubric], template: TaskTemplate) -> str:
     source, output = sides(language)
     asked = [(column_of(name), rubric) for name, rubric in rubrics.items()]
-    told = {"asked": asked, "source_side": source, "output_side": output, "template": template, "variable": _variable}
-    page = guidelines.environment(_markup).get_template("mturk.html")
-    return page.render(guidelines.content(rubrics, template) | told)
+    variables = {
+        "asked": asked,
+        "source_side": source,
+        "output_side": output,
+        "template": template,
+        "variable": _variable,
+    }
+    page = environment("metal.building.forms", _markup).get_template("mturk.html")
+    return page.render(guidelines.content(rubrics, template) | variables)
 
 
-def _row(task: Task, template: Template) -> dict[str, str]:
+def _row(task: Task, template: TaskTemplate) -> dict[str, str]:
     (_, _), (_, direction) = sides(task.language)
     row = {"task": task.task, "title": task.title, "source": task.source, **task.texts(template)}
     row |= {"language": task.language, "direction": direction}
@@ -93,14 +112,14 @@ def _row(task: Task, template: Template) -> dict[str, str]:
 
 
 def _cell(text: str) -> str:
-    """A text as HTML in one line, for that is how Mechanical Turk puts it into the page."""
+    """A text as HTML on one line, as Mechanical Turk inserts it into the page."""
     line = str(_markup(text)).replace("\n", "<br>")
     return f"&#{ord(line[0])};{line[1:]}" if line.startswith(FORMULA_STARTS) else line
 
 
 def _markup(value: Any) -> Any:
-    """The value escaped. Characters beyond the BMP, which an upload may not hold, and `${`, the start of a variable,
-    become references."""
+    """The value, escaped. Characters outside the BMP, which an upload may not hold, and `${`, which starts a variable,
+    become character references."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     text = str(escape(printable(value))).replace("${", "&#36;{")
@@ -118,41 +137,48 @@ def _plain(value: Any) -> Any:
 # ---------------------------------------------------------------- reading
 
 
-def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
-    """The answers of a batch's results, without rejected assignments (see `rejected`).
+def recognises(name: str, content: bytes) -> bool:
+    """Whether this is a batch's table of results."""
+    head = content[:4096].replace(b"\0", b"")
+    return is_csv(name) and b"AssignmentId" in head and b"WorkerId" in head
 
-    An answer stands in `Answer.CRITERION`, or as true in one of `Answer.CRITERION.VALUE`, or in the JSON of
+
+def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
+    """The answers of a batch's results, without rejected assignments.
+
+    An answer is in `Answer.CRITERION`, or is the true one of several `Answer.CRITERION.VALUE`, or in the JSON of
     `Answer.taskAnswers`. The rater is `mturk:` and the worker's id; seconds are WorkTimeInSeconds.
-    Raises DataError for missing columns, rows without task or worker, and JSON that cannot be read; UnknownName
-    for an answer to what is nearly a criterion's name.
+    Raises DataError for missing columns, rows without task or worker, and unreadable JSON; UnknownName for an answer
+    whose name is close to that of a criterion.
     """
     head, rows = _results(name, content)
     fields = list(dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER)))
     check_criteria(name, fields, criteria)
     kept = [(where, row) for where, row in rows if not _is_rejected(row)]
-    said = [
+    answers = [
         _at_once(where, row[AT_ONCE], criteria) if row.get(AT_ONCE) else _in_columns(row, criteria)
         for where, row in kept
     ]
-    asked = [criterion for criterion in criteria if any(column_of(criterion) in one for one in said)]
-    if said and not asked:
+    asked = [criterion for criterion in criteria if any(column_of(criterion) in answer for answer in answers)]
+    if answers and not asked:
         needed = listed([ANSWER + column_of(criterion) for criterion in criteria])
         raise DataError(name, "no answers to a criterion", f"Columns found: {listed(head)}; needed: {needed}")
-    return [_answer(where, row, one, asked) for (where, row), one in zip(kept, said, strict=True)]
+    return [_answer(where, row, answer, asked) for (where, row), answer in zip(kept, answers, strict=True)]
 
 
-def _answer(where: str, row: Mapping[str, str], said: Mapping[str, str], asked: Sequence[str]) -> Answer:
+def _answer(where: str, row: Mapping[str, str], answers: Mapping[str, str], asked: Sequence[str]) -> Answer:
     for column in ("Input.task", "WorkerId"):
         if not row[column]:
             raise DataError(where, f"{column} is missing", "Download the results again")
-    scores = {criterion: said.get(column_of(criterion), "") for criterion in asked}
-    seconds = _seconds(row.get("WorkTimeInSeconds", ""))
-    return Answer(row["Input.task"], f"mturk:{row['WorkerId']}", scores, said.get(COMMENT, ""), where, seconds)
+    scores = {criterion: answers.get(column_of(criterion), "") for criterion in asked}
+    seconds = seconds_in(row.get("WorkTimeInSeconds", ""))
+    return Answer(row["Input.task"], f"mturk:{row['WorkerId']}", scores, answers.get(COMMENT, ""), where, seconds)
 
 
-def rejected(name: str, content: bytes) -> int:
-    """How many assignments of the results were rejected, and are left out by `read`."""
-    return sum(_is_rejected(row) for _, row in _results(name, content)[1])
+def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:
+    """A note on rejected assignments, which `read` leaves out."""
+    rejected = sum(_is_rejected(row) for _, row in _results(name, content)[1])
+    return [f"{name}: {rejected:,} rejected assignments left out"] if rejected else []
 
 
 def _is_rejected(row: Mapping[str, str]) -> bool:
@@ -160,7 +186,7 @@ def _is_rejected(row: Mapping[str, str]) -> bool:
 
 
 def _results(name: str, content: bytes) -> tuple[list[str], list[tuple[str, dict[str, str]]]]:
-    """The columns, and each row by column with its place."""
+    """The columns, and each row: where it is, and its cells by column."""
     filled = filled_rows(csv_rows(name, content))
     head = filled[0][1] if filled else []
     for column in ("Input.task", "WorkerId"):
@@ -170,38 +196,39 @@ def _results(name: str, content: bytes) -> tuple[list[str], list[tuple[str, dict
                 f"no column {column!r}, so these are not the results of a batch",
                 "Choose 'Download CSV' on the page of the batch's results",
             )
-    found = []
+    rows = []
     for number, row in filled[1:]:
         cells = [*row, *[""] * (len(head) - len(row))]
-        found.append((f"{name} row {number}", dict(zip(head, cells, strict=False))))
-    return head, found
+        rows.append((f"{name} row {number}", dict(zip(head, cells, strict=False))))
+    return head, rows
 
 
 def _named(column: str, criteria: Iterable[str]) -> str:
     """`task_quality` for `Answer.task_quality` and for `Answer.task_quality.2`."""
     rest = column.removeprefix(ANSWER)
     fields = [COMMENT, *map(column_of, criteria)]
-    return rest if rest in fields else next((one for one in fields if rest.startswith(f"{one}.")), rest)
+    return rest if rest in fields else next((field for field in fields if rest.startswith(f"{field}.")), rest)
 
 
 def _in_columns(row: Mapping[str, str], criteria: Mapping[str, Criterion]) -> dict[str, str]:
-    """What a worker said, by field, from a column a field or a column a choice."""
-    said: dict[str, str] = {}
+    """A worker's answers, by field, from a column for each field or for each choice."""
+    answers: dict[str, str] = {}
     for column, cell in row.items():
         field = _named(column, criteria)
         if column == f"{ANSWER}{field}":
-            said[field] = cell
+            answers[field] = cell
         elif column.startswith(f"{ANSWER}{field}."):
             choice = column.removeprefix(f"{ANSWER}{field}.") if cell.casefold() == "true" else ""
-            said[field] = ", ".join(filter(None, [said.get(field, ""), choice]))
-    return said
+            answers[field] = ", ".join(filter(None, [answers.get(field, ""), choice]))
+    return answers
 
 
 def _at_once(where: str, cell: str, criteria: Mapping[str, Criterion]) -> dict[str, str]:
-    """What a worker said, by field, from `[{"task_quality": {"0": false, "2": true}, "comment": "..."}]`."""
+    """A worker's answers, by field, from `[{"task_quality": {"0": false, "2": true}, "comment": "..."}]`."""
     try:
-        found = json.loads(cell)
-        fields = {key: value for part in (found if isinstance(found, list) else [found]) for key, value in part.items()}
+        parsed = json.loads(cell)
+        parts = parsed if isinstance(parsed, list) else [parsed]
+        fields = {key: value for part in parts for key, value in part.items()}
     except (ValueError, AttributeError, RecursionError):
         raise DataError(where, f"{AT_ONCE} is not a list of objects in JSON", "Download the results again") from None
     check_criteria(where, list(fields), criteria)
@@ -212,11 +239,3 @@ def _chosen(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(printable(choice) for choice, chosen in value.items() if chosen is True)
     return "" if value is None else f"{value:g}" if isinstance(value, float) else printable(str(value)).strip()
-
-
-def _seconds(cell: str) -> float | None:
-    try:
-        seconds = float(cell)
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < float("inf") else None

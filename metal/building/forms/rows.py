@@ -1,13 +1,14 @@
-"""Rows of a sheet: what may stand in a cell, and answers from the rows that come back. CSV, XLSX and MTurk share it."""
+"""Rows of a sheet: what a cell may hold, and answers from the rows that come back. Shared by CSV, XLSX and MTurk."""
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from metal.building.tasks import Answer, Sheet, Task
-from metal.building.template import METAL, TEXTS, Template
+from metal.building.tasks import Answer, Assignment, Task
+from metal.building.template import METAL, TEXTS, TaskTemplate
 from metal.data import languages
 from metal.data.csv_cells import FORMULA_STARTS
 from metal.data.languages import text_direction
@@ -16,7 +17,7 @@ from metal.errors import DataError, UnknownName
 
 ABOUT = ("task", "rater", "language", "title", "source", "output")
 COMMENT = "comment"
-OURS = (*dict.fromkeys((*ABOUT, *TEXTS)), COMMENT)  # columns that no criterion can have, whatever the template
+OURS = (*dict.fromkeys((*ABOUT, *TEXTS)), COMMENT)  # columns that no criterion can have, in any template
 CELL_LIMIT = 32_767  # UTF-16 units in a cell of Excel; a longer one spills over into other rows when a CSV is opened
 CUT = "\n[… cut here: a spreadsheet cell cannot hold more of this text]"
 
@@ -28,7 +29,7 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufde
 def printable(text: str) -> str:
     r"""The text with \n as its only line break and U+FFFD for what files cannot hold.
 
-    Marks of writing direction stay, for people rate the text as it was made; each cell or block keeps them in.
+    Marks of writing direction stay, because people rate the text as it was made; each cell or block contains them.
     """
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", _LINE_BREAKS.sub("\n", text))
 
@@ -46,14 +47,14 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def about(sheet: Sheet, task: Task) -> list[str]:
-    """The cells under `about_columns`: nothing in them tells where the output comes from."""
-    told = (task.task, sheet.rater, task.language, task.title, task.source)
-    return [cut(part) for part in (*told, *task.texts(sheet.template).values())]
+def about(assignment: Assignment, task: Task) -> list[str]:
+    """The cells under `about_columns`: nothing in them reveals where the output comes from."""
+    cells = (task.task, assignment.rater, task.language, task.title, task.source)
+    return [cut(cell) for cell in (*cells, *task.texts(assignment.template).values())]
 
 
-def about_columns(template: Template = METAL) -> tuple[str, ...]:
-    """The columns before the criteria: ABOUT, or with the texts that the template shows in the output's place."""
+def about_columns(template: TaskTemplate = METAL) -> tuple[str, ...]:
+    """The columns before the criteria: ABOUT, with the texts that the template shows in the place of the output."""
     return (*ABOUT[:-1], *template.texts)
 
 
@@ -62,22 +63,26 @@ def column_of(criterion: str) -> str:
     return f"{criterion} score" if criterion in OURS else criterion
 
 
-def header(criteria: Iterable[str], template: Template = METAL) -> list[str]:
+def header(criteria: Iterable[str], template: TaskTemplate = METAL) -> list[str]:
     """The names of all columns in order."""
     return [*about_columns(template), *map(column_of, criteria), COMMENT]
 
 
 def sides(language: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """(language, direction) of the source and of the output: two languages for a pair such as `zh-ar`, else one."""
+    """(language, direction) of the source and of the output: two languages for a pair such as `zh-ar`, else one.
+
+    >>> sides("en-ar")
+    (('en', 'ltr'), ('ar', 'rtl'))
+    """
     source, output = languages.sides(language)
     return (source, text_direction(source)), (output, text_direction(output))
 
 
 def answers_from(name: str, rows: Iterable[Sequence[str]], criteria: Mapping[str, Criterion]) -> list[Answer]:
-    """Answers from the rows of a sheet, the first that is not blank being the header.
+    """Answers from the rows of a sheet; the first row that is not blank is the header.
 
-    A criterion without a column is not among an answer's scores: it was not asked there. Columns may stand in any
-    order and others beside them. Raises DataError for missing or doubled columns and rows without task or rater,
+    A criterion without a column is not among an answer's scores: it was not asked there. Columns may be in any order,
+    and there may be others. Raises DataError for missing or doubled columns and rows without task or rater,
     UnknownName for a column that must be a criterion and is none of the dataset's.
     """
     filled = filled_rows(rows)
@@ -89,28 +94,28 @@ def answers_from(name: str, rows: Iterable[Sequence[str]], criteria: Mapping[str
     answers = []
     for number, row in filled[1:]:
         where = f"{name} row {number}"
-        found = {column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()}
+        cells = {column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()}
         for column in ("task", "rater"):
-            if not found[column]:
+            if not cells[column]:
                 raise DataError(where, f"the {column} is missing", f"Fill in its {column}, or empty the whole row")
-        scores = {criterion: found[column_of(criterion)] for criterion in asked}
-        answers.append(Answer(found["task"], found["rater"], scores, found.get(COMMENT, ""), where))
+        scores = {criterion: cells[column_of(criterion)] for criterion in asked}
+        answers.append(Answer(cells["task"], cells["rater"], scores, cells.get(COMMENT, ""), where))
     return answers
 
 
 def filled_rows(rows: Iterable[Sequence[str]]) -> list[tuple[int, list[str]]]:
-    """The rows that are not blank, cells trimmed, each with its number in the sheet, counted from 1."""
+    """The rows that are not blank, with trimmed cells and their numbers in the sheet, counted from 1."""
     trimmed = ([printable(cell).strip() for cell in row] for row in rows)
     return [(number, row) for number, row in enumerate(trimmed, 1) if any(row)]
 
 
 def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -> dict[str, int]:
-    """Where each column that matters stands; the first row is checked on the way."""
-    known = {*OURS, *map(column_of, criteria)}
-    doubled = [column for column in known if head.count(column) > 1]
+    """The position of each column that matters; checks the header. Errors: see `answers_from`."""
+    relevant = {*OURS, *map(column_of, criteria)}
+    doubled = [column for column in relevant if head.count(column) > 1]
     if doubled:
         raise DataError(name, f"there are two columns {min(doubled)!r}", "Delete or rename the one that does not count")
-    place = {column: head.index(column) for column in known if column in head}
+    place = {column: head.index(column) for column in relevant if column in head}
     texts = max((place[text] for text in TEXTS if text in place), default=len(head))
     check_criteria(name, head, criteria, texts, place.get(COMMENT, 0))
     missing = [column for column in ("task", "rater") if column not in place]
@@ -122,8 +127,10 @@ def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -
 
 
 def check_criteria(name: str, head: Sequence[str], criteria: Iterable[str], first: int = 0, last: int = 0) -> None:
-    """Raises UnknownName for a column that must be a criterion: it stands between `first` and `last`, where criteria
-    are written, or has nearly the name of one that is not there."""
+    """Raises UnknownName for a column that must be meant as a criterion.
+
+    It stands between `first` and `last`, where criteria are, or its name is close to that of a missing criterion.
+    """
     ours = [column_of(criterion) for criterion in criteria]
     absent = [column for column in ours if column not in head]
     for at, column in enumerate(head):
@@ -135,11 +142,24 @@ def check_criteria(name: str, head: Sequence[str], criteria: Iterable[str], firs
 
 
 def unguarded(cell: str) -> str:
-    """The cell without the apostrophe that keeps a spreadsheet from taking it for a formula."""
+    """The cell without the apostrophe that keeps a spreadsheet from taking it for a formula.
+
+    >>> unguarded("'=1+1"), unguarded("'quoted'")
+    ('=1+1', "'quoted'")
+    """
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA_STARTS) else cell
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """Names for a message, none of them absurdly long."""
+    """Names for a message, the long ones shortened."""
     short = [name if len(name) <= 40 else f"{name[:39]}…" for name in names if name]
     return ", ".join(short[:most]) + (", ..." if len(short) > most else "") if short else "none"
+
+
+def seconds_in(cell: str) -> float | None:
+    """A duration in a cell; None for anything that is not a finite number from 0."""
+    try:
+        seconds = float(cell)
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None

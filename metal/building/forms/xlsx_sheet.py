@@ -1,7 +1,7 @@
-"""One workbook a person: the guidelines, and a sheet of tasks with a list to choose from for each criterion.
+"""One workbook for each person: the guidelines, and a sheet of tasks with a list to choose from for each criterion.
 
-Nothing is locked. A protected sheet would keep people from widening columns and rows, and answers are found by the
-task's id wherever its row went.
+Nothing is locked. A protected sheet would keep people from widening columns and rows, and answers are recognised by the
+task's id, wherever its row has moved.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from metal.building.forms.rows import (
     printable,
     sides,
 )
-from metal.building.tasks import Answer, Sheet
+from metal.building.tasks import Answer, Assignment
 from metal.building.template import TEXTS
 from metal.data.records import Criterion
 from metal.errors import DataError
@@ -43,44 +43,44 @@ _CODE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # `_x0041_` in a cell is shown as A
 EPOCH = datetime(2000, 1, 1)  # equal sheets give equal bytes
 
 
-def write(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
-    """RATER.xlsx for each sheet."""
-    for sheet in sheets:
-        yield f"{sheet.rater}.xlsx", _content(sheet)
+def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
+    """RATER.xlsx for each person."""
+    for assignment in assignments:
+        yield f"{assignment.rater}.xlsx", _content(assignment)
 
 
-def _content(sheet: Sheet) -> bytes:
+def _content(assignment: Assignment) -> bytes:
     from openpyxl import Workbook
 
     book = Workbook()
     book.properties.creator = "METAL"
     book.properties.created = book.properties.modified = EPOCH
-    rows = [about(sheet, task) for task in sheet.tasks]
-    _write_guidelines(book.active, sheet, any(cell.endswith(CUT) for row in rows for cell in row))
+    rows = [about(assignment, task) for task in assignment.tasks]
+    _write_guidelines(book.active, assignment, any(cell.endswith(CUT) for row in rows for cell in row))
     tasks = book.create_sheet(TASKS)
-    _write_tasks(tasks, sheet, rows)
+    _write_tasks(tasks, assignment, rows)
     levels = book.create_sheet(LEVELS)
     levels.sheet_state = "hidden"
-    for number, rubric in enumerate(sheet.rubrics.values()):
-        column = len(about_columns(sheet.template)) + 1 + number
+    for number, rubric in enumerate(assignment.rubrics.values()):
+        column = len(about_columns(assignment.template)) + 1 + number
         _offer_levels(tasks, levels, (number, column), rubric, last_row=max(len(rows), 1) + 1)
     return _saved(book)
 
 
 def _put(page: Any, row: int, column: int, text: str) -> Any:
-    """The text in a cell, as text even where it looks like a formula, also after it has been edited."""
+    """The text in a cell: text even if it looks like a formula, and even after it was edited."""
     cell = page.cell(row, column, _CODE.sub("_x005F_", text))
     cell.data_type = "s"
     cell.quotePrefix = True
     return cell
 
 
-def _write_guidelines(page: Any, sheet: Sheet, some_cut: bool) -> None:
+def _write_guidelines(page: Any, assignment: Assignment, some_cut: bool) -> None:
     from openpyxl.styles import Alignment, Font
 
     page.title = GUIDELINES
     page.column_dimensions["A"].width = 110
-    listing = guidelines.lines(sheet.rubrics, sheet.template)
+    listing = guidelines.lines(assignment.rubrics, assignment.template)
     listing.insert(1, ("text", f"Fill in the yellow columns of the sheet {TASKS!r}, then save the file as .xlsx."))
     if some_cut:
         listing.insert(2, ("text", f"Some texts do not fit into a cell; they end with{CUT}".replace("\n", " ")))
@@ -95,20 +95,20 @@ def _write_guidelines(page: Any, sheet: Sheet, some_cut: bool) -> None:
         cell.font = fonts.get(kind, Font())
 
 
-def _write_tasks(page: Any, sheet: Sheet, rows: Sequence[Sequence[str]]) -> None:
+def _write_tasks(page: Any, assignment: Assignment, rows: Sequence[Sequence[str]]) -> None:
     from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
     from openpyxl.utils import get_column_letter
 
-    (_, source_direction), (_, direction) = sides(sheet.language)
+    (_, source_direction), (_, direction) = sides(assignment.language)
     page.sheet_view.rightToLeft = direction == "rtl"
     page.freeze_panes = "A2"
-    names = header(sheet.rubrics, sheet.template)
+    names = header(assignment.rubrics, assignment.template)
     orders = {"title": source_direction, "source": source_direction} | dict.fromkeys(TEXTS, direction)
     thin = Side(style="thin", color="B0B0B0")
     to_fill_in, grey = PatternFill("solid", fgColor=FILL_IN), PatternFill("solid", fgColor=HEAD)
     for column, name in enumerate(names, 1):
         page.column_dimensions[get_column_letter(column)].width = WIDTHS.get(name, CRITERION_WIDTH)
-        given = column <= len(names) - len(sheet.rubrics) - 1
+        given = column <= len(names) - len(assignment.rubrics) - 1
         head = _put(page, 1, column, cut(name))
         head.font, head.fill = Font(bold=True), grey if given else to_fill_in
         head.alignment = Alignment(wrap_text=True, vertical="top")
@@ -163,16 +163,21 @@ def _saved(book: Any) -> bytes:
 # ---------------------------------------------------------------- reading
 
 
-def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
-    """The answers of one filled-in workbook, saved by whatever program.
+def recognises(name: str, content: bytes) -> bool:
+    """Whether the name is that of a workbook."""
+    return name.lower().endswith(".xlsx")
 
-    Raises DataError where it cannot be opened or no sheet has tasks, else as `rows.answers_from` says.
+
+def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
+    """The answers of one filled-in workbook, saved by any program.
+
+    Raises DataError if it cannot be opened or no sheet has tasks. Other errors: see `rows.answers_from`.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # openpyxl warns of styles and extensions, which mean nothing here
+        warnings.simplefilter("ignore")  # about styles and extensions, which do not matter here
         try:
             pages = _pages(content)
-        except Exception as error:  # a damaged workbook fails in whatever part is damaged
+        except Exception as error:  # depends on which part of the workbook is damaged
             problem = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise DataError(
                 name, f"not readable as an Excel workbook ({problem})", "Open it and save it again as .xlsx"
@@ -193,7 +198,7 @@ def _pages(content: bytes) -> dict[str, list[list[str]]]:
     book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     pages = {}
     for page in book.worksheets:
-        page.reset_dimensions()  # what a file says of its own size is often wrong
+        page.reset_dimensions()  # the size that a file states is often wrong
         pages[page.title] = [[_text(value) for value in row] for row in page.iter_rows(values_only=True)]
     return pages
 

@@ -1,134 +1,197 @@
-"""What `metal annotate import` shows: who answered, how far people agree, and where not at all."""
+"""What `metal annotate` shows: tasks handed out, answers taken in, campaigns."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from metal.data.text import plural
 from metal.show.terminal import console as show
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-
-    import pandas as pd
-
-    from metal.building.answers import Returned
-    from metal.building.tasks import Sheet
-    from metal.data.dataset import Dataset
-    from metal.data.records import Output
+    from metal.genie.monitoring import Monitoring
+    from metal.running.annotating import HandedOut, ImportReport, Posted
 
 SHOWN = 10
+ON_PLATFORMS = ("label-studio", "mturk")  # forms that `metal annotate push` posts
 
 
-def counted(count: int, what: str) -> str:
-    """`1 output`, `2 outputs`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def is_inside(dataset: Path) -> bool:
+    """Whether the working directory is in the dataset's folder. Ask before the folder is written anew."""
+    return Path.cwd().is_relative_to(dataset.resolve())
 
 
-def show_handed_out(sheets: Sequence[Sheet], questions: Sequence[Output]) -> None:
-    """How many tasks go to whom, and what the test questions among them are judged by."""
+def _say_moved() -> None:
+    show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")
+
+
+def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
+    """How many tasks go to whom, what their test questions are judged by, and how to go on."""
+    from metal.building.store import FOLDER
     from metal.genie.gold_questions import NEGATIVE, POSITIVE, tells
 
+    dataset, out, assignments = handed_out.dataset, handed_out.out, handed_out.assignments
+    if handed_out.added:
+        show.say(f"Added to {dataset / 'dataset.toml'}: {', '.join(handed_out.added)}", wrap=False)
+        if inside:
+            _say_moved()
     rows = []
-    for language in dict.fromkeys(sheet.language for sheet in sheets):
-        mine = [sheet for sheet in sheets if sheet.language == language]
-        loads = sorted({len(sheet.tasks) for sheet in mine})
-        count = len({task.task for sheet in mine for task in sheet.tasks})
-        names = f"{mine[0].rater} to {mine[-1].rater}" if len(mine) > 1 else mine[0].rater
+    for language in dict.fromkeys(assignment.language for assignment in assignments):
+        group = [assignment for assignment in assignments if assignment.language == language]
+        loads = sorted({len(assignment.tasks) for assignment in group})
+        count = len({task.task for assignment in group for task in assignment.tasks})
+        names = f"{group[0].rater} to {group[-1].rater}" if len(group) > 1 else group[0].rater
         rows.append([language, f"{count:,}", names, " or ".join(map(str, loads))])
-    asked = [rubric.criterion for rubric in sheets[0].rubrics.values()]
+    asked = [rubric.criterion for rubric in assignments[0].rubrics.values()]
     title = f"Tasks for people: {', '.join(criterion.short for criterion in asked)}"
     show.table(title, ["", "tasks", "people", "each rates"], rows)
-    if questions:
+    if handed_out.questions:
         by = {
             side: ", ".join(criterion.short for criterion in asked if tells(criterion, side)) or "nothing"
             for side in (POSITIVE, NEGATIVE)
         }
         show.say(
-            f"{counted(len(questions), 'test question')} among them: positive ones tell by {by[POSITIVE]}, negative "
-            f"ones by {by[NEGATIVE]} (of_source in dataset.toml)"
+            f"{plural(len(handed_out.questions), 'test question')} among them: positive ones tell by {by[POSITIVE]}, "
+            f"negative ones by {by[NEGATIVE]} (of_source in dataset.toml)"
         )
+    guide = "README.txt there says how to go on" if (out / "README.txt").is_file() else "give each person their file"
+    show.say(f"In {out}: {guide}", wrap=False)
+    show.say(f"Who was given what is in {dataset / FOLDER}", wrap=False)
+    on_platform = handed_out.form in ON_PLATFORMS
+    if on_platform:
+        show.say(f"Next: metal annotate push {handed_out.form} {dataset} {out}", wrap=False)
+    show.say(f"{'Or' if on_platform else 'Next'}: metal annotate import {dataset} ANSWERS...", wrap=False)
 
 
-def show_returned(returned: Returned) -> None:
+def show_import(report: ImportReport, *, inside: bool) -> None:
+    """Who answered, how far people agree, and where not at all."""
+    _show_answers(report)
+    for note in report.notes:
+        show.say(f"note: {note}")
+    if report.tests:
+        _show_tests(report.tests)
+    _show_agreement(report)
+    _show_ambiguous(report)
+    show.say(f"Next: metal audit {report.dataset}" if report.written else "Nothing was written.", wrap=False)
+    if inside and report.written:
+        _say_moved()
+
+
+def _show_answers(report: ImportReport) -> None:
     """How many tasks each person answered, and what became of their answers."""
     from metal.building.store import ANSWERS, FOLDER
 
-    names = sorted({*returned.answered, *returned.open})
-    rows = [
-        [
-            name,
-            *(f"{count:,}" for count in (returned.answered[name], returned.partly[name], returned.open.get(name, 0))),
-        ]
-        for name in names
-    ]
+    answers = report.answers
+    rows = []
+    for name in sorted({*answers.answered, *answers.open}):
+        counts = (answers.answered[name], answers.partly[name], answers.open.get(name, 0))
+        rows.append([name, *(f"{count:,}" for count in counts)])
     show.table("Tasks answered", ["person", "in these files", "in part", "still open"], rows)
-    remarks = f"; {returned.remarks:,} with a comment, kept in {FOLDER}/{ANSWERS}" if returned.remarks else ""
+    remarks = f"; {answers.remarks:,} with a comment, kept in {FOLDER}/{ANSWERS}" if answers.remarks else ""
     for count, what, then in (
-        (returned.same, "rating", "there already"),
-        (returned.replaced, "rating", "replaced"),
-        (returned.blank, "task", f"without any score, passed over{remarks}"),
+        (answers.same, "rating", "there already"),
+        (answers.replaced, "rating", "replaced"),
+        (answers.blank, "task", f"without any score, passed over{remarks}"),
     ):
         if count:
-            show.say(f"{counted(count, what)} {then}")
+            show.say(f"{plural(count, what)} {then}")
 
 
-def show_tests(
-    dataset: Dataset, questions: Mapping[str, Output], answers: pd.DataFrame, compared: Container[str]
-) -> None:
+def _show_tests(tests: Monitoring) -> None:
     """How everybody did on the test questions so far, and who is noisy by them."""
     from metal.genie.gold_questions import SIDES
-    from metal.genie.monitoring import monitor
 
-    found = monitor(answers, questions, dataset.criteria, dataset.raters, comparative=compared)
-    counts = found.workers.groupby("rater")[[f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")]]
+    columns = [f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")]
+    sums = tests.workers.groupby("rater")[columns].sum().to_dict("index")
     rows = [
         [str(name), *(f"{row[f'{side}_right']:,} of {row[f'{side}_asked']:,}" for side in SIDES)]
-        for name, row in counts.sum().to_dict("index").items()
+        for name, row in sums.items()
     ]
     show.table("Answers to test questions right", ["person", *SIDES], rows)
-    for name, why in found.noisy.items():
+    for name, why in tests.noisy.items():
         show.say(f"{name} is noisy: {'; '.join(why)}")
-    if found.noisy:
+    if tests.noisy:
         show.say("Their ratings are kept; --exclude-noisy leaves them out of an audit or a board.")
 
 
-def show_agreement(dataset: Dataset) -> None:
-    """Agreement of the people so far, a row a language and criterion."""
-    from metal.auditing.cells import cells
+def _show_agreement(report: ImportReport) -> None:
+    """Agreement of the people so far, a row for each language and criterion."""
     from metal.auditing.layouts import UNDEFINED, number
-    from metal.auditing.people import QUICK, people_row
-    from metal.auditing.settings import AuditSettings
-    from metal.stats.bootstrap import SourceBootstrap
 
     rows = []
-    if not any(rater.kind == "human" for rater in dataset.raters.values()):
-        return
-    for cell in cells(dataset, AuditSettings()):
-        if not cell.people:
-            continue
-        row = people_row(cell, SourceBootstrap(1, 0), QUICK)
-        figures = (row[name] for name in ("percent_agreement", "fleiss_kappa", "alpha"))
-        shown = (UNDEFINED if value is None or value != value else number(value) for value in figures)
-        rows.append([f"{cell.language} {cell.criterion.short}", f"{row['items']:,}", *shown])
+    for row in report.agreement.to_dict("records"):
+        figures = (row["percent_agreement"], row["fleiss_kappa"], row["alpha"])
+        cells = (UNDEFINED if value is None or math.isnan(value) else number(value) for value in figures)
+        name = f"{row['language']} {report.data.criteria[row['criterion']].short}"
+        rows.append([name, f"{row['items']:,}", *cells])
     if rows:
-        columns = ["", "outputs", "agreement", "Fleiss' kappa", "alpha"]
         show.table(
             "Agreement of the people so far",
-            columns,
+            ["", "outputs", "agreement", "Fleiss' kappa", "alpha"],
             rows,
             note="Of outputs that enough people rated; -: not defined yet.",
         )
 
 
-def show_ambiguous(unclear: pd.DataFrame, dataset: Dataset, path: Path | None) -> None:
-    """What everybody rated differently, and what can be done with it; path: where all of it was written, if it was."""
-    if unclear.empty:
+def _show_ambiguous(report: ImportReport) -> None:
+    """What everybody rated differently, and what can be done about it."""
+    if report.ambiguous.empty:
         return
-    show.say(f"Rated differently by everybody, to be looked at again ({counted(len(unclear), 'time')}):")
-    for one in unclear.head(SHOWN).itertuples():
-        show.say(f"  {one.output} {dataset.criteria[str(one.criterion)].short}: {one.labels}")
-    if path is None:
-        return
-    show.say(f"All are in {path}; others can rate them:", wrap=False)
-    show.say(f"  metal annotate export DATASET --to html --only {path}", wrap=False)
+    times = plural(len(report.ambiguous), "time")
+    show.say(f"Rated differently by everybody, to be looked at again ({times}):")
+    for row in report.ambiguous.head(SHOWN).itertuples():
+        show.say(f"  {row.output} {report.data.criteria[str(row.criterion)].short}: {row.labels}")
+    if report.written:
+        show.say(f"All are in {report.ambiguous_file}; others can rate them:", wrap=False)
+        show.say(f"  metal annotate export DATASET --to html --only {report.ambiguous_file}", wrap=False)
+
+
+# ---------------------------------------------------------------- platforms
+
+
+def show_posted(posted: Posted, platform: str, dataset: Path) -> None:
+    """What a push posted, and how to go on."""
+    before = f", {posted.before:,} were there" if posted.before else ""
+    what = f"{plural(posted.count, posted.unit)} {posted.where}"
+    show.say(f"Posted {what}{before}. State: {posted.state}", wrap=False)
+    if posted.workers:
+        show.say(f"Workers find them on {posted.workers}", wrap=False)
+    more = f" --name {posted.campaign}" if posted.campaigns > 1 else ""
+    show.say(f"Next: metal annotate pull {platform} {dataset}{more}", wrap=False)
+
+
+def show_campaigns(campaigns: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    """A table for each platform, a row for each campaign."""
+    for platform, group in campaigns.items():
+        if group and platform == "mturk":
+            _show_mturk(group)
+        elif group and platform == "label-studio":
+            rows = [
+                [row["campaign"], row["url"], f"{row['posted']} of {row['projects']}", str(row["tasks"])]
+                for row in group
+            ]
+            show.table("Campaigns on Label Studio", ["", "", "projects posted", "tasks"], rows, keep=2)
+        elif group:
+            columns = list(group[0])
+            rows = [[str(row.get(column, "")) for column in columns] for row in group]
+            show.table(f"Campaigns on {platform}", columns, rows)
+
+
+def _show_mturk(campaigns: Sequence[Mapping[str, Any]]) -> None:
+    counts = ("submitted", "approved", "rejected", "open")
+    rows = [
+        [
+            f"{row['campaign']} ({row['environment']})",
+            f"{row['posted']:,} of {row['tasks']:,}",
+            *(f"{row[name]:,}" for name in counts),
+            f"${row['spent']:,.2f}",
+            row["expires"][:16].replace("T", " ") or "-",
+        ]
+        for row in campaigns
+    ]
+    waiting = sum(row["waiting"] for row in campaigns)
+    note = f"Approving all that was submitted costs ${waiting:,.2f} more." if waiting else ""
+    columns = ["", "posted", *counts, "spent", "expires"]
+    show.table("Campaigns, as of the last pull (times in UTC)", columns, rows, note=note)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.building.forms.html_form import write
-from metal.building.tasks import Answer, Sheet, make_tasks
+from metal.building.tasks import Answer, Assignment, make_tasks
 from metal.data.records import Criterion, Output, Scale, Source
 from metal.raters.judges.rubric import LevelText, Rubric
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
@@ -26,17 +26,19 @@ TEXTS = {
 }
 
 
-def sheet(language: str = "en", count: int = 3, rater: str = "", texts: tuple[str, str, str] | None = None) -> Sheet:
-    title, text, said = texts or TEXTS[language]
+def assignment(
+    language: str = "en", count: int = 3, rater: str = "", texts: tuple[str, str, str] | None = None
+) -> Assignment:
+    title, text, summary = texts or TEXTS[language]
     sources = {f"secret-source-{n}": Source(f"secret-source-{n}", language, f"{n} {text}", title) for n in range(count)}
     outputs = [
-        Output(f"secret-output-{n}", f"secret-source-{n}", "secret-generator", language, f"{n} {said}", "secret-note")
-        for n in range(count)
+        Output(f"secret-output-{n}", source, "secret-generator", language, f"{n} {summary}", "secret-note")
+        for n, source in enumerate(sources)
     ]
-    return Sheet("demo", rater or f"{language}-1", language, tuple(make_tasks("demo", outputs, sources)), RUBRICS)
+    return Assignment("demo", rater or f"{language}-1", language, tuple(make_tasks("demo", outputs, sources)), RUBRICS)
 
 
-def form(folder: Path, chosen: Sheet) -> Path:
+def form(folder: Path, chosen: Assignment) -> Path:
     """The file that this person is given."""
     [(name, content)] = write([chosen])
     (folder / name).write_bytes(content)

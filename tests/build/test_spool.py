@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from metal.building.spool import Spool
+from metal.building.sample import Spool
 
 
 @pytest.mark.parametrize(("kind", "numbers"), [("uint64", [2**64 - 1, 0, 7]), ("int32", [-1, 2**31 - 1])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.building.tasks import Sheet, Task
+from metal.building.tasks import Assignment, Task
 from metal.data.records import Criterion, Level, Scale
 from metal.raters.judges.rubric import LevelText, Rubric
 
@@ -33,8 +33,8 @@ RUBRICS = {
 _ARABIC = "ارتفعت أسعار القمح بنسبة 12% في 2023، وقالت FAO إن السبب هو الجفاف.\nولم تتغير أسعار الأرز."
 HOSTILE = "$rater <script>alert(1)</script> <img src=x onerror=alert(2)> {{7*7}} & \"q\" 'q'\nnext line"
 
-SHEETS = (
-    Sheet(
+ASSIGNMENTS = (
+    Assignment(
         "made",
         "ar-1",
         "ar",
@@ -45,7 +45,7 @@ SHEETS = (
         ),
         RUBRICS,
     ),
-    Sheet(
+    Assignment(
         "made",
         "en-1",
         "en",

@@ -1,0 +1,267 @@
+"""`metal.annotate_export`, `annotate_import`, `annotate_status`: tasks out to people, ratings back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metal.api.options import Force, Names, Option, PromptFolders, Seed, StrPath, TestQuestions, documented, names
+from metal.api.platforms import GROUP, Say, platform_of, silent
+from metal.errors import UsageError
+from metal.running.annotating import HandedOut
+
+if TYPE_CHECKING:
+    from metal.building.answers import Given
+    from metal.data.dataset import Dataset
+    from metal.data.records import Output
+    from metal.running.annotating import ImportReport
+
+
+@documented
+def annotate_export(
+    data: StrPath,
+    *,
+    to: Annotated[str, Option("What people fill in.", metavar="FORM")] = "html",
+    out: Annotated[StrPath | None, Option("Folder to write. [default: runs/DATASET-FORM]")] = None,
+    raters: Annotated[int, Option("People who rate each output.", metavar="N", least=1)] = 3,
+    people: Annotated[int | None, Option("People a language. [default: `raters`]", metavar="N", least=1)] = None,
+    common: Annotated[
+        int,
+        Option(
+            "Outputs a language that all its people rate, when there are more `people` than `raters`.",
+            metavar="N",
+            least=0,
+        ),
+    ] = 0,
+    languages: Annotated[Names, Option("Languages; default all.", "-l")] = (),
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    only: Annotated[
+        StrPath | None,
+        Option("Only the outputs in this CSV (a column `output`), by people who are new.", metavar="FILE"),
+    ] = None,
+    test_questions: TestQuestions = "",
+    template: Annotated[
+        str | None,
+        Option(
+            "How tasks look and what is asked: metal, question-answering, commonsense, translation, summarization, or "
+            "your own. [default: as metal, with the dataset's criteria]",
+            metavar="NAME",
+        ),
+    ] = None,
+    add_criteria: Annotated[bool, Option("Add the template's criteria to the dataset where it lacks them.")] = False,
+    generators: Annotated[
+        Sequence[str],
+        Option("Only what these generators wrote, e.g. one that is new; default all.", "-g", metavar="NAME[,NAME]"),
+    ] = (),
+    sample: Annotated[
+        int | None,
+        Option(
+            "Only outputs of N sources a language, at random by `seed`; the same for every generator, and those that "
+            "`metal.leaderboard(sample=N)` scores.",
+            metavar="N",
+            least=1,
+        ),
+    ] = None,
+    prompt_folders: PromptFolders = (),
+    seed: Seed = 0,
+    force: Force = False,
+    say: Say = silent,
+) -> HandedOut:
+    """Write the tasks of a dataset for people: each rates outputs of one language, in an order of their own.
+
+    \b
+    html          one page a person; opens without a network, saves as it goes
+    csv, xlsx     one sheet a person
+    label-studio  tasks and labelling interface
+    mturk         input CSV and page layout
+    crowd-csv     a CSV of tasks, for Prolific or a platform of your own
+
+    Every form shows guidelines for each criterion (from prompts/criteria/, or your own with `prompt_folders`), and
+    none tells who wrote a text or how good it was meant to be. People are called hi-1, hi-2, ...; who was
+    given what is kept in the dataset's folder annotation/. With more `people` than `raters` the outputs are
+    spread evenly, so that any two people share about as many as any other two.
+
+    With `test_questions`, some tasks show a source with its own reference (positive) or with the reference of
+    another source (negative); nobody can tell them from the rest. Answers to them stay out of the ratings:
+    `metal.monitor(...)` looks at them to find people who do not read. Later rounds ask other questions.
+
+    `template` says what a task looks like and which criteria it asks (DIR/annotate/NAME.toml in one of your
+    `prompt_folders` for your own; prompts/annotate/ has five to start from). summarization shows the output and the
+    reference side by side in blind random order; on the way back scores are turned, so that a higher one
+    always means that the output is better than the reference.
+
+    data: the dataset's folder. say: told every note as it comes; the result has them as well.
+
+    Returns what was written. Raises UnknownName for an unknown form, language, criterion, generator or template;
+    UsageError if there is nothing to rate, `out` exists, or `people` is less than `raters`; DataError for bad files.
+    """
+    from metal.building import forms
+    from metal.building.choose_template import choose_template, warn_of_repeated_sources, with_references
+    from metal.building.outputs_to_rate import generators_named, outputs_to_rate
+    from metal.building.store import note_given, read_given, task_key
+    from metal.building.tasks import assign, make_tasks
+    from metal.data.dataset import load_dataset, update_dataset
+    from metal.data.folders import check_new, new_folder, one_writer
+    from metal.genie.gold_questions import SIDES, side_of
+    from metal.genie.leaderboard.subsample import sources_chosen
+    from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
+    from metal.running.judging import prompt_folders as folders_of_prompts
+
+    dataset = Path(data)
+    notes: list[str] = []
+
+    def note(text: str) -> None:
+        notes.append(text)
+        say(text)
+
+    with one_writer(dataset):
+        shown = choose_template(
+            load_dataset(dataset),
+            dataset,
+            template,
+            names(criteria),
+            folders_of_prompts(map(str, prompt_folders), dataset),
+            add_criteria=add_criteria,
+            say=note,
+        )
+        loaded = shown.dataset
+        chosen = generators_named(loaded, [generators] if isinstance(generators, str) else generators)
+        to_rate = outputs_to_rate(
+            loaded,
+            dataset,
+            languages=names(languages),
+            only=Path(only) if only else None,
+            generators=chosen,
+            sources=None if sample is None else sources_chosen(loaded.sources.values(), sample, seed),
+            say=note,
+        )
+        outputs = with_references(loaded, dataset, to_rate, shown.template, note)
+        folder = Path(out) if out else Path("runs") / f"{dataset.resolve().name}-{to}"
+        check_new(folder, force=force, marks=("run.toml",))
+        key = task_key(dataset)
+        questions: tuple[Output, ...] = ()
+        if test_questions:
+            used = set(read_answers(dataset)["output"].astype(str))
+            questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), note, used)
+        sides = [[question for question in questions if side_of(question.output) == side] for side in SIDES]
+        tasks, *hidden = (make_tasks(key, group, loaded.sources, shown.template) for group in (outputs, *sides))
+        assignments = assign(
+            tasks,
+            loaded.card.name,
+            shown.rubrics,
+            raters=raters,
+            people=people,
+            common=common,
+            first=1 + _highest_number(loaded, read_given(dataset), new_people=only is not None),
+            seed=seed,
+            hidden=hidden,
+            template=shown.template,
+        )
+        warn_of_repeated_sources([*outputs, *questions], assignments, note)
+        settings: dict[str, Any] = {
+            "form": to,
+            "template": shown.template.name,
+            "raters": raters,
+            "people": people or raters,
+            "common": common,
+            "seed": seed,
+        }
+        settings |= {"test_questions": test_questions} if questions else {}
+        settings |= {"generators": list(chosen)} if chosen else {}
+        settings |= {"sample": sample} if sample else {}
+        settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
+        about = _manifest(loaded, dataset, settings)
+        if shown.added:
+            update_dataset(loaded, dataset)
+        with new_folder(folder, force=force, marks=("run.toml",)) as partial:
+            for name, content in forms.write(to, assignments):
+                (partial / name).write_bytes(content)
+            (partial / "run.toml").write_text(about, encoding="utf-8")
+            if questions:
+                write_questions(dataset, questions)
+            note_given(dataset, assignments, to, seed, key)
+    return HandedOut(dataset, folder, to, tuple(assignments), questions, shown.added, tuple(notes))
+
+
+def _manifest(dataset: Dataset, folder: Path, settings: Mapping[str, Any]) -> str:
+    import tomli_w
+
+    from metal.runs.manifest import manifest
+
+    return tomli_w.dumps(manifest("annotate", dataset, [folder], settings).to_dict())
+
+
+def _highest_number(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:
+    """The highest number of a name such as hi-3 that is taken.
+
+    Raters who are in the dataset from elsewhere have taken theirs; people who were given tasks too, if new_people.
+    """
+    taken = {name for name in dataset.raters if name not in given} | ({*given} if new_people else set())
+    parts = (name.rpartition("-") for name in taken)
+    numbers = [int(last) for first, _, last in parts if first in dataset.languages and last.isdecimal()]
+    return max(numbers, default=0)
+
+
+@documented
+def annotate_import(
+    data: StrPath,
+    files: Sequence[StrPath],
+    *,
+    replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
+    group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
+    platform: Annotated[str, Option("Whose people answered in a CSV.", metavar="NAME")] = "",
+    dry_run: Annotated[bool, Option("Check the files; write nothing.")] = False,
+) -> ImportReport:
+    """Take the files that people sent back into a dataset.
+
+    Answers of the HTML page (.json), sheets (.csv, .xlsx), Label Studio's JSON export and Mechanical Turk's
+    results (.csv) are told apart by what is in them. Everything is checked before anything is written:
+    unknown tasks, scores off the scale, people who answer twice. Ratings of earlier imports stay; the
+    files may be given again when more has come in.
+
+    Any other CSV is read if it has a column `task`, one that names the person (worker, WorkerId,
+    participant_id, PROLIFIC_PID, or `rater` with `platform`) and one for each criterion; people become
+    prolific:ID, csv:ID, or NAME:ID with `platform="NAME"`. Prolific's own export of participants may be among
+    the files: whoever was rejected, returned or timed out is left out and counted, and times are kept.
+
+    data: the dataset's folder. files: paths.
+
+    Returns what came in. Raises UsageError if no tasks were handed out, DataError for unknown tasks or people, scores
+    off the scale and people who answer twice differently, UnknownName for an unknown criterion.
+    """
+    from metal.building import forms
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import one_writer
+    from metal.running.annotating import import_answers
+
+    if platform and not re.fullmatch("[a-z][a-z0-9_-]*", platform):
+        raise UsageError(
+            f"`platform` {platform!r} is no name for a platform; small letters, digits, - and _, e.g. prolific"
+        )
+    dataset = Path(data)
+    with one_writer(dataset):
+        loaded = load_dataset(dataset)
+        contents = ((Path(file).name, Path(file).read_bytes()) for file in files)
+        answers, notes = forms.read_all(contents, loaded.criteria, platform)
+        return import_answers(dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run)
+
+
+@documented
+def annotate_status(data: StrPath) -> dict[str, list[Mapping[str, Any]]]:
+    """List the campaigns of a dataset, as they were at the last push or pull. Asks nobody.
+
+    Of Mechanical Turk, posted is tasks; submitted, approved, rejected and open count assignments: submitted
+    ones wait for approval, open ones can still come. spent is what was approved and paid as bonus, with fees.
+
+    data: the dataset's folder.
+
+    Returns a record for each campaign, by platform. Raises UsageError for a folder that is not a dataset.
+    """
+    from metal.building.crowdsourcing.schedule import now
+    from metal.data.plugins import plugins
+
+    if not (Path(data) / "dataset.toml").is_file():
+        raise UsageError(f"{data} is no dataset: it has no dataset.toml")
+    return {name: list(platform_of(name).campaigns(Path(data), now())) for name in plugins(GROUP)}

@@ -1,0 +1,154 @@
+"""Label Studio as a platform: projects are made and filled, answers fetched."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+from metal.api.options import Option, Progress, StrPath, documented
+from metal.api.platforms import Platform, Say, silent
+from metal.data.text import plural
+from metal.errors import UsageError
+from metal.running.annotating import Posted, Pulled
+
+if TYPE_CHECKING:
+    from metal.running.annotating import ImportReport
+
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+@documented
+def annotate_push_label_studio(
+    data: StrPath,
+    export: StrPath | None = None,
+    *,
+    url: Annotated[str, Option("Where Label Studio is.", metavar="URL")] = "http://127.0.0.1:8080",
+    name: Annotated[str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")] = None,
+    shared: Annotated[bool, Option("One project a language that all its people share.")] = False,
+    say: Say = silent,
+    progress: Progress = silent,
+) -> Posted:
+    """Post the tasks in `export`, which `metal.annotate_export(..., to="label-studio")` wrote, on Label Studio.
+
+    `export` is runs/DATASET-label-studio if it is left out. The token is in LABEL_STUDIO_API_KEY: a personal
+    access token (Account & Settings), or a legacy token. Each person gets a project, so that nobody sees
+    what others said; with `shared` a language has one, each person a login, and ratings carry
+    LANGUAGE:LOGIN. What was made is kept in the dataset's folder annotation/campaigns/NAME: after an
+    interruption the same command goes on, and makes no project or task twice.
+
+    data: the dataset's folder. export: the folder of the exported tasks. say: told warnings. progress: called with the
+    projects done and the projects in all.
+
+    Returns what was posted. Raises UsageError without a token, for tasks of another dataset, and for a campaign of
+    that name with other settings; DataError for a project with foreign or repeated tasks; LabelStudioError if the
+    server refuses.
+    """
+    from metal.building.crowdsourcing.campaign import digest_of
+    from metal.building.crowdsourcing.label_studio import LabelStudio
+    from metal.building.crowdsourcing.label_studio_campaign import (
+        LabelStudioCampaign,
+        LabelStudioSettings,
+        post,
+        read_export,
+        read_projects,
+    )
+    from metal.building.store import tasks_handed_out
+    from metal.data.folders import one_writer, recover
+
+    dataset = Path(data)
+    with one_writer(dataset):
+        recover(dataset.resolve())
+        tasks = tasks_handed_out(dataset)
+        folder = Path(export) if export else Path("runs") / f"{dataset.resolve().name}-label-studio"
+        files = read_export(folder)
+        projects = read_projects(files, shared=shared)
+        unknown = [task for project in projects for task in project.ids if task not in tasks]
+        if unknown:
+            raise UsageError(
+                f"{folder}: task {unknown[0]!r} is none of {dataset}; is it the export of another dataset?"
+            )
+        server = LabelStudio(url)
+        _warn_of_plain(server.url, say)
+        settings = LabelStudioSettings(server.url, shared, digest_of(files), key=secrets.token_hex(5))
+        campaign = LabelStudioCampaign.begin(dataset, name or folder.resolve().name, settings, files)
+        count = post(server, campaign, progress)
+        return Posted(
+            campaign.name,
+            count,
+            before=len(projects) - count,
+            unit="project",
+            where=f"on {server.url}",
+            state=campaign.folder,
+            campaigns=len(LabelStudioCampaign.of(dataset)),
+        )
+
+
+@documented
+def annotate_pull_label_studio(
+    data: StrPath,
+    *,
+    name: Annotated[str, Option("The campaign. [default: the only one]", metavar="NAME")] = "",
+    url: Annotated[
+        str | None, Option("Where Label Studio is now. [default: where tasks were posted]", metavar="URL")
+    ] = None,
+    replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
+    group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
+    dry_run: Annotated[bool, Option("Fetch and check; write nothing.")] = False,
+    say: Say = silent,
+    progress: Progress = silent,
+    imported: Callable[[ImportReport], None] = silent,
+) -> Pulled:
+    """Fetch what people have submitted so far for a campaign of a dataset, and take it in as ratings.
+
+    As often as you like, also while people are at work. The token is in LABEL_STUDIO_API_KEY, as for the push.
+    What somebody changed after an earlier pull needs `replace`.
+
+    data: the dataset's folder. say: told warnings. progress: called with the projects done and the projects in all.
+    imported: called with the report of the import.
+
+    Returns the report and the campaign's figures. Raises UsageError without a token or a campaign, what
+    `metal.annotate_import` raises, and LabelStudioError if the server refuses.
+    """
+    from metal.building.crowdsourcing.label_studio import LabelStudio
+    from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, fetch
+    from metal.building.forms import label_studio
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import one_writer
+    from metal.running.annotating import import_answers
+
+    dataset = Path(data)
+    with one_writer(dataset):
+        loaded = load_dataset(dataset)
+        campaign = LabelStudioCampaign.open(dataset, name)
+        server = LabelStudio(url or campaign.settings.url)
+        _warn_of_plain(server.url, say)
+        answers, notes = [], []
+        for place, content in fetch(server, campaign, progress):
+            answers += label_studio.read(place, content, loaded.criteria, shared=campaign.settings.shared)
+            if count := label_studio.skipped(place, content):
+                notes.append(f"{place}: {plural(count, 'task')} skipped")
+        if not answers:
+            say("Nobody has submitted an answer yet.")
+            return Pulled(campaign.name, None, campaign.standing())
+        report = import_answers(dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run)
+        imported(report)
+        return Pulled(campaign.name, report, campaign.standing())
+
+
+def _warn_of_plain(url: str, say: Say) -> None:
+    """Warn if the token travels where others can read it."""
+    parts = urlsplit(url)
+    if parts.scheme == "http" and parts.hostname not in _LOCAL:
+        say(f"warning: {url} is not encrypted; whoever is on the way can read the token. Use https")
+
+
+def _campaigns(dataset: Path, now: object) -> list[dict[str, object]]:
+    from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign
+
+    return [campaign.standing() for campaign in LabelStudioCampaign.of(dataset)]
+
+
+PLATFORM = Platform("Label Studio", annotate_push_label_studio, annotate_pull_label_studio, _campaigns)

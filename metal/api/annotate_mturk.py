@@ -1,0 +1,350 @@
+"""Mechanical Turk as a platform: tasks are posted as HITs, answers fetched, workers paid."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metal.api.options import Names, Option, Progress, StrPath, documented, names
+from metal.api.platforms import Confirm, Platform, Say, confirm_spending, silent
+from metal.data.text import plural
+from metal.errors import UsageError
+from metal.running.annotating import Posted, Pulled
+
+if TYPE_CHECKING:
+    from metal.building.crowdsourcing.fetching import Received
+    from metal.building.crowdsourcing.mturk import MTurk
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
+    from metal.building.crowdsourcing.posting import PostingCost
+    from metal.running.annotating import ImportReport
+
+DAY, MINUTE = 86_400, 60  # seconds
+DESCRIPTION = "Read a text in LANGUAGE and say how good it is. Guidelines are on the page."
+KEYWORDS = "LANGUAGE, text, rating, quality, reading"
+PLENTY, TRUSTED = 5000, 99  # HITs done, percent approved: GENIE, section 6
+SHOWN = 10  # unreadable assignments that are named
+WORKERS_SITE = {"production": "https://worker.mturk.com", "sandbox": "https://workersandbox.mturk.com"}
+REHEARSAL = "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the dataset"
+
+
+@documented
+def annotate_push_mturk(
+    data: StrPath,
+    export: StrPath,
+    *,
+    reward: Annotated[str, Option("What a worker gets for a task, e.g. 0.25.", metavar="USD")],
+    assignments: Annotated[
+        int, Option("Workers a task; from 10 on MTurk's fee is 40%, not 20%.", metavar="N", least=1, most=1000)
+    ] = 3,
+    name: Annotated[str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")] = None,
+    languages: Annotated[Names, Option("Languages; default all in EXPORT.", "-l")] = (),
+    days: Annotated[float, Option("How long tasks are offered.", least=0.01, most=365)] = 7.0,
+    minutes: Annotated[int, Option("Time for a task.", least=1)] = 30,
+    auto_approval: Annotated[
+        int, Option("After which MTurk itself pays what nobody reviewed.", metavar="DAYS", least=1, most=30)
+    ] = 30,
+    title: Annotated[
+        str, Option("Of the tasks, for workers; LANGUAGE stands for the language.")
+    ] = "Read a short text in LANGUAGE and rate it",
+    adult: Annotated[bool, Option("Texts may offend: only for workers who agreed to that.")] = False,
+    completed_hits: Annotated[
+        int | None, Option("HITs a worker must have done. [default: 5000; 0 in the sandbox]", metavar="N", least=0)
+    ] = None,
+    approved: Annotated[
+        int | None,
+        Option("Of a worker's assignments. [default: 99; 0 in the sandbox]", metavar="PERCENT", least=0, most=100),
+    ] = None,
+    country: Annotated[Names, Option("Where workers are: US, IN, US-CA, ...; default anywhere.")] = (),
+    test: Annotated[StrPath | None, Option("Test to be passed first: items (.jsonl), or XML.")] = None,
+    answer_key: Annotated[StrPath | None, Option("Right answers of a test in XML.")] = None,
+    test_pass: Annotated[int, Option("Percent that passes.", least=0, most=100)] = 80,
+    qualification: Annotated[Names, Option("Qualification types of yours: ID or ID=LOWEST.")] = (),
+    cap: Annotated[int | None, Option("Tasks a worker may do, kept at each pull.", metavar="N", least=1)] = None,
+    start: Annotated[
+        str | None, Option("Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.", metavar="WHEN")
+    ] = None,
+    print_start: Annotated[bool, Option("Say when `start` is next; post nothing.")] = False,
+    production: Annotated[bool, Option("Real workers and real money, not the sandbox.")] = False,
+    yes: Annotated[bool, Option("Spend without asking.")] = False,
+    endpoint_url: Annotated[str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL")] = None,
+    say: Say = silent,
+    confirm: Confirm | None = None,
+    progress: Progress = silent,
+    countdown: Callable[[timedelta], None] = silent,
+) -> Posted | None:
+    """Post the tasks in `export`, which `metal.annotate_export(..., to="mturk")` wrote, on Mechanical Turk.
+
+    Goes to the sandbox, which costs nothing, unless `production` is given; then the cost is shown and has
+    to be confirmed. Credentials are those of AWS's own tools (AWS_ACCESS_KEY_ID, AWS_PROFILE, ...).
+    A HIT is a task; all are checked before the first is posted. What happens is kept in the dataset's folder
+    annotation/campaigns/NAME: after an interruption the same command goes on, and nothing is
+    posted twice. With `start` it waits, with nothing posted until then.
+
+    Workers are chosen as GENIE does: HITs done, share approved, country, a test. An item of a test is a
+    line {"question": "...", "choices": ["...", "..."], "right": "..."}. The test items and the countries
+    should be those of the language: push one language at a time with `languages`.
+
+    data: the dataset's folder. export: the folder of the exported tasks. say: told the cost and the start. confirm:
+    asked before money is spent; without it, that needs `yes=True`. progress: called with the tasks done and the tasks
+    in all. countdown: called every second with the time left until `start`.
+
+    Returns what was posted, None with `print_start`. Raises UsageError for settings that make no sense, too little
+    money, or a refusal; DataError for files that are not as they were exported and tasks that do not fit into a HIT;
+    MTurkError if Mechanical Turk refuses.
+    """
+    from metal.building.crowdsourcing.campaign import digest_of
+    from metal.building.crowdsourcing.mturk import MTurk
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign, noisy_workers, read_export, rows_of
+    from metal.building.crowdsourcing.mturk_settings import MTurkSettings, read_endpoint, read_qualification, read_usd
+    from metal.building.crowdsourcing.posting import post, questions, requirements_of, still_to_post
+    from metal.building.crowdsourcing.qualifications import read_test, requirements
+    from metal.building.crowdsourcing.question import fields_of
+    from metal.building.crowdsourcing.schedule import now, start_line, start_of
+    from metal.building.store import tasks_handed_out
+    from metal.data.folders import one_writer, recover
+
+    if print_start and not start:
+        raise UsageError("`print_start` says when `start` is; give one, such as 'Mon-Fri 10:00 America/Los_Angeles'")
+    starting = start_of(start) if start else None
+    if print_start and starting:
+        say(start_line(starting))
+        return None
+    dataset, folder = Path(data), Path(export)
+    recover(dataset.resolve())
+    tasks = tasks_handed_out(dataset)
+    by_language = read_export(folder, names(languages))
+    files = {file: content for group in by_language.values() for file, content in group.items()}
+    quiz = read_test(Path(test), Path(answer_key) if answer_key else None) if test else None
+    layouts = [files[f"layout-{language}.html"].decode("utf-8", "replace") for language in by_language]
+    settings = MTurkSettings(
+        environment="production" if production else "sandbox",
+        endpoint=read_endpoint(endpoint_url, production),
+        reward=f"{read_usd(reward, 'reward'):.2f}",
+        assignments=assignments,
+        lifetime=round(days * DAY),
+        duration=minutes * MINUTE,
+        auto_approval=auto_approval * DAY,
+        languages=tuple(by_language),
+        title=title,
+        description=DESCRIPTION + (" It may hold offensive content." if adult else ""),
+        keywords=KEYWORDS,
+        completed_hits=(PLENTY if production else 0) if completed_hits is None else completed_hits,
+        share_approved=(TRUSTED if production else 0) if approved is None else approved,
+        countries=names(country),
+        minimum=dict(map(read_qualification, names(qualification))),
+        cap=cap or 0,
+        adult=adult,
+        test=digest_of({"form": quiz.form.encode(), "key": quiz.key.encode()}) if quiz else "",
+        test_pass=test_pass if quiz else 0,
+        fields=tuple(dict.fromkeys(field for layout in layouts for field in fields_of(layout))),
+        digest=digest_of(files),
+        start=start or "",
+    )
+    posts = questions((row for language in by_language for row in rows_of(files, language, str(folder))), tasks)
+    requirements(countries=settings.countries)  # a bad code is an error now, not when half is done
+    campaign_name = name or folder.resolve().name
+    with MTurk(settings.endpoint) as turk:
+        cost = still_to_post(MTurkCampaign.begun(dataset, campaign_name, settings), settings, posts)
+        _confirm(cost, production, yes, say, confirm)
+        _check_balance(turk.balance(), cost)
+        if starting:
+            _wait(starting, say, countdown)
+        with one_writer(dataset):  # an import would put another folder in the dataset's place
+            noisy = noisy_workers(dataset, campaign_name, settings.environment)
+            marked = dataclasses.replace(
+                settings, key=secrets.token_hex(12), created=now().isoformat(timespec="seconds")
+            )
+            campaign = MTurkCampaign.begin(dataset, campaign_name, marked, files)
+            count = post(turk, campaign, posts, requirements_of(turk, campaign, quiz, noisy), now, progress)
+    return Posted(
+        campaign.name,
+        count,
+        before=len(posts) - count,
+        unit="task",
+        where=f"in the {settings.environment}",
+        state=campaign.folder,
+        workers="" if settings.endpoint.startswith("http://") else WORKERS_SITE[settings.environment],
+        campaigns=len(MTurkCampaign.of(dataset)),
+    )
+
+
+def _confirm(cost: PostingCost, production: bool, yes: bool, say: Say, confirm: Confirm | None) -> None:
+    if not cost.hits:
+        return
+    say(
+        f"{cost.hits:,} tasks x {cost.assignments} workers x ${cost.reward:.2f} = ${cost.rewards:,.2f}, and "
+        f"${cost.fees:,.2f} for Mechanical Turk: ${cost.total:,.2f} in all"
+        + ("." if production else ", in the sandbox: nothing is paid.")
+    )
+    if production:
+        confirm_spending(f"Post them in production, for up to ${cost.total:,.2f}?", yes, confirm)
+
+
+def _check_balance(balance: Decimal, cost: PostingCost) -> None:
+    if balance < cost.total:
+        raise UsageError(
+            f"the account has ${balance:,.2f} and this costs ${cost.total:,.2f}; nothing was posted. "
+            "Prepay on requester.mturk.com, or push fewer tasks"
+        )
+
+
+def _wait(start: datetime, say: Say, countdown: Callable[[timedelta], None]) -> None:
+    from metal.building.crowdsourcing.schedule import start_line, wait_until
+
+    say(start_line(start))
+    say("Waiting; nothing is posted before. Ctrl-C ends this.")
+    try:
+        wait_until(start, countdown)
+    except KeyboardInterrupt:
+        say("Nothing was posted.")
+        raise
+
+
+# ---------------------------------------------------------------- answers back
+
+
+@documented
+def annotate_pull_mturk(
+    data: StrPath,
+    *,
+    name: Annotated[str, Option("The campaign. [default: the only one]", metavar="NAME")] = "",
+    approve: Annotated[bool, Option("Approve, and so pay, what was answered completely.")] = False,
+    reject: Annotated[
+        Sequence[str], Option("Do not pay it, and tell why; several times.", metavar="ASSIGNMENT=REASON")
+    ] = (),
+    bonus: Annotated[Sequence[str], Option("Pay a worker a bonus; several times.", metavar="WORKER=USD")] = (),
+    bonus_reason: Annotated[str, Option("Told the worker.")] = "Thank you for your careful work.",
+    exclude: Annotated[Names, Option("Workers who get no further tasks, also of later campaigns.")] = (),
+    expire: Annotated[bool, Option("Offer the tasks no longer; what was begun can be finished.")] = False,
+    extend: Annotated[
+        float | None, Option("Offer the tasks so long from now.", metavar="DAYS", least=0.01, most=365)
+    ] = None,
+    replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
+    group: Annotated[str | None, Option("Group of the raters. [default: crowd, or sandbox]", metavar="NAME")] = None,
+    yes: Annotated[bool, Option("Spend without asking.")] = False,
+    endpoint_url: Annotated[str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL")] = None,
+    say: Say = silent,
+    confirm: Confirm | None = None,
+    progress: Progress = silent,
+    imported: Callable[[ImportReport], None] = silent,
+) -> Pulled:
+    """Fetch what workers have submitted for a campaign of a dataset, and take it in as ratings.
+
+    As often as you like, also while the campaign runs. Workers become raters called mturk:WORKER. Rejected
+    assignments are left out; an answer that cannot be read, or is off the scale, is left out and named.
+    Nothing is approved without `approve`, and nothing is rejected but what you name with `reject`. A bonus of
+    the same sum and reason is paid to a worker once in a campaign, however often the command is given.
+
+    data: the dataset's folder. say: told every step. confirm: asked before bonuses are paid in production; without it,
+    that needs `yes=True`. progress: called with the HITs done and the HITs in all. imported: called with the report of
+    the import, before anything is paid.
+
+    Returns the report and the campaign's figures. Raises UsageError for settings that make no sense and for a refusal,
+    what `metal.annotate_import` raises, and MTurkError if Mechanical Turk refuses.
+    """
+    from metal.building.crowdsourcing import fetching
+    from metal.building.crowdsourcing.mturk import MTurk
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
+    from metal.building.crowdsourcing.mturk_settings import read_bonus, read_endpoint, read_rejection
+    from metal.building.crowdsourcing.schedule import now
+    from metal.data.dataset import load_dataset
+    from metal.data.folders import one_writer, recover
+    from metal.running.annotating import import_answers
+
+    if expire and extend:
+        raise UsageError("`expire` ends the tasks and `extend` goes on with them; give one of the two")
+    sums = dict(map(read_bonus, bonus))
+    reasons = dict(map(read_rejection, reject))
+    dataset = Path(data)
+    with one_writer(dataset):
+        recover(dataset.resolve())
+        loaded = load_dataset(dataset)
+        campaign = MTurkCampaign.open(dataset, name)
+        environment = campaign.settings.environment
+        production = environment == "production"
+        endpoint = read_endpoint(endpoint_url, production) if endpoint_url else campaign.settings.endpoint
+        with MTurk(endpoint) as turk:
+            fetched = fetching.fetch(turk, campaign, progress)
+            if reasons:
+                say(f"Rejected: {fetching.reject(turk, campaign, reasons):,}")
+            received = fetching.received(campaign, loaded.criteria)
+            say(f"Fetched {fetched.fresh:,} new assignments of campaign {campaign.name} ({environment})")
+            if fetched.gone:
+                say(f"note: no longer on Mechanical Turk: {plural(fetched.gone, 'task')}; what was fetched is kept")
+            notes = _left_out(received)
+            report = None
+            if received.answers:
+                notes += [] if production else [REHEARSAL]
+                raters = group or ("crowd" if production else "sandbox")
+                report = import_answers(dataset, loaded, received.answers, notes, replace=replace, group=raters)
+                imported(report)
+            else:
+                for note in ["nothing to take in yet", *notes]:
+                    say(f"note: {note}")
+            if approve:
+                say(f"Approved: {fetching.approve(turk, campaign, received.complete):,}")
+            if sums:
+                _pay(turk, campaign, sums, bonus_reason, yes or not production, say, confirm)
+            if count := _exclude(turk, campaign, names(exclude)):
+                say(f"Workers who get no further tasks: {count:,} more")
+            if expire or extend:
+                until = now() + timedelta(days=extend or 0)
+                offered = f"offered until {until:%Y-%m-%d %H:%M} UTC" if extend else "not offered now"
+                say(f"{plural(fetching.expire(turk, campaign, until), 'task')}: {offered}")
+        return Pulled(campaign.name, report, campaign.standing(now()))
+
+
+def _left_out(received: Received) -> list[str]:
+    """Notes on what was left out."""
+    notes = [f"{received.rejected:,} rejected assignments left out"] if received.rejected else []
+    notes += [f"left out: {why}" for why in list(received.unreadable.values())[:SHOWN]]
+    if len(received.unreadable) > SHOWN:
+        notes.append(f"left out: {len(received.unreadable) - SHOWN:,} more that cannot be read")
+    return notes
+
+
+def _pay(
+    turk: MTurk,
+    campaign: MTurkCampaign,
+    sums: Mapping[str, Decimal],
+    reason: str,
+    yes: bool,
+    say: Say,
+    confirm: Confirm | None,
+) -> None:
+    """Pay the bonuses (worker -> USD) that were not paid before, if somebody agrees."""
+    from metal.building.crowdsourcing import fetching
+    from metal.building.crowdsourcing.mturk import fee
+
+    due = fetching.planned_bonuses(campaign, sums, reason)
+    total = sum(bonus.usd + fee(bonus.usd, 1) for bonus in due)
+    if due:
+        confirm_spending(f"Pay {len(due):,} bonuses, ${total:,.2f} with fees?", yes, confirm)
+    paid = fetching.pay(turk, campaign, due)
+    say(f"Bonuses paid: {paid:,}" + (f", {len(sums) - paid:,} were paid before" if paid < len(sums) else ""))
+
+
+def _exclude(turk: MTurk, campaign: MTurkCampaign, workers: Sequence[str]) -> int:
+    """Keep workers who have reached the cap, and these, from further tasks; how many are new."""
+    from metal.building.crowdsourcing import fetching, posting
+    from metal.building.crowdsourcing.mturk_campaign import NOISY
+
+    count = fetching.enforce_cap(turk, campaign)
+    if workers:
+        named = {worker.removeprefix("mturk:"): NOISY for worker in workers}
+        count += posting.exclude(turk, campaign, posting.exclusion(turk, campaign), named)
+    return count
+
+
+def _campaigns(dataset: Path, now: datetime) -> list[dict[str, Any]]:
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
+
+    return [campaign.standing(now) for campaign in MTurkCampaign.of(dataset)]
+
+
+PLATFORM = Platform("Mechanical Turk", annotate_push_mturk, annotate_pull_mturk, _campaigns)

@@ -1,0 +1,54 @@
+"""Platforms on which people rate: entry points of the group `metal.platforms`, a `Platform` each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from metal.data.plugins import load_plugin
+from metal.errors import UsageError
+from metal.running.annotating import Posted, Pulled
+
+GROUP = "metal.platforms"
+
+Say: TypeAlias = Callable[[str], None]
+Confirm: TypeAlias = Callable[[str], bool]
+
+
+def silent(*anything: object) -> None:
+    """A callback that does nothing."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A platform, and the functions that serve it.
+
+    title: its name for people. push(data, export, ...) -> Posted, pull(data, ...) -> Pulled: their parameters are the
+    options of `metal annotate push` and `pull` (see metal.api.options). They get callbacks as far as they have
+    parameters for them: say, progress, confirm and countdown for push, say, progress, confirm and imported for pull.
+    campaigns(dataset, now): a record of figures for each campaign in the dataset's folder.
+    """
+
+    title: str
+    push: Callable[..., Posted | None]
+    pull: Callable[..., Pulled]
+    campaigns: Callable[[Path, datetime], Sequence[Mapping[str, Any]]]
+
+
+def platform_of(name: str) -> Platform:
+    """The platform of that name. Raises UnknownName."""
+    loaded: Platform = load_plugin(GROUP, "platform", name)
+    return loaded
+
+
+def confirm_spending(question: str, yes: bool, confirm: Confirm | None) -> None:
+    """Go on only if somebody agrees. yes: they did already. confirm: asks them. Raises UsageError otherwise."""
+    if yes:
+        return
+    if confirm is None:
+        raise UsageError("this costs money: pass `yes=True` where nobody can be asked. Nothing was sent")
+    if not confirm(question):
+        raise UsageError("nothing was sent")

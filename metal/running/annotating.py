@@ -1,0 +1,242 @@
+"""Annotation: what was handed out, posted and fetched; and how answers of people become ratings of a dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metal.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.building.answers import CheckedAnswers
+    from metal.building.tasks import Answer, Assignment
+    from metal.data.dataset import Dataset
+    from metal.data.records import Criterion, Output, Rater
+    from metal.genie.monitoring import Monitoring
+
+
+@dataclass(frozen=True)
+class HandedOut:
+    """What an export wrote. added: criteria that were added to the dataset. notes: warnings, e.g. what was left out."""
+
+    dataset: Path
+    out: Path
+    form: str
+    assignments: tuple[Assignment, ...]
+    questions: tuple[Output, ...]
+    added: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import brought into a dataset.
+
+    data: the dataset with the new ratings. answers: counts by person (see CheckedAnswers). notes: what was left out,
+    and why. tests: how everybody did on the test questions so far, None if nobody answered any. agreement: a row for
+    each language and criterion (items, percent_agreement, fleiss_kappa, alpha; None or NaN if undefined). ambiguous:
+    what everybody rated differently (see metal.building.answers.ambiguous), also in the file `ambiguous_file`.
+    written: False after a dry run.
+    """
+
+    dataset: Path
+    data: Dataset
+    answers: CheckedAnswers
+    notes: tuple[str, ...]
+    tests: Monitoring | None
+    agreement: pd.DataFrame
+    ambiguous: pd.DataFrame
+    ambiguous_file: Path
+    written: bool
+
+
+@dataclass(frozen=True)
+class Posted:
+    """What a push did. count: `unit`s (tasks, projects) posted now; before: those that an earlier push had posted.
+
+    where: on which server, in words. state: the campaign's folder. workers: the page where people find the tasks.
+    campaigns: how many the dataset has on this platform.
+    """
+
+    campaign: str
+    count: int
+    before: int
+    unit: str
+    where: str
+    state: Path
+    workers: str = ""
+    campaigns: int = 1
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What a pull did. report: None if nothing had been submitted. standing: the campaign's figures now."""
+
+    campaign: str
+    report: ImportReport | None
+    standing: Mapping[str, Any]
+
+
+def import_answers(
+    dataset: Path,
+    loaded: Dataset,
+    answers: Sequence[Answer],
+    notes: Iterable[str] = (),
+    *,
+    replace: bool = False,
+    group: str = "native",
+    dry_run: bool = False,
+) -> ImportReport:
+    """Check answers, and write the dataset with their ratings: the one way in, for files and for platforms.
+
+    dataset: its folder; hold `folders.one_writer` of it since before `loaded` was read from there. notes: on the
+    answers, e.g. how many were left out. group: of raters who are new. Nothing is written if anything is wrong, or in
+    a dry run. Raises UsageError if no tasks were handed out; other errors: see `check_answers`.
+    """
+    from metal.building.answers import ambiguous, check_answers
+    from metal.building.pairs import turned
+    from metal.building.store import (
+        AMBIGUOUS,
+        FOLDER,
+        history_files,
+        read_compared,
+        read_given,
+        read_pairs,
+        tasks_handed_out,
+    )
+    from metal.data.csv_cells import csv_text
+    from metal.data.dataset import assemble, concat_facts, update_dataset
+    from metal.genie.gold_questions import apart
+    from metal.genie.monitoring import monitor
+    from metal.genie.store import answers_files, read_answers, read_questions
+
+    tasks = tasks_handed_out(dataset)
+    questions = read_questions(dataset)
+    languages = {name: output.language for name, output in {**loaded.outputs, **questions}.items()}
+    tasks = {task: output for task, output in tasks.items() if output in languages}
+    tested_before = read_answers(dataset)
+    in_order = turned(answers, read_pairs(dataset, loaded.criteria))
+    kept, changed = _first_counts(in_order, tasks, tested_before, loaded.criteria, replace=replace)
+    checked = check_answers(
+        kept,
+        tasks,
+        read_given(dataset),
+        loaded.criteria,
+        concat_facts([loaded.ratings, tested_before]),
+        languages=languages,
+        replace=replace,
+    )
+    facts, tested = apart(checked.facts, questions)
+    after = assemble(
+        loaded.card,
+        loaded.criteria.values(),
+        loaded.sources.values(),
+        loaded.outputs.values(),
+        _raters(dataset, loaded, checked, group),
+        facts,
+        extra=loaded.extra,
+    )
+    compared = read_compared(dataset)
+    unclear = ambiguous(after.ratings[after.ratings["kind"] == "human"], after.criteria)
+    if not dry_run:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        files = history_files(dataset, answers, now, _standing(after, questions, tested, compared))
+        files |= {f"{FOLDER}/{AMBIGUOUS}": csv_text(unclear).encode()} | answers_files(tested)
+        update_dataset(after, dataset, files)
+    return ImportReport(
+        dataset,
+        after,
+        checked,
+        (*notes, *changed),
+        monitor(tested, questions, after.criteria, after.raters, comparative=compared) if len(tested) else None,
+        _agreement(after),
+        unclear,
+        dataset / FOLDER / AMBIGUOUS,
+        written=not dry_run,
+    )
+
+
+def _first_counts(
+    answers: Sequence[Answer],
+    tasks: Mapping[str, str],
+    before: pd.DataFrame,
+    criteria: Mapping[str, Criterion],
+    *,
+    replace: bool,
+) -> tuple[list[Answer], list[str]]:
+    """The answers, without changed ones to test questions that the person had answered before, and a note on these.
+
+    A platform may give a worker the same question in two campaigns. The second answer is no evidence, and no reason
+    to stop an import. before: test answers so far.
+    """
+    from metal.building.answers import read_score
+
+    rows = zip(*(before[name].tolist() for name in ("output", "rater", "criterion", "score")), strict=True)
+    scores_before = {
+        (str(output), str(rater), str(name)): score for output, rater, name, score in rows if not math.isnan(score)
+    }
+    kept, changed = [], 0
+    for answer in answers:
+        question = tasks.get(answer.task, "")
+        first = {name: scores_before.get((question, answer.rater, name)) for name in answer.scores}
+        differs = any(
+            read_score(answer.scores[name], criteria[name], answer.where) not in (None, score)
+            for name, score in first.items()
+            if score is not None and name in criteria
+        )
+        if differs and not replace:
+            changed += 1
+        else:
+            kept.append(answer)
+    note = f"{changed:,} test questions were answered otherwise before: the first answers count"
+    return kept, [note] if changed else []
+
+
+def _standing(
+    dataset: Dataset, questions: Mapping[str, Output], tested: pd.DataFrame, compared: Container[str]
+) -> dict[str, dict[str, Any]]:
+    """Each person's ratings, and for each side of the test questions [right, answered]."""
+    from metal.genie.monitoring import trials
+
+    table = dataset.ratings
+    counts = table[table["kind"] == "human"].groupby("rater", observed=True).size()
+    standing: dict[str, dict[str, Any]] = {str(name): {"ratings": int(count)} for name, count in counts.items()}
+    answered = trials(tested, questions, dataset.criteria, compared).dropna(subset=["right"])
+    for (rater, side), rows in answered.groupby(["rater", "side"]):
+        standing.setdefault(str(rater), {"ratings": 0})[str(side)] = [int(rows["right"].sum()), len(rows)]
+    return standing
+
+
+def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str) -> Iterable[Rater]:
+    """The dataset's raters and those who answered. Raises DataError for the name of a rater who is no person."""
+    from metal.data.records import Rater
+
+    raters = dict(loaded.raters)
+    for name, languages in checked.raters.items():
+        rater = raters.setdefault(name, Rater(name, "human", group, {"language": ", ".join(sorted(languages))}))
+        if rater.kind != "human":
+            problem = f"rater {name!r} is of kind {rater.kind}"
+            raise DataError(dataset / "raters.jsonl", problem, "People need other names")
+    return raters.values()
+
+
+def _agreement(dataset: Dataset) -> pd.DataFrame:
+    """Agreement of the people so far: see ImportReport."""
+    import pandas as pd
+
+    from metal.auditing.cells import cells
+    from metal.auditing.people import QUICK, people_row
+    from metal.auditing.settings import AuditSettings
+    from metal.stats.bootstrap import SourceBootstrap
+
+    rated = any(rater.kind == "human" for rater in dataset.raters.values())
+    with_people = (cell for cell in cells(dataset, AuditSettings()) if cell.people) if rated else ()
+    rows = [people_row(cell, SourceBootstrap(1, 0), QUICK) for cell in with_people]
+    columns = ["language", "criterion", "items", "percent_agreement", "fleiss_kappa", "alpha"]
+    return pd.DataFrame(rows, columns=columns)
