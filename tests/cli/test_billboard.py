@@ -12,7 +12,6 @@ import pytest
 from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.ratings import facts_from
 from metal.data.records import METRIC_SCORE, Output, Rater, Rating, Source
-from metal.show.terminal import billboard_text
 from tests.cli.test_commands import metal, words
 from tests.conftest import TASK_QUALITY
 
@@ -50,12 +49,12 @@ def test_raters_are_ranked_and_what_is_undefined_is_said(folder: Path) -> None:
     assert all(len(line) <= 80 for line in lines if not line.startswith(("Signature", "Written", "Report")))
     places = [next(at for at, line in enumerate(lines) if name in line) for name in ("follows", "gpt-x", "wanders")]
     assert places == sorted(places)
-    assert "constant: pearson: constant scores" in words(said)
+    assert "– r with people, rho, tau: constant scores (constant)" in words(said)
     assert "One of these people against the others: r 0.9" in words(said)
     table = pd.read_csv(folder / "ranked" / "tables" / "raters.csv", keep_default_na=False)
     assert set(table["language"]) == {"", "hi", "sw"}
     assert set(table.loc[table["rater"] == "constant", "pearson"]) == {""}
-    assert "r by language, task_quality" in said  # more than one language: shown without being asked
+    assert "r by language: task_quality" in said  # more than one language: shown without being asked
 
 
 def test_the_same_board_twice_gives_the_same_tables(folder: Path) -> None:
@@ -81,8 +80,8 @@ def test_an_audits_run_folder_is_taken_for_the_runs_it_added(folder: Path) -> No
 
 def test_slices_can_be_asked_for(folder: Path) -> None:
     said = board(folder, "--by", "generator", "--by", "criterion", "--out", "sliced", "-l", "hi")
-    assert "r within generators, task_quality" in said
-    assert "r by criterion" in said
+    assert "r within each generator: task_quality" in said
+    assert "By criterion: there is one only." in said
     assert "r by language" not in said  # one language
 
 
@@ -103,14 +102,6 @@ def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], mes
     done = metal("billboard", "small", "--out", "never", *arguments, cwd=folder, expect=2)
     assert message.partition(" did you")[0] in words(done.stderr)
     assert not (folder / "never").exists()
-
-
-def test_coverage_is_full_only_where_nothing_is_missing() -> None:
-    shown = [
-        billboard_text._coverage({"outputs": scored, "asked": 1000, "coverage": scored / 1000})
-        for scored in (1000, 999, 500, 1, 0)
-    ]
-    assert shown == ["100%", "99%", "50%", "1%", "0%"]
 
 
 def test_what_can_be_scored_stands_a_line_each(tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ def beside_section(run: MonitorRun) -> Section | None:
     if not run.standing_out:
         words.append("Nobody stands out.")
     charts = tuple(chart for chart in (_chart(overall),) if chart)
-    tables.append(behaviour_table(run, overall, "behaviour", "All criteria together"))
+    tables.append(_table(run, overall, "behaviour", "All criteria together"))
     if apart := [row for row in overall if known(row["not_compared"]) and row["not_compared"]]:
         tables.append(_apart(apart))
     each = [row for row in rows if row["criterion"] != ALL_CRITERIA]
-    further = (behaviour_table(run, each, "behaviour_by_criterion", "By criterion"),)
+    further = (_table(run, each, "behaviour_by_criterion", "By criterion"),)
     return Section("beside", "People beside each other", tuple(words), charts, tuple(tables), further)
 
 
@@ -74,9 +74,6 @@ def _chart(rows: list[dict[str, Any]]) -> Chart | None:
     )
 
 
-def behaviour_table(
-    run: MonitorRun, rows: list[dict[str, Any]], key: str, title: str, most: int | None = None
-) -> TableView:
-    """A row of the table `behaviour` each. most: rows."""
+def _table(run: MonitorRun, rows: list[dict[str, Any]], key: str, title: str) -> TableView:
     cells = {"criterion": lambda row: Cell(run.short(row["criterion"]))}
-    return TableView.of_figures(run, "behaviour", title, rows, cells=cells, name=key, heads=3, most=most)
+    return TableView.of_figures(run, "behaviour", title, rows, cells=cells, name=key, heads=3)

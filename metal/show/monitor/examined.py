@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from metal.data.text import UNDEFINED, count, known, name, plural, within
@@ -67,11 +67,12 @@ def _right(side: str) -> Callable[[Record], Cell]:
 RIGHT = {f"{side}_right": _right(side) for side in SIDES}
 
 
-def raters_table(run: MonitorRun, most: int | None = None) -> TableView:
-    """Everybody who was asked, noisiest first. most: rows."""
+def raters_table(run: MonitorRun, without: Iterable[str] = (), most: int | None = None) -> TableView:
+    """Everybody who was asked, noisiest first. without: columns left out. most: rows."""
     cells = {**RIGHT, "weakest": lambda row: Cell(name(row["weakest"]) if known(row["weakest"]) else UNDEFINED)}
+    title = "Answers to test questions"
     return TableView.of_figures(
-        run, "raters", "Answers to test questions", run.examined, cells=cells, name="examined", most=most
+        run, "raters", title, run.examined, cells=cells, without=without, name="examined", most=most
     )
 
 

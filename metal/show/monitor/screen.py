@@ -9,11 +9,10 @@ from typing import Any
 from metal.data.text import count, known, listed, within
 from metal.genie.colleagues.behaviour import ALL_CRITERIA
 from metal.genie.monitoring import why_noisy
-from metal.show.monitor.beside import behaviour_table
 from metal.show.monitor.examined import raters_table
 from metal.show.monitor.run import MonitorRun
 from metal.show.screen import closing
-from metal.show.view import Paragraph, Screen
+from metal.show.view import Paragraph, Screen, TableView
 
 MOST = 20  # people of a table
 
@@ -42,7 +41,7 @@ def _tests(run: MonitorRun) -> Screen:
         "Right there: on the task and side that speaks most against them, with the 95% interval of their own answers; "
         "P(noisy): of the model."
     )
-    view = raters_table(run, MOST)
+    view = raters_table(run, ("languages", "weakest"), MOST)
     title = f"Test questions ({run.manifest['settings']['model']})"
     yield replace(view, title=title, notes=(*view.notes, explained))
     reasons: dict[str, list[str]] = {}
@@ -58,7 +57,8 @@ def _beside(run: MonitorRun) -> Screen:
         return
     rows = [row for row in records if row["criterion"] == ALL_CRITERIA]
     rows.sort(key=lambda row: (not known(row["agreement_difference"]), row["agreement_difference"]))
-    yield behaviour_table(run, rows, "behaviour", "People beside those who rated the same outputs", MOST)
+    title = f"People beside those who rated the same outputs, {ALL_CRITERIA}"
+    yield TableView.of_figures(run, "behaviour", title, rows, without=("criterion",), heads=2, most=MOST)
     reasons: dict[tuple[str, str], dict[str, str]] = {}
     for row in records:
         if known(row["stands_out"]) and row["stands_out"]:

@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -79,11 +79,14 @@ def show(part: TableView | Paragraph) -> None:
     headings = [
         _wrapped(without_isolates(column), [row[place] for row in rows]) for place, column in enumerate(part.columns)
     ]
-    heads = [row[0] for row in rows]
-    for row, above in zip(rows[1:], heads, strict=False):
+    names = [row[0] for row in rows]
+    for row, above in zip(rows[1:], names, strict=False):
         if part.heads > 1 and row[0] == above:
             row[0] = ""
-    table(part.title, headings, rows, keep=part.heads)
+    strong = {
+        (line, place) for line, row in enumerate(part.rows) for place, cell in enumerate(row) if cell.mark == "strong"
+    }
+    table(part.title, headings, rows, keep=part.heads, strong=strong)
     for note in part.notes:
         say(without_isolates(note), dim=True)
 
@@ -94,8 +97,19 @@ def _wrapped(heading: str, texts: Sequence[str]) -> str:
     return textwrap.fill(heading, max([1, *widths, *map(len, heading.split())]))
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, note: str = "", keep: int = 1) -> None:
-    """A table that fits: too many columns go into several tables that repeat the first `keep` columns."""
+def table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    note: str = "",
+    keep: int = 1,
+    strong: Collection[tuple[int, int]] = (),
+) -> None:
+    """A table that fits: too many columns go into several tables that repeat the first `keep` columns.
+
+    strong: the row and column of each cell that is bold.
+    """
     out = console()
     out.print()
     out.print(Text(clean(title), style="bold"))
@@ -109,8 +123,8 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
                 max_width=widths[place],
                 overflow="fold",
             )
-        for row in rows:
-            shown.add_row(*(Text(clean(row[place])) for place in group))
+        for line, row in enumerate(rows):
+            shown.add_row(*(Text(clean(row[place]), "bold" if (line, place) in strong else "") for place in group))
         out.print(shown)
     if note:
         say(note, dim=True)
