@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -52,6 +53,20 @@ def test_commands_with_a_judge(tmp_path: Path) -> None:
     assert "Nothing was sent." in said[0]
     assert server.requests == 800
     assert "openai:gpt-4o-mini/detailed" in said[2]
+
+
+def test_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(ROOT / "datasets" / "demo", tmp_path / "datasets" / "demo")
+    monkeypatch.chdir(tmp_path)
+    [code] = blocks("python")
+    with LlmServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+        names: dict[str, Any] = {}
+        exec(compile(code, "README.md", "exec"), names)
+    assert set(names["audit"].judges["judge"]) == {"openai:gpt-4o-mini/simple", "mine"}
+    assert "mine" not in set(names["board"].raters)
+    assert (tmp_path / "runs" / "audit" / "report.html").is_file()
 
 
 def test_commands_with_batches(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metal.api.results import Result
-from metal.show.monitor.run import MonitorRun
+from metal.runs.monitor_run import MonitorRun
 
 
 class Monitor(Result, MonitorRun):

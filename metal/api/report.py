@@ -76,7 +76,7 @@ def report(
     people, the generators they rank, what a study needs. Methods and signatures of all.
 
     `figures` and `latex` add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
-    need the extra `figures`.
+    need the extra metal-eval[figures].
 
     Returns what was written. Raises UsageError when the folder is no run with a page.
     """

@@ -21,7 +21,7 @@ def in_flags(message: str, command: click.Command, root: click.Group) -> str:
     """The message with parameters of `command` as its flags and arguments, and calls of functions as command lines."""
     message = _CALL.sub(lambda match: _command_line(match[0], match[1], match[2] or "", root), message)
     flags = _flags(command) | {
-        argument.name: argument.human_readable_name
+        argument.name: argument.human_readable_name.strip("[]")
         for argument in command.params
         if isinstance(argument, click.Argument) and argument.name
     }

@@ -3,13 +3,122 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from metal.auditing.cells import cells
 from metal.auditing.people import QUICK, people_row
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
+from metal.data.text import count, figure, interval, known, name, percent, probability, signed
+from metal.genie import monitoring
+from metal.genie.gold_questions import SIDES
+from metal.runs.columns import Column, Row, Tables, unshown, with_the_rest
+from metal.runs.run import EXCLUSIONS, Run
 from metal.stats.bootstrap import SourceBootstrap
+
+AGREEMENT = (
+    *("language", "criterion", "without_noisy", "people", "items", "fleiss_kappa", "alpha", "percent_agreement"),
+    "undefined",
+)
+PANELS = ("language", "criterion", "scale", "raters", "items", "mean", "sd")
+ROUNDS = ("round", "at", "rater", "ratings", *(f"{side}_{what}" for side in SIDES for what in ("right", "asked")))
+NAMED = Column("rater", "rater", below=lambda row: name(row["group"]) if row["group"] else "")
+
+
+def _on_side(side: str) -> tuple[Column, ...]:
+    return Column(f"{side}_right", f"{side} right", count), Column(f"{side}_p_noisy", "P(noisy)", probability)
+
+
+def _own_interval(row: Row) -> str:
+    return interval(row["share_low"], row["share_high"])
+
+
+DESCRIBED: Tables = {
+    "raters": with_the_rest(
+        (
+            NAMED,
+            Column("languages", "language"),
+            *(Column(f"{side}_right", f"{side} right", count) for side in SIDES),
+            Column("weakest", "weakest at"),
+            Column("share_right", "right there", figure, direction="higher", below=_own_interval),
+            Column("p_noisy", "P(noisy)", probability, direction="lower"),
+            Column("noisy", "", lambda noisy: "noisy" if noisy else ""),
+        ),
+        monitoring.RATERS,
+    ),
+    "workers": with_the_rest(
+        (
+            Column("rater", "rater"),
+            Column("language", "language"),
+            Column("criterion", ""),
+            *(column for side in SIDES for column in _on_side(side)),
+        ),
+        monitoring.WORKERS,
+    ),
+    "questions": unshown(*monitoring.QUESTIONS),
+    "mixtures": unshown(*monitoring.MIXTURES),
+    "behaviour": (
+        NAMED,
+        Column("language", "language"),
+        Column("criterion", ""),
+        Column("ratings", "ratings", count, below=lambda row: f"{count(row['shared'])} shared"),
+        Column("agreement", "agreement", figure, direction="higher"),
+        Column("colleagues_agreement", "theirs", figure, direction="higher"),
+        Column("severity", "severity", signed),
+        Column(
+            "label_share", "top label", percent, below=lambda row: f"others {percent(row['colleagues_label_share'])}"
+        ),
+        Column("dawid_skene", "Dawid-Skene", figure, direction="higher"),
+        Column("mace", "MACE", figure, direction="higher"),
+        *unshown("kind", "group", "shared", "agreement_difference", "colleagues_label_share"),
+        *unshown("commented", "repeated", "undefined", "stands_out", "not_compared"),
+    ),
+    "agreement": with_the_rest(
+        (
+            Column("percent_agreement", "agreement", figure, direction="higher"),
+            Column("fleiss_kappa", "Fleiss' kappa", figure, direction="higher"),
+            Column("alpha", "alpha", figure, direction="higher"),
+        ),
+        AGREEMENT,
+    ),
+    "panels": unshown(*PANELS),
+    **EXCLUSIONS,
+    "rounds": unshown(*ROUNDS),
+}
+
+
+@dataclass(frozen=True)
+class MonitorRun(Run):
+    """A run of `metal monitor`: its tables."""
+
+    command = "monitor"
+    described = DESCRIBED
+
+    @cached_property
+    def examined(self) -> list[dict[str, Any]]:
+        """A row a rater with test questions, noisiest first."""
+        return self.records("raters")
+
+    @cached_property
+    def noisy(self) -> list[str]:
+        """Those who fail the test questions."""
+        return [row["rater"] for row in self.examined if row["noisy"]]
+
+    @cached_property
+    def standing_out(self) -> dict[str, list[str]]:
+        """Rater -> what stands out in how they rate beside others, in words."""
+        habits: dict[str, list[str]] = {}
+        for row in self.records("behaviour"):
+            if known(row["stands_out"]) and row["stands_out"]:
+                where = f"{self.criterion(row['criterion'])}, {row['language']}"
+                habits.setdefault(row["rater"], []).append(f"{where}: {row['stands_out']}")
+        return habits
+
+    def criterion(self, key: str) -> str:
+        """The criterion's short name; `all criteria` has no other name."""
+        return name(self.criteria[key].short if key in self.criteria else key)
 
 
 def agreement_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:

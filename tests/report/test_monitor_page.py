@@ -12,8 +12,8 @@ import pytest
 from metal.data.dataset import load_dataset
 from metal.data.records import Source
 from metal.genie.gold_questions import side_of
+from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.page import facts, sections
-from metal.show.monitor.run import MonitorRun
 from metal.show.pages import charts, page, tables
 from tests.genie import people
 from tests.genie.people import always_best, metal

@@ -6,9 +6,9 @@ from typing import Any
 
 from metal.data.text import known, name, plural, signed
 from metal.genie.colleagues.behaviour import ALL_CRITERIA
+from metal.runs.monitor_run import MonitorRun
 from metal.show.charts.intervals import Row
 from metal.show.dots import dots_chart
-from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
 from metal.show.view import Cell, Chart, TableView
 

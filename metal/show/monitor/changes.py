@@ -6,8 +6,8 @@ from typing import Any
 
 from metal.data.text import UNDEFINED, count, name
 from metal.genie.gold_questions import SIDES
+from metal.runs.monitor_run import MonitorRun
 from metal.show.exclusions import exclusions_table
-from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
 from metal.show.view import Cell, TableView
 

@@ -9,9 +9,9 @@ from metal.data.text import UNDEFINED, count, known, name, plural, within
 from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
 from metal.runs.columns import Row as Record
+from metal.runs.monitor_run import MonitorRun
 from metal.show.charts.intervals import Mark, Row
 from metal.show.dots import dots_chart
-from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
 from metal.show.view import Cell, Chart, TableView
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from metal.data.text import count, listed, plural, within
+from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.beside import beside_section
 from metal.show.monitor.changes import agreement_section, exclusion_section, history_section
 from metal.show.monitor.examined import examined_section, question_section
 from metal.show.monitor.planning import design_section
-from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Definition, Fact, Page, Section
 from metal.show.view import Chart, TableView
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, figure, known, plural, slug
+from metal.runs.monitor_run import MonitorRun
 from metal.show.charts.design_curve import ItemsCurve, design_curve
-from metal.show.monitor.run import MonitorRun
 from metal.show.sections import Section
 from metal.show.view import Cell, Chart, TableView
 

@@ -9,8 +9,8 @@ from typing import Any
 from metal.data.text import count, known, listed, within
 from metal.genie.colleagues.behaviour import ALL_CRITERIA
 from metal.genie.monitoring import why_noisy
+from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.examined import raters_table
-from metal.show.monitor.run import MonitorRun
 from metal.show.screen import closing
 from metal.show.view import Paragraph, Screen, TableView
 
