@@ -57,13 +57,13 @@ for command in (generator, metric, withdraw):
     submit.add_command(command)
 
 
-def _submit(function: Callable[..., api.Submitted], board: Path, *arguments: Any, **options: Any) -> None:
+def _submit(call: Callable[..., api.Submitted], /, board: Path, *arguments: Any, **options: Any) -> None:
     """Call the public function, and print what came of it and where the submission stands now."""
     from metal.show.board.standing import standing_lines
     from metal.show.terminal import console as show
 
     with show.progress("submitting") as advance:
-        result = function(board, *arguments, progress=advance, **options)
+        result = call(board, *arguments, progress=advance, **options)
     if result.protections:
         show.say("Run apart: " + "; ".join(result.protections))
     show.say(f"{result.board} is at version {result.version}: {result.what} {result.name}", bold=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -38,6 +39,7 @@ def described() -> str:
     for name in sorted(metal.__all__):
         value = getattr(metal, name)
         signature = f"{inspect.signature(value)}" if inspect.isfunction(value) else ""
+        signature = re.sub(" at 0x[0-9a-f]+", "", signature)
         parts.append(f"## {name}{signature}\n\n{inspect.getdoc(value) or ''}\n")
     return "\n".join(parts)
 
@@ -65,7 +67,7 @@ def verbs(command: click.Command = command_line, words: tuple[str, ...] = ()) ->
     return {words: command}
 
 
-NAMES = {("import",): "read"}
+NAMES = {("import",): "read", ("annotate", "html"): "annotate_export"}
 
 
 @pytest.mark.parametrize("words", verbs(), ids=" ".join)
@@ -76,7 +78,7 @@ def test_every_verb_is_a_function_with_the_same_options(words: tuple[str, ...]) 
     parameters = set(inspect.signature(function).parameters)
     typed = {option.name for option in verbs()[words].params if isinstance(option, click.Option)}
     assert typed - parameters - OF_THE_COMMAND_LINE == set()
-    assert set(options_of(function)) - typed <= {"name"}
+    assert set(options_of(function)) - typed <= {"name", "to"}
 
 
 def test_inside_a_running_event_loop(tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ def test_a_function_that_raises_gives_ratings_with_the_reason(tmp_path: Path) ->
 
     run = metal.judge(bundled("datasets/demo"), broken, criteria="task_quality", out=tmp_path / "run")
     assert run.ratings["score"].isna().all()
-    assert set(run.ratings["reason"]) == {"the judge raised"}
+    assert set(run.ratings["reason"]) == {"failed: the judge raised"}
 
 
 def test_a_function_of_the_wrong_shape_is_refused(tmp_path: Path) -> None:
