@@ -92,7 +92,7 @@ async def generate_async(
     from metal.running.asking_folder import read_request
     from metal.running.generating import GenerateRequest, generate_job
     from metal.running.judging import dataset_of
-    from metal.show.progress import default_callbacks
+    from metal.api.progress import default_callbacks
 
     if resume is not None:
         given = locals()

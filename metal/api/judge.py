@@ -116,7 +116,7 @@ async def judge_async(
     from metal.running.asking_folder import read_request
     from metal.running.engines import How, engine_of
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
-    from metal.show.progress import default_callbacks
+    from metal.api.progress import default_callbacks
 
     functions: dict[str, JudgeFunction] = {}
     if callable(judge):
@@ -184,7 +184,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     from metal.running.asking_folder import read_request
     from metal.running.engines import How, under_way
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
-    from metal.show.progress import default_callbacks
+    from metal.api.progress import default_callbacks
 
     folder = Path(run)
     request, settings = read_request(folder, "judge", JudgeRequest)
