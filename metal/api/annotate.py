@@ -109,6 +109,7 @@ def annotate_export(
     from metal.genie.test_questions import SIDES, side_of
     from metal.running.judging import prompt_folders as folders_of_prompts
 
+    forms.check_form(to)
     dataset = Path(data)
     notes: list[str] = []
 

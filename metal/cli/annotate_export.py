@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
+
 from metal.api.annotate import annotate_export
 from metal.cli.verb import DATASET, verb
 
@@ -29,7 +31,7 @@ def export(data: Path, **options: Any) -> None:
     _export(data, **options)
 
 
-[form] = [option for option in export.params if option.name == "to"]
+[form] = [option for option in export.params if isinstance(option, click.Option) and option.name == "to"]
 form.required, form.default, form.show_default = True, None, False  # `metal annotate html` is the short way
 
 

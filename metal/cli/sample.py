@@ -86,7 +86,7 @@ def sample(
       metal sample --source hf:abisee/cnn_dailymail --subset 3.0.0 -l en \\
         --column text=article --column summary=highlights --out datasets/cnn
     """
-    from metal.building.sample import Rules, draw
+    from metal.building.sample import SampleSettings, draw
     from metal.cli.import_ import pair
     from metal.data.folders import check_new
     from metal.data.formats.criteria import METAL_CRITERIA
@@ -109,7 +109,7 @@ def sample(
     if not codes:
         raise UsageError(f"--source {source}: name its languages with --languages, e.g. --languages en,sw")
     counter = load_encoding(encoding)
-    rules = Rules(per_language, bins, min_tokens, seed, allow_fewer)
+    rules = SampleSettings(per_language, bins, min_tokens, seed, allow_fewer)
     found: dict[str, tuple[Histogram, list[Source]]] = {}
     for code in codes:
         with show.counter(f"{code} passages") as advance:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metal.building.generate import Generation, choose, flagged, references, written
+from metal.building.generate import Generation, choose, flagged, generated_outputs, references
 from metal.building.instructions import REFERENCE, Instruction, load_instruction
 from metal.building.languages import LanguageProfiles
 from metal.building.store import read_tasks
@@ -142,7 +142,7 @@ class GenerationJob:
 
     def _fresh(self, dataset: Dataset, found: Found | None) -> list[Output]:
         """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""
-        texts = list(written(self.plan, found)) if found else []
+        texts = list(generated_outputs(self.plan, found)) if found else []
         if REFERENCE in self.request.quality:
             texts += references(self.plan.sources)
         texts = [one for one in texts if one.source in dataset.sources]

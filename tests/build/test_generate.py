@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.building.generate import Generation, choose, flagged, references, written
+from metal.building.generate import Generation, choose, flagged, generated_outputs, references
 from metal.building.instructions import Instruction, load_instruction
 from metal.building.languages import LanguageProfiles
 from metal.data.bundled import bundled
@@ -130,7 +130,7 @@ def test_texts_become_outputs_and_all_else_is_counted(instructions: tuple[Instru
         "s0/openai:gpt-4o/bad": {"kind": UNPARSABLE, "text": "What?", "ending": COMPLETE},
         "s1/openai:gpt-4o/bad": {"kind": TRUNCATED, "text": text, "ending": TRUNCATED},
     })  # fmt: skip
-    assert list(written(plan, found)) == [
+    assert list(generated_outputs(plan, found)) == [
         Output("s0/openai:gpt-4o/good", "s0", "openai:gpt-4o/good", "en", "A text.", "Why.")
     ]
     good, bad = (found.tallies[f"openai:gpt-4o/{quality}"] for quality in ("good", "bad"))
