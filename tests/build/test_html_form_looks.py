@@ -54,15 +54,6 @@ def test_texts_run_their_way_on_a_page_that_runs_from_the_left(
         assert page.get_attribute(node, "lang") == language
         assert page.evaluate(f"getComputedStyle(document.querySelector('{node}')).direction") == direction
     assert page.evaluate("getComputedStyle(document.body).direction") == "ltr"
-    gaps = page.evaluate(
-        """() => {
-          const range = document.createRange();
-          range.selectNodeContents(document.getElementById("output-body"));
-          const [words, panel] = [range, document.getElementById("output")].map((one) => one.getBoundingClientRect());
-          return [words.left - panel.left, panel.right - words.right];
-        }"""
-    )
-    assert (gaps[0] < 40 < gaps[1]) == (direction == "ltr")
     source, output = (page.locator(node).bounding_box() for node in ("#source", "#output"))
     assert source["y"] == output["y"]
     assert source["x"] + source["width"] < output["x"]

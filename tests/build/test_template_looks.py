@@ -40,11 +40,6 @@ def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
     for part in ("", "-heading", "-text", "-body"):
         first, second = (page.locator(f"#{side}{part}").evaluate(LOOK) for side in ("first", "second"))
         assert first == second
-    boxes = [page.locator(f"#{side}").bounding_box() for side in ("source", "first", "second")]
-    assert boxes[0]["x"] < boxes[1]["x"] == boxes[2]["x"]  # the article on one side, the summaries on the other
-    assert boxes[1]["y"] + boxes[1]["height"] <= boxes[2]["y"]
-    label = page.locator("#c0 .level label").first
-    assert label.bounding_box()["height"] < 60  # levels with long names stand below each other
     for digit in "123451":
         page.keyboard.press(digit)
     page.goto(page.url.split("#")[0] + "#tasks")
