@@ -111,7 +111,7 @@ def test_the_digest_is_of_all_that_is_said(rubrics: Mapping[str, Rubric], tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         (GOOD + 'sytem = "x"\n', "'sytem'"),
         ('user = "{{ source }}"\ntemperature = 0\n', "'system' and 'user'"),
@@ -130,10 +130,12 @@ def test_the_digest_is_of_all_that_is_said(rubrics: Mapping[str, Rubric], tmp_pa
         ("system = ", "not TOML"),
     ],
 )
-def test_a_faulty_file_is_told_in_one_line(text: str, said: str, rubrics: Mapping[str, Rubric], tmp_path: Path) -> None:
+def test_a_faulty_file_is_told_in_one_line(
+    text: str, words: str, rubrics: Mapping[str, Rubric], tmp_path: Path
+) -> None:
     with pytest.raises(MetalError) as raised:
         load_instruction("medium", [own(tmp_path, text), OURS], rubrics)
-    assert said in str(raised.value)
+    assert words in str(raised.value)
     assert "medium.toml" in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -192,9 +194,9 @@ def test_where_there_is_no_summary_there_is_none(text: str) -> None:
     assert read_generated(text) is None
 
 
-@pytest.mark.parametrize("said", ["", ', "justification": null', ', "justification": {}', ', "justification": " "'])
-def test_a_summary_needs_no_justification(said: str) -> None:
-    assert read_generated('{"summary": "A text."' + said + "}") == GeneratedText("A text.", "")
+@pytest.mark.parametrize("words", ["", ', "justification": null', ', "justification": {}', ', "justification": " "'])
+def test_a_summary_needs_no_justification(words: str) -> None:
+    assert read_generated('{"summary": "A text."' + words + "}") == GeneratedText("A text.", "")
 
 
 def test_texts_come_as_they_were_written() -> None:

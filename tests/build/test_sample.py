@@ -45,8 +45,8 @@ def drawn(lengths: Sequence[int], rules: SampleSettings = ALL, language: str = "
     return draw(language, of_lengths(lengths), None, rules)  # type: ignore[arg-type]
 
 
-def names(found: tuple[Histogram, list[Source]]) -> list[str]:
-    return [source.source for source in found[1]]
+def names(result: tuple[Histogram, list[Source]]) -> list[str]:
+    return [source.source for source in result[1]]
 
 
 # ---------------------------------------------------------------- the histogram
@@ -54,7 +54,7 @@ def names(found: tuple[Histogram, list[Source]]) -> list[str]:
 COUNTS = st.one_of(
     st.lists(st.integers(1, 60), min_size=1, max_size=80),
     st.lists(st.integers(1, 100_000), min_size=1, max_size=80),
-    st.tuples(st.integers(1, 5000), st.integers(1, 40)).map(lambda one: [one[0]] * one[1]),
+    st.tuples(st.integers(1, 5000), st.integers(1, 40)).map(lambda each: [each[0]] * each[1]),
 )
 
 
@@ -119,9 +119,9 @@ def test_drawn_from_the_bin_without_replacement_in_the_order_of_the_split() -> N
 
 @pytest.mark.usefixtures("counted")
 def test_seeded() -> None:
-    one, again, other = (names(drawn(UNEVEN, SampleSettings(25, seed=seed))) for seed in (1, 1, 2))
-    assert one == again
-    assert one != other
+    each, again, other = (names(drawn(UNEVEN, SampleSettings(25, seed=seed))) for seed in (1, 1, 2))
+    assert each == again
+    assert each != other
 
 
 @pytest.mark.usefixtures("counted")
@@ -144,9 +144,9 @@ def test_every_passage_of_the_bin_is_drawn_about_as_often() -> None:
 
 @pytest.mark.usefixtures("counted")
 def test_the_draw_does_not_depend_on_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = names(drawn(UNEVEN, SampleSettings(25)))
+    full = names(drawn(UNEVEN, SampleSettings(25)))
     monkeypatch.setattr(sample, "STEP", 7)
-    assert names(drawn(UNEVEN, SampleSettings(25))) == whole
+    assert names(drawn(UNEVEN, SampleSettings(25))) == full
 
 
 @pytest.mark.usefixtures("counted")
@@ -168,7 +168,7 @@ def test_what_a_source_carries(encoding: tiktoken.Encoding) -> None:
     assert [source.source for source in sources] == ["hi/7", "hi/row-2"]
     assert [source.title for source in sources] == ["गाँव", ""]
     assert [source.references for source in sources] == [("एक गाँव",), ()]
-    assert [source.tokens for source in sources] == [len(encoding.encode_ordinary(one.text)) for one in passages]
+    assert [source.tokens for source in sources] == [len(encoding.encode_ordinary(each.text)) for each in passages]
 
 
 @pytest.mark.usefixtures("counted")
@@ -176,9 +176,9 @@ def test_ids_that_repeat() -> None:
     ids = ["a#3", "a", "a", "a", "row-6", ""]
     passages = [Passage(f"20 {row}", name) for row, name in enumerate(ids)]
     _, sources = draw("sw", lambda: iter(passages), None, ALL)  # type: ignore[arg-type]
-    found = [source.source for source in sources]
-    assert found[:2] == ["sw/a#3", "sw/a"]
-    assert len(set(found)) == len(ids)
+    result = [source.source for source in sources]
+    assert result[:2] == ["sw/a#3", "sw/a"]
+    assert len(set(result)) == len(ids)
 
 
 # ---------------------------------------------------------------- left out
@@ -241,10 +241,10 @@ def test_a_source_that_changes_while_it_is_read(second: list[Passage]) -> None:
 
 @pytest.mark.usefixtures("counted")
 def test_progress_is_told_of_every_passage() -> None:
-    told: list[int] = []
-    draw("sw", of_lengths([20] * 9000), None, ALL, told.append)  # type: ignore[arg-type]
-    assert sum(told) == 9000
-    assert len(told) > 1
+    shown: list[int] = []
+    draw("sw", of_lengths([20] * 9000), None, ALL, shown.append)  # type: ignore[arg-type]
+    assert sum(shown) == 9000
+    assert len(shown) > 1
 
 
 def test_memory_does_not_grow_with_the_split(monkeypatch: pytest.MonkeyPatch) -> None:
