@@ -53,36 +53,38 @@ class LabelStudioServer:
     def annotate(self, task: dict[str, Any], scores: Mapping[str, str], login: int = 1, comment: str = "") -> None:
         """As the page does when a task is submitted; without scores it was skipped."""
         interface = ElementTree.fromstring(self.projects[task["project"]]["label_config"])
-        controls = {one.get("name"): one for one in interface.iter("Choices")}
+        controls = {each.get("name"): each for each in interface.iter("Choices")}
         results = []
         for name, score in scores.items():
             control = controls[f"score:{name}"]
-            assert score in [one.get("alias") for one in control.iter("Choice")]
+            assert score in [each.get("alias") for each in control.iter("Choice")]
             about = {"from_name": f"score:{name}", "to_name": control.get("toName"), "type": "choices"}
             results.append(about | {"value": {"choices": [score]}})
         if comment:
             results.append({"from_name": "comment", "type": "textarea", "value": {"text": [comment]}})
-        task["annotations"] = [one for one in task["annotations"] if one["completed_by"] != login]
-        told = {"completed_by": login, "result": results, "lead_time": 7.5, "was_cancelled": not scores}
-        task["annotations"].append(told)
+        task["annotations"] = [each for each in task["annotations"] if each["completed_by"] != login]
+        shown = {"completed_by": login, "result": results, "lead_time": 7.5, "was_cancelled": not scores}
+        task["annotations"].append(shown)
 
     # ------------------------------------------------------------ what it answers
 
     def answer(self, method: str, path: str, query: Mapping[str, str], body: Any) -> tuple[int, Any]:
-        number = int(found[0]) if (found := re.findall(r"/api/projects/(\d+)/", path)) else 0
+        number = int(result[0]) if (result := re.findall(r"/api/projects/(\d+)/", path)) else 0
         if number and number not in self.projects:
             return 404, {"detail": "Not found."}
         if (method, path) == ("GET", "/api/projects/"):
-            listed = [{"id": one, "title": self.projects[one]["title"]} for one in sorted(self.projects, reverse=True)]
+            listed = [
+                {"id": each, "title": self.projects[each]["title"]} for each in sorted(self.projects, reverse=True)
+            ]
             return self._page(listed, query, "results", "count")
         if (method, path) == ("POST", "/api/projects/"):
             return self._create(body)
         if method == "GET" and path == f"/api/projects/{number}/":
             return 200, {"id": number, **self.projects[number], "task_number": len(self.in_project(number))}
         if method == "POST" and path == f"/api/projects/{number}/import":
-            for one in body:
-                told = {"id": len(self.tasks) + 1, "project": number, "data": one["data"], "annotations": []}
-                self.tasks.append(told)
+            for each in body:
+                shown = {"id": len(self.tasks) + 1, "project": number, "data": each["data"], "annotations": []}
+                self.tasks.append(shown)
             return 201, {"task_count": len(body)}
         if method == "GET" and path == f"/api/projects/{number}/export":
             return 200, [task for task in self.in_project(number) if task["annotations"]]
@@ -127,13 +129,13 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
             return
-        said = json.dumps(content).encode()
+        words = json.dumps(content).encode()
         self.send_response(status)
         if status == 302:
             self.send_header("Location", self.state.redirect)
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(words)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(words)
 
     do_GET = do_POST = _handle
 

@@ -86,9 +86,9 @@ class MturkServer:
     def submit(self, hit: str, worker: str, said: Mapping[str, str] | str) -> str:
         """A worker's answers, by field or as the document they send. The assignment's id."""
         document = said if isinstance(said, str) else answers_xml(said)
-        mine = [one for one in self.assignments.values() if one["HITId"] == hit]
-        assert len(mine) < self.hits[hit]["MaxAssignments"]
-        assert worker not in {one["WorkerId"] for one in mine}
+        own = [each for each in self.assignments.values() if each["HITId"] == hit]
+        assert len(own) < self.hits[hit]["MaxAssignments"]
+        assert worker not in {each["WorkerId"] for each in own}
         assert self.may_work(hit, worker)
         name = f"ASSIGNMENT{next(self.numbers):020}"
         self.assignments[name] = {
@@ -105,8 +105,8 @@ class MturkServer:
     def may_work(self, hit: str, worker: str) -> bool:
         """Whether the types that shut workers out let this one in."""
         return not any(
-            one["Comparator"] == "DoesNotExist" and (one["QualificationTypeId"], worker) in self.given
-            for one in self.hits[hit]["QualificationRequirements"]
+            each["Comparator"] == "DoesNotExist" and (each["QualificationTypeId"], worker) in self.given
+            for each in self.hits[hit]["QualificationRequirements"]
         )
 
     # ------------------------------------------------------------ protocol
@@ -187,12 +187,12 @@ class MturkServer:
     def ListAssignmentsForHIT(self, wish: dict[str, Any]) -> dict[str, Any]:
         if wish["HITId"] not in self.hits:
             raise Refusal("HITDoesNotExist", f"Hit {wish['HITId']} does not exist.")
-        mine = [
-            one
-            for one in self.assignments.values()
-            if one["HITId"] == wish["HITId"] and one["AssignmentStatus"] in wish["AssignmentStatuses"]
+        own = [
+            each
+            for each in self.assignments.values()
+            if each["HITId"] == wish["HITId"] and each["AssignmentStatus"] in wish["AssignmentStatuses"]
         ]
-        return self.page(wish, "Assignments", mine)
+        return self.page(wish, "Assignments", own)
 
     def GetAssignment(self, wish: dict[str, Any]) -> dict[str, Any]:
         return {"Assignment": self.assignments[wish["AssignmentId"]]}
@@ -204,12 +204,12 @@ class MturkServer:
         return self.review(wish["AssignmentId"], "Rejected")
 
     def review(self, name: str, status: str) -> dict[str, Any]:
-        one = self.assignments[name]
-        if one["AssignmentStatus"] != "Submitted":
+        each = self.assignments[name]
+        if each["AssignmentStatus"] != "Submitted":
             raise Refusal("InvalidAssignmentState", "This operation can be called with a status of: Submitted")
-        one["AssignmentStatus"] = status
+        each["AssignmentStatus"] = status
         if status == "Approved":
-            self.balance -= Decimal(self.hits[one["HITId"]]["Reward"])
+            self.balance -= Decimal(self.hits[each["HITId"]]["Reward"])
         return {}
 
     def SendBonus(self, wish: dict[str, Any]) -> dict[str, Any]:
@@ -221,11 +221,11 @@ class MturkServer:
         return {}
 
     def ListBonusPayments(self, wish: dict[str, Any]) -> dict[str, Any]:
-        mine = [one for one in self.bonuses if one["AssignmentId"] == wish["AssignmentId"]]
-        return self.page(wish, "BonusPayments", mine)
+        own = [each for each in self.bonuses if each["AssignmentId"] == wish["AssignmentId"]]
+        return self.page(wish, "BonusPayments", own)
 
     def CreateQualificationType(self, wish: dict[str, Any]) -> dict[str, Any]:
-        if wish["Name"] in {one["Name"] for one in self.types.values()}:
+        if wish["Name"] in {each["Name"] for each in self.types.values()}:
             raise Refusal(
                 "QualificationTypeAlreadyExists", "You have already created a QualificationType with this name"
             )
@@ -234,8 +234,8 @@ class MturkServer:
         return {"QualificationType": {"QualificationTypeId": name, "Name": wish["Name"]}}
 
     def ListQualificationTypes(self, wish: dict[str, Any]) -> dict[str, Any]:
-        found = [{"QualificationTypeId": name, "Name": one["Name"]} for name, one in self.types.items()]
-        return self.page(wish, "QualificationTypes", found)
+        result = [{"QualificationTypeId": name, "Name": each["Name"]} for name, each in self.types.items()]
+        return self.page(wish, "QualificationTypes", result)
 
     def AssociateQualificationWithWorker(self, wish: dict[str, Any]) -> dict[str, Any]:
         self.given[wish["QualificationTypeId"], wish["WorkerId"]] = wish["IntegerValue"]

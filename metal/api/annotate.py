@@ -109,6 +109,7 @@ def annotate_export(
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
     from metal.running.judging import prompt_folders as folders_of_prompts
 
+    forms.check_form(to)
     dataset = Path(data)
     notes: list[str] = []
 

@@ -49,7 +49,7 @@ def annotate_push_mturk(
         int, Option("After which MTurk itself pays what nobody reviewed.", metavar="DAYS", least=1, most=30)
     ] = 30,
     title: Annotated[
-        str, Option("Of the tasks, for workers; LANGUAGE stands for the language.")
+        str, Option("What workers see in the list of tasks; LANGUAGE stands for the language.")
     ] = "Read a short text in LANGUAGE and rate it",
     adult: Annotated[bool, Option("Texts may offend: only for workers who agreed to that.")] = False,
     completed_hits: Annotated[
@@ -60,8 +60,8 @@ def annotate_push_mturk(
         Option("Of a worker's assignments. [default: 99; 0 in the sandbox]", metavar="PERCENT", least=0, most=100),
     ] = None,
     country: Annotated[Names, Option("Where workers are: US, IN, US-CA, ...; default anywhere.")] = (),
-    test: Annotated[StrPath | None, Option("Test to be passed first: items (.jsonl), or XML.")] = None,
-    answer_key: Annotated[StrPath | None, Option("Right answers of a test in XML.")] = None,
+    test: Annotated[StrPath | None, Option("Test to be passed first: items (.jsonl), or XML.", metavar="FILE")] = None,
+    answer_key: Annotated[StrPath | None, Option("Right answers of a test in XML.", metavar="FILE")] = None,
     test_pass: Annotated[int, Option("Percent that passes.", least=0, most=100)] = 80,
     qualification: Annotated[Names, Option("Qualification types of yours: ID or ID=LOWEST.")] = (),
     cap: Annotated[int | None, Option("Tasks a worker may do, kept at each pull.", metavar="N", least=1)] = None,

@@ -87,12 +87,12 @@ async def generate_async(
     DataError.
     """
     from metal.api.asked import Generating
+    from metal.api.progress import default_callbacks
     from metal.data.folders import recover
     from metal.running.asking import Terms, carry_out
     from metal.running.asking_folder import read_request
     from metal.running.generating import GenerateRequest, generate_job
     from metal.running.judging import dataset_of
-    from metal.api.progress import default_callbacks
 
     if resume is not None:
         given = locals()

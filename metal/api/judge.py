@@ -112,11 +112,11 @@ async def judge_async(
     there `await metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError.
     """
     from metal.api.asked import Judging
+    from metal.api.progress import default_callbacks
     from metal.running.asking import Terms, carry_out
     from metal.running.asking_folder import read_request
     from metal.running.engines import How, engine_of
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
-    from metal.api.progress import default_callbacks
 
     functions: dict[str, JudgeFunction] = {}
     if callable(judge):
@@ -180,11 +180,11 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     Returns the run as it is then. Raises UsageError when it has no open batches.
     """
     from metal.api.asked import Judging
+    from metal.api.progress import default_callbacks
     from metal.running.asking import Terms, carry_out, run_to_end
     from metal.running.asking_folder import read_request
     from metal.running.engines import How, under_way
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
-    from metal.api.progress import default_callbacks
 
     folder = Path(run)
     request, settings = read_request(folder, "judge", JudgeRequest)

@@ -87,7 +87,7 @@ def sample(
 
     Returns the dataset, which is written to `out`. Raises UsageError where a bin holds fewer passages than asked for.
     """
-    from metal.building.sample import Rules, draw
+    from metal.building.sample import SampleSettings, draw
     from metal.data.folders import check_new
     from metal.data.formats.criteria import METAL_CRITERIA
     from metal.data.formats.passages import find_passages
@@ -112,7 +112,7 @@ def sample(
     if not codes:
         raise UsageError(f'`source="{source}"`: name its languages with `languages`, e.g. `languages=["en", "sw"]`')
     counter = load_encoding(encoding)
-    rules = Rules(per_language, bins, min_tokens, seed, allow_fewer)
+    rules = SampleSettings(per_language, bins, min_tokens, seed, allow_fewer)
     drawn: dict[str, tuple[Histogram, list[Source]]] = {}
     for code in codes:
 

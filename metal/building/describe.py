@@ -1,12 +1,14 @@
 """What is in a dataset: lengths and qualities by language, and the classes people gave to each quality.
 
-METAL's Table 1, Table 2 and Figure 2, with rates beside the counts: there are more bad summaries than good ones in
-METAL, so that more of them have a class although it is rarer among them.
+METAL's Table 1, Table 2 and Figure 2, with rates beside the counts: METAL has more bad summaries than good ones, so
+more of them can have a class even if it is rarer among them.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,51 +33,54 @@ CLASSES = ("language", "criterion", "quality", "level", "count", "items", "share
 
 
 def quality_of(dataset: Dataset) -> dict[str, str]:
-    """Generator -> quality: as `metal generate` noted it, else the last word of its name where that is one."""
+    """Generator -> quality: as `metal.generate` noted it, else the last word of its name if that is a quality."""
     noted: Mapping[str, Any] = dataset.extra.get("generators", {})
-    found = {}
+    qualities = {}
     for generator in dict.fromkeys(output.generator for output in dataset.outputs.values()):
         named = _NAMED.search(generator)
         quality = str(noted.get(generator, {}).get("quality", "")) or (named[1].lower() if named else "")
         if quality:
-            found[generator] = quality
-    return found
+            qualities[generator] = quality
+    return qualities
 
 
 def lengths(
     dataset: Dataset, count: Callable[[str], int] | None = None, *, languages: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """A row a language: passages and chosen outputs, tokens of both (mean, sd with n - 1), outputs of each quality.
+    """A row for each language: passages and chosen outputs, their tokens (mean, sd with n - 1), outputs by quality.
 
-    count: counts a text whose tokens are not known; without it such texts are left out, and counted in
-    `passages_counted` and `outputs_counted`. languages: those to describe; all unless given.
+    count: gives the tokens of a text for which they are not stored; without it such texts are left out of the tokens
+    (`passages_counted` and `outputs_counted` say how many were counted). languages: those to describe, by default all.
     Source: METAL 3.3, Table 1.
     """
     qualities = quality_of(dataset)
     listed = sorted(set(qualities.values()), key=_quality_order)
     rows = []
-    there = {source.language for source in dataset.sources.values()} | set(dataset.languages)
-    for language in sorted(there & set(languages) if languages else there):
-        outputs = [one for one in dataset.outputs.values() if one.language == language and one.chosen]
-        names = {one.source for one in outputs} or {
+    present = {source.language for source in dataset.sources.values()} | set(dataset.languages)
+    for language in sorted(present & set(languages) if languages else present):
+        outputs = [output for output in dataset.outputs.values() if output.language == language and output.chosen]
+        names = {output.source for output in outputs} or {
             name for name, source in dataset.sources.items() if source.language == language
         }
         passages = [dataset.sources[name] for name in sorted(names)]
         row = dict(zip(LENGTHS, (language, *_spread(passages, count), *_spread(outputs, count)), strict=True))
-        given = [qualities.get(one.generator, "") for one in outputs]
-        rows.append(row | {quality: given.count(quality) for quality in listed})
+        counts = Counter(qualities.get(output.generator, "") for output in outputs)
+        rows.append(row | {quality: counts[quality] for quality in listed})
     return pd.DataFrame(rows, columns=[*LENGTHS, *listed])
 
 
 def _spread(texts: Iterable[Any], count: Callable[[str], int] | None) -> tuple[int, float, float, int]:
-    """How many, mean and standard deviation of their tokens, and how many of them were counted."""
-    whole = list(texts)
-    tokens = [
-        one.tokens if one.tokens is not None else count(one.text) if count and one.text else None for one in whole
-    ]
-    known = np.array([number for number in tokens if number is not None], dtype=np.float64)
-    mean = float(known.mean()) if len(known) else float("nan")
-    return len(whole), mean, float(known.std(ddof=1)) if len(known) > 1 else float("nan"), len(known)
+    """How many texts, mean and standard deviation of their tokens, and how many of the texts were counted."""
+    number = 0
+    counted: list[int] = []
+    for text in texts:
+        number += 1
+        if text.tokens is not None:
+            counted.append(text.tokens)
+        elif count and text.text:
+            counted.append(count(text.text))
+    mean = float(np.mean(counted)) if counted else float("nan")
+    return number, mean, float(np.std(counted, ddof=1)) if len(counted) > 1 else float("nan"), len(counted)
 
 
 def _quality_order(quality: str) -> tuple[int, str]:
@@ -90,11 +95,11 @@ def classes(
     criteria: Sequence[str] = (),
     languages: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """How often people's aggregate is each class, by language, criterion and quality; ALL sums over each.
+    """How often people's aggregate is each class, by language, criterion and quality; ALL sums over each of them.
 
-    An output counts with one rating or more; one without a class (METAL's mean of three distinct labels, where that
-    is none) is counted under NO_CLASS. share: of the items with that quality. criteria, languages: those to describe;
-    all unless given. Source: METAL 3.3, Table 2, Figure 2.
+    An output counts if it has at least one rating. If its ratings give no class (as METAL's mean of three distinct
+    labels may), it counts under NO_CLASS. share: of the items with that quality. criteria, languages: those to
+    describe, by default all. Source: METAL 3.3, Table 2, Figure 2.
     """
     qualities = quality_of(dataset)
     columns = ["language", "source", "generator", "output", "criterion", "rater", "score"]
@@ -104,23 +109,23 @@ def classes(
     rows: list[dict[str, Any]] = []
     for name, criterion in dataset.criteria.items():
         if criterion.scale.levels and (not criteria or name in criteria):
-            settled = list(_settled(people[people["criterion"] == name], criterion, qualities, rule))
-            if any(map(len, settled)):
-                rows += _counted(pd.concat(settled, ignore_index=True), criterion)
+            labelled = list(_classes_of_outputs(people[people["criterion"] == name], criterion, qualities, rule))
+            if any(map(len, labelled)):
+                rows += _class_counts(pd.concat(labelled, ignore_index=True), criterion)
     return pd.DataFrame(rows, columns=list(CLASSES))
 
 
-def _settled(
+def _classes_of_outputs(
     rows: pd.DataFrame, criterion: Criterion, qualities: Mapping[str, str], rule: str
 ) -> Iterator[pd.DataFrame]:
-    """A table a language: language, quality and class of each rated output."""
+    """A table for each language: language, quality and class of each rated output."""
     names = np.array([*(level.shown for level in criterion.scale.levels), NO_CLASS], dtype=object)
-    for language, mine in rows.groupby("language", observed=True):
-        matrix = code_matrix(mine, criterion)
+    for language, group in rows.groupby("language", observed=True):
+        matrix = code_matrix(group, criterion)
         ordered = criterion.scale.measure != "nominal"
         codes = consensus(matrix.codes, np.array(criterion.scale.values), rule, ordered=ordered)
         rated = codes != NOBODY
-        generator = mine["generator"].cat
+        generator = group["generator"].cat
         by_generator = np.array([qualities.get(name, "") for name in generator.categories], dtype=object)
         of_output = generator.codes.to_numpy()[matrix.places.max(axis=1)]
         yield pd.DataFrame(
@@ -132,54 +137,55 @@ def _settled(
         )
 
 
-def _counted(settled: pd.DataFrame, criterion: Criterion) -> Iterator[dict[str, Any]]:
+def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict[str, Any]]:
     names = [level.shown for level in criterion.scale.levels]
-    languages = [ALL, *sorted(settled["language"].unique())]
-    listed = [ALL, *sorted({quality for quality in settled["quality"] if quality}, key=_quality_order)]
+    languages = [ALL, *sorted(labelled["language"].unique())]
+    listed = [ALL, *sorted({quality for quality in labelled["quality"] if quality}, key=_quality_order)]
     for language in languages:
         for quality in listed:
-            mine = settled[
-                ((settled["language"] == language) | (language == ALL))
-                & ((settled["quality"] == quality) | (quality == ALL))
+            group = labelled[
+                ((labelled["language"] == language) | (language == ALL))
+                & ((labelled["quality"] == quality) | (quality == ALL))
             ]
-            counts = mine["level"].value_counts()
+            counts = group["level"].value_counts()
             for level in [*names, NO_CLASS]:
                 number = int(counts.get(level, 0))
-                if len(mine) and (number or level != NO_CLASS):
-                    figures = (language, criterion.name, quality, level, number, len(mine), number / len(mine))
+                if len(group) and (number or level != NO_CLASS):
+                    figures = (language, criterion.name, quality, level, number, len(group), number / len(group))
                     yield dict(zip(CLASSES, figures, strict=True))
 
 
 # ---------------------------------------------------------------- METAL's layouts
 
 
-def table_1(found: pd.DataFrame) -> pd.DataFrame:
+def table_1(lengths: pd.DataFrame) -> pd.DataFrame:
     """Language, tokens of passage and output as `mean ± sd`, outputs of each quality (METAL Table 1)."""
-    shown = pd.DataFrame({"language": found["language"]})
+    shown = pd.DataFrame({"language": lengths["language"]})
     for column, what in (("Passage", "passage"), ("Summary", "output")):
-        shown[column] = [_mean(mean, sd) for mean, sd in zip(found[f"{what}_mean"], found[f"{what}_sd"], strict=True)]
-    for quality in found.columns[len(LENGTHS) :]:
-        shown[str(quality).capitalize()] = found[quality]
+        means = zip(lengths[f"{what}_mean"], lengths[f"{what}_sd"], strict=True)
+        shown[column] = [_mean(mean, sd) for mean, sd in means]
+    for quality in lengths.columns[len(LENGTHS) :]:
+        shown[str(quality).capitalize()] = lengths[quality]
     return shown
 
 
 def _mean(mean: float, sd: float) -> str:
-    if mean != mean:
+    if math.isnan(mean):
         return UNDEFINED
-    return f"{mean:.2f}" + (f" ± {sd:.2f}" if sd == sd else "")
+    return f"{mean:.2f}" + ("" if math.isnan(sd) else f" ± {sd:.2f}")
 
 
-def table_2(found: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
+def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     """Classes in rows, criteria in columns, `N(good) / N(bad)` in cells, then the same as rates (METAL Table 2).
 
-    Classes stand by their place on the scale, so that criteria with other labels share rows; `-` where a criterion has
-    none there. Outputs without a class have a last row where there are any, so that rates add up.
+    Classes are listed by their place on the scale, so that criteria with different labels share rows; `-` if a
+    criterion has no class in that place. Outputs without a class, if any, get a last row, so that rates add up.
     """
-    whole = found[found["language"] == ALL]
-    listed = [quality for quality in dict.fromkeys(whole["quality"]) if quality != ALL] or [ALL]
-    names = [name for name in dataset.criteria if (whole["criterion"] == name).any()]
+    overall = classes[classes["language"] == ALL]
+    listed = [quality for quality in dict.fromkeys(overall["quality"]) if quality != ALL] or [ALL]
+    names = [name for name in dataset.criteria if (overall["criterion"] == name).any()]
     most = max((len(dataset.criteria[name].scale.levels) for name in names), default=0)
-    tied = bool((whole["level"] == NO_CLASS).any())
+    tied = bool((overall["level"] == NO_CLASS).any())
     rows = []
     for what in ("count", "share"):
         for place in range(most + tied):
@@ -187,36 +193,37 @@ def table_2(found: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
             for name in names:
                 levels = dataset.criteria[name].scale.levels
                 level = NO_CLASS if place == most else levels[place].shown if place < len(levels) else ""
-                cells = [_figure(whole, name, quality, level, what) for quality in listed] if level else [UNDEFINED]
+                cells = [_figure(overall, name, quality, level, what) for quality in listed] if level else [UNDEFINED]
                 row[dataset.criteria[name].short] = " / ".join(cells)
             rows.append(row)
     return pd.DataFrame(rows, columns=["figure", "class", *(dataset.criteria[name].short for name in names)])
 
 
 def _place(place: int, criteria: Sequence[Criterion]) -> str:
-    """What the class at this place is called: its value where the criteria agree on it, else its place."""
-    values = {one.scale.levels[place].value for one in criteria if place < len(one.scale.levels)}
+    """The name of the class at this place: its value if the criteria agree on it, else its place."""
+    scales = [criterion.scale for criterion in criteria]
+    values = {scale.levels[place].value for scale in scales if place < len(scale.levels)}
     if not values:
         return NO_CLASS
     return f"{values.pop():g}" if len(values) == 1 else str(place)
 
 
-def _figure(whole: pd.DataFrame, criterion: str, quality: str, level: str, what: str) -> str:
-    mine = whole[(whole["criterion"] == criterion) & (whole["quality"] == quality)]
-    if mine.empty:
+def _figure(overall: pd.DataFrame, criterion: str, quality: str, level: str, what: str) -> str:
+    group = overall[(overall["criterion"] == criterion) & (overall["quality"] == quality)]
+    if group.empty:
         return UNDEFINED
-    found = mine[mine["level"] == level]
-    if found.empty:  # only what nobody gave is left out: (no class)
+    row = group[group["level"] == level]
+    if row.empty:  # only NO_CLASS has no row if nobody is in it
         return "0" if what == "count" else "0%"
-    return f"{int(found['count'].iloc[0]):,}" if what == "count" else f"{found['share'].iloc[0]:.0%}"
+    return f"{int(row['count'].iloc[0]):,}" if what == "count" else f"{row['share'].iloc[0]:.0%}"
 
 
-def reversals(found: pd.DataFrame, dataset: Dataset) -> list[str]:
-    """Where counts and rates of good and bad outputs say the opposite, in words."""
-    whole = found[found["language"] == ALL]
+def reversals(classes: pd.DataFrame, dataset: Dataset) -> list[str]:
+    """Sentences on classes for which counts and rates of good and bad outputs say the opposite."""
+    overall = classes[classes["language"] == ALL]
     sentences = []
-    for (criterion, level), mine in whole.groupby(["criterion", "level"], sort=False):
-        by = mine.set_index("quality")
+    for (criterion, level), group in overall.groupby(["criterion", "level"], sort=False):
+        by = group.set_index("quality")
         if level == NO_CLASS or not {"good", "bad"} <= set(by.index):
             continue
         good, bad = by.loc["good"], by.loc["bad"]

@@ -1,4 +1,4 @@
-"""What is wrong with a generated text as an output: it refuses, it is the passage again, it is in another language."""
+"""What is wrong with a generated text as an output: it refuses, copies the passage, or is in another language."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from metal.raters.judges.lexical import measure
 
 REFUSES, COPIES = "refuses", "copies the passage"
 
-# How models begin when they decline in English, and what they then say they do not do; in other languages it cannot be
-# told from a summary. Both are needed: "Sorry state of roads" and "As an AI boom sweeps the world" begin news too, and
-# who speaks in quotation marks is somebody else.
+# How models begin when they decline in English, and what they say they will not do; in other languages a refusal cannot
+# be distinguished from a summary. Both parts are needed: news may begin with "Sorry state of roads" or "As an AI boom
+# sweeps the world". Text in quotation marks is somebody else's words.
 _ASKED_FOR = (
     r"(?:help|assist|comply|provide|fulfil\w*|summari[sz]e|write|create|generate|produce|translate|do (?:that|this|so)"
     r"|complete|continue|process|access|respond|answer|engage|participate|offer|support)"
@@ -27,28 +27,24 @@ _DECLINES = regex.compile(
     r"|do not|don['’]?t) (?:(?:be able to|feel comfortable|directly|currently|really) ?){0,2}" + _ASKED_FOR + r"\b",
     regex.IGNORECASE | regex.DOTALL,
 )
-COPIED_LENGTH, COPIED_OVERLAP = 0.8, 0.95  # of the passage's length and of the text's words: more is a copy
+COPIED_LENGTH, COPIED_OVERLAP = 0.8, 0.95  # shares of the passage's length and of the text's words; above is a copy
 
 
 def flags(text: str, source: Source, profiles: LanguageProfiles) -> tuple[str, ...]:
-    """What is wrong with a summary of that passage; empty where nothing is.
+    """What is wrong with a summary of that passage; empty if nothing is.
 
-    A bad summary may be bad in any way but these: then it would be no summary in that language at all.
+    A bad summary may be bad in any other way; with one of these faults it is no summary in that language at all.
     """
-    found = []
+    faults = []
     if _DECLINES.match(text):
-        found.append(REFUSES)
+        faults.append(REFUSES)
     if source.text.strip():
-        seen = measure(_even(text), _even(source.text), source.language)
-        if seen.length > COPIED_LENGTH and seen.overlap > COPIED_OVERLAP:
-            found.append(COPIES)
+        # White space is evened out: a copy with another layout is a copy.
+        surface = measure(" ".join(text.split()), " ".join(source.text.split()), source.language)
+        if surface.length > COPIED_LENGTH and surface.overlap > COPIED_OVERLAP:
+            faults.append(COPIES)
     language = sides(source.language)[1]
     other = profiles.another(text, language)
     if other:
-        found.append("in another script" if other == "?" else f"in {language_name(other)}")
-    return tuple(found)
-
-
-def _even(text: str) -> str:
-    """The text with one blank for every white space: a copy that is set differently is a copy."""
-    return " ".join(text.split())
+        faults.append("in another script" if other == "?" else f"in {language_name(other)}")
+    return tuple(faults)

@@ -1,7 +1,7 @@
-"""Whether a text is in the language it should be in, told from the dataset's own passages.
+"""Whether a text is in the language it should be in, judged by the dataset's own passages.
 
-Each language is known by how often three letters follow each other in the words of its passages; English always takes
-part, by the texts of METAL's own rubrics, because it is what models fall back to. No list of languages, no model: it
+A language's profile is how often three letters follow each other in the words of its passages. English always has one,
+from the texts of METAL's own rubrics, because models fall back to it. There is no list of languages and no model: it
 works for any language that has passages.
 """
 
@@ -16,20 +16,28 @@ import regex
 
 from metal.raters.judges.lexical import native_letters, terms_of
 
-_LETTER = regex.compile(r"\p{L}\p{M}*")  # with what is written over and under it
+_LETTER = regex.compile(r"\p{L}\p{M}*")  # with the marks over and under it
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+")
-LEAST = 20  # letter groups; of a shorter text nothing is said
-AHEAD = 0.35  # natural logarithm, a letter group: how much better another language has to fit
-UNSEEN = 0.1  # probability of all letter groups that a language's passages do not have, together
+LEAST = 20  # letter groups; shorter texts are not judged
+AHEAD = 0.35  # in natural logarithms per letter group: how much better another language has to fit
+UNSEEN = 0.1  # total probability of all letter groups that a language's passages do not have
 
 
 def words_of(text: str) -> list[str]:
-    """The text's terms (metal.raters.judges.lexical) without digits, which no language has to itself."""
+    """The text's terms (metal.raters.judges.lexical) without digits, which belong to no language.
+
+    >>> words_of("In 2024 it rained.")
+    ['in', 'it', 'rained']
+    """
     return terms_of(" ".join(_WORD.findall(text)))
 
 
 def letter_groups(text: str) -> Iterator[str]:
-    """Every three letters in a row of each word, its beginning and end counting as one."""
+    """Every three letters in a row of each word; its beginning and end count as letters.
+
+    >>> list(letter_groups("rain"))
+    [' ra', 'rai', 'ain', 'in ']
+    """
     for word in words_of(text):
         padded = f" {word} "
         yield from (padded[start : start + 3] for start in range(len(padded) - 2))
@@ -44,9 +52,9 @@ class LanguageProfiles:
         in_script: Counter[str] = Counter()
         for language, text in texts:
             self._counts.setdefault(language, Counter()).update(letter_groups(text))
-            mine, foreign = by_script(text, language)
-            in_script[language] += len(words_of(mine)) - len(words_of(foreign))
-        # Uzbek counts as Latin, and is often enough written in Cyrillic: then its script says nothing.
+            native, foreign = by_script(text, language)
+            in_script[language] += len(words_of(native)) - len(words_of(foreign))
+        # Uzbek counts as Latin, but is often written in Cyrillic; then the script proves nothing.
         self._own_script = {language for language in self._counts if in_script[language] < 0}
         self._totals = {language: max(1, counts.total()) for language, counts in self._counts.items()}
         self._kinds = len({group for counts in self._counts.values() for group in counts}) + 1
@@ -54,7 +62,7 @@ class LanguageProfiles:
     def fits(self, text: str) -> Mapping[str, float]:
         """Mean log-likelihood of a letter group in each language; empty for a short text.
 
-        A group that a language lacks is as unlikely in all of them, however many passages each of them has.
+        A group that a language lacks is equally unlikely in all languages, however many passages they have.
         """
         groups = list(letter_groups(text))
         if len(groups) < LEAST:
@@ -69,24 +77,24 @@ class LanguageProfiles:
     def another(self, text: str, language: str) -> str:
         """The language that the text is clearly in instead of `language`; "?" for another script; else empty.
 
-        A name in foreign letters says nothing: where at least half of the words are in the language's own script, only
-        those are compared. Varieties of one language (`en-GB`, `en`) are not told apart.
+        A name in foreign letters proves nothing: if at least half of the words are in the language's own script, only
+        those are compared. Varieties of one language (`en-GB`, `en`) are not distinguished.
         """
-        mine, foreign = (text, "") if language in self._own_script else by_script(text, language)
-        in_script = len(words_of(mine)) >= len(words_of(foreign))
-        fits = self.fits(mine if in_script else text)
-        best = max(fits, key=lambda one: fits[one], default=language)
+        native, foreign = (text, "") if language in self._own_script else by_script(text, language)
+        in_script = len(words_of(native)) >= len(words_of(foreign))
+        fits = self.fits(native if in_script else text)
+        best = max(fits, key=lambda candidate: fits[candidate], default=language)
         if language in fits and fits[best] - fits[language] > AHEAD and _base(best) != _base(language):
             return best
         return "" if in_script else "?"
 
 
 def by_script(text: str, language: str) -> tuple[str, str]:
-    """The text without the letters of other scripts than the language's, and without those of its own."""
-    native = native_letters(language)
-    mine = _LETTER.sub(lambda letter: letter[0] if native.match(letter[0]) else " ", text)
-    foreign = _LETTER.sub(lambda letter: " " if native.match(letter[0]) else letter[0], text)
-    return mine, foreign
+    """The text without letters of other scripts than the language's, and the text without letters of its own."""
+    letters = native_letters(language)
+    native = _LETTER.sub(lambda letter: letter[0] if letters.match(letter[0]) else " ", text)
+    foreign = _LETTER.sub(lambda letter: " " if letters.match(letter[0]) else letter[0], text)
+    return native, foreign
 
 
 def _base(language: str) -> str | None:

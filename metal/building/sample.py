@@ -1,7 +1,7 @@
 """Choosing passages of about the same length: the fullest bin of a histogram of token counts (METAL 3.1.1).
 
-A split is passed through twice: once to count, once to take the passages that were drawn. Counts and digests lie on
-disk meanwhile, so that memory does not grow with the split.
+A split is read twice: once to count, once to take the passages that were drawn. Counts and digests are kept on disk
+in the meantime, so that memory does not grow with the split.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-STEP = 1 << 17  # numbers looked at together
-LEFT_OUT = -1  # in the place of a passage's token count
+STEP = 1 << 17  # numbers processed together
+LEFT_OUT = -1  # replaces a passage's token count
 
 
 class Spool:
@@ -67,7 +67,7 @@ class Spool:
 class Histogram:
     """Token counts of a split in bins of equal width over their range; the last bin includes its upper edge.
 
-    counts: (bins,) passages; edges: (bins + 1,) tokens. The duplicates and near-empty passages are not in it.
+    counts: (bins,) passages; edges: (bins + 1,) tokens. Duplicates and near-empty passages are not in it.
     """
 
     counts: tuple[int, ...]
@@ -77,12 +77,12 @@ class Histogram:
 
     @property
     def passages(self) -> int:
-        """All passages of the split, those that were left out too."""
+        """All passages of the split, including those that were left out."""
         return sum(self.counts) + self.duplicates + self.near_empty
 
     @property
     def fullest(self) -> int:
-        """The bin with the most passages, the lowest of several."""
+        """The bin with the most passages; of several, the lowest."""
         return int(np.argmax(self.counts))
 
     @property
@@ -103,7 +103,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Rules:
+class SampleSettings:
     """How passages are drawn. min_tokens: passages with fewer are near-empty."""
 
     per_language: int = 100
@@ -117,30 +117,30 @@ def draw(
     language: str,
     passages: Callable[[], Iterable[Passage]],
     encoding: tiktoken.Encoding,
-    rules: Rules,
+    settings: SampleSettings,
     advance: Callable[[int], None] = lambda count: None,
 ) -> tuple[Histogram, list[Source]]:
     """A random sample of the fullest bin, without replacement, in the order of the split; seeded by (seed, language).
 
-    passages: begins to read the split each time it is called. advance(count) is told of passages counted.
+    passages: starts reading the split each time it is called. advance(count): told how many more were counted.
     Raises DataError for a split without passages, UsageError for a bin with too few.
     """
-    tokens, digests = _counted(passages(), encoding, advance)
-    near_empty = _leave_out_short(tokens, rules.min_tokens)
+    tokens, digests = _tokens_and_digests(passages(), encoding, advance)
+    near_empty = _leave_out_short(tokens, settings.min_tokens)
     duplicates = _leave_out_repeated(tokens, digests)
     left = len(tokens) - near_empty - duplicates
     if not left:
         raise DataError(
             f"{language}: {len(tokens):,} passages in this split",
-            f"none of them has {rules.min_tokens} tokens or more" if len(tokens) else "it is empty",
-            "Give another --split, or another --source",
+            f"none of them has {settings.min_tokens} tokens or more" if len(tokens) else "it is empty",
+            "Give another `split`, or another `source`",
         )
-    histogram = _histogram(tokens, rules.bins, duplicates, near_empty)
-    rows = _rows_drawn(tokens, histogram, language, rules)
-    return histogram, list(_taken(language, passages(), rows, tokens, digests))
+    histogram = _histogram(tokens, settings.bins, duplicates, near_empty)
+    rows = _rows_drawn(tokens, histogram, language, settings)
+    return histogram, list(_sources(language, passages(), rows, tokens, digests))
 
 
-def _counted(
+def _tokens_and_digests(
     passages: Iterable[Passage], encoding: tiktoken.Encoding, advance: Callable[[int], None]
 ) -> tuple[Array, Array]:
     """Token count and digest of every passage."""
@@ -159,7 +159,7 @@ def _counted(
 
 
 def _digest(text: str) -> int:
-    """The same for texts that differ in white space only."""
+    """A digest that is the same for texts that differ in white space only."""
     plain = " ".join(text.split()).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(plain, digest_size=8).digest(), "little")
 
@@ -169,43 +169,46 @@ def _steps(length: int) -> Iterator[slice]:
 
 
 def _leave_out_short(tokens: Array, least: int) -> int:
-    """Mark passages with fewer tokens; how many there were."""
-    found = 0
+    """Mark passages with fewer tokens; how many they are."""
+    count = 0
     for part in _steps(len(tokens)):
         short = np.flatnonzero(tokens[part] < least)
         tokens[part.start + short] = LEFT_OUT
-        found += len(short)
-    return found
+        count += len(short)
+    return count
 
 
 def _leave_out_repeated(tokens: Array, digests: Array) -> int:
-    """Mark every passage whose text came before; how many there were. Looks at a part of all digests at a time."""
-    found = 0
+    """Mark every passage whose text occurred before; how many they are. Processes a share of the digests at a time."""
+    count = 0
     if not len(digests):
-        return found
+        return count
     shares = len(digests) // STEP + 1
     for share in range(shares):
         rows, values = [], []
         for part in _steps(len(digests)):
-            mine = np.flatnonzero((digests[part] % shares == share) & (tokens[part] != LEFT_OUT))
-            rows.append(part.start + mine)
-            values.append(digests[part][mine])
+            selected = np.flatnonzero((digests[part] % shares == share) & (tokens[part] != LEFT_OUT))
+            rows.append(part.start + selected)
+            values.append(digests[part][selected])
         positions = np.concatenate(rows)
         _, first = np.unique(np.concatenate(values), return_index=True)
         repeated = np.delete(positions, first)
         tokens[repeated] = LEFT_OUT
-        found += len(repeated)
-    return found
+        count += len(repeated)
+    return count
 
 
 def _histogram(tokens: Array, bins: int, duplicates: int, near_empty: int) -> Histogram:
-    ends = (min(int(part.min()) for part in _kept(tokens)), max(int(part.max()) for part in _kept(tokens)))
-    counts = np.sum([np.histogram(part, bins, ends)[0] for part in _kept(tokens)], axis=0)
+    ends = (
+        min(int(part.min()) for part in _counts(tokens)),
+        max(int(part.max()) for part in _counts(tokens)),
+    )
+    counts = np.sum([np.histogram(part, bins, ends)[0] for part in _counts(tokens)], axis=0)
     edges = np.histogram_bin_edges(np.array(ends), bins, ends)
     return Histogram(tuple(map(int, counts)), tuple(map(float, edges)), duplicates, near_empty)
 
 
-def _kept(tokens: Array) -> Iterator[Array]:
+def _counts(tokens: Array) -> Iterator[Array]:
     """The counts of passages that are not left out, a step at a time."""
     for part in _steps(len(tokens)):
         kept = tokens[part][tokens[part] != LEFT_OUT]
@@ -213,36 +216,36 @@ def _kept(tokens: Array) -> Iterator[Array]:
             yield kept
 
 
-def _rows_drawn(tokens: Array, histogram: Histogram, language: str, rules: Rules) -> list[int]:
-    """Rows of the split that were drawn, rising."""
-    there = histogram.counts[histogram.fullest]
-    if there < rules.per_language and not rules.allow_fewer:
+def _rows_drawn(tokens: Array, histogram: Histogram, language: str, settings: SampleSettings) -> list[int]:
+    """The rows of the split that were drawn, in ascending order."""
+    size = histogram.counts[histogram.fullest]
+    if size < settings.per_language and not settings.allow_fewer:
         low, high = histogram.bounds
         raise UsageError(
-            f"{language}: the fullest bin ({low:.0f} to {high:.0f} tokens) holds {there:,} passages, fewer than "
-            f"--per-language {rules.per_language:,}; ask for fewer, use fewer --bins, or pass --allow-fewer"
+            f"{language}: the fullest bin ({low:.0f} to {high:.0f} tokens) holds {size:,} passages, fewer than "
+            f"`per_language={settings.per_language}`; ask for fewer, use fewer `bins`, or pass `allow_fewer=True`"
         )
-    rng = np.random.default_rng([rules.seed, *language.encode()])
-    drawn = np.sort(rng.choice(there, min(there, rules.per_language), replace=False))
+    rng = np.random.default_rng([settings.seed, *language.encode()])
+    drawn = np.sort(rng.choice(size, min(size, settings.per_language), replace=False))
     rows: list[int] = []
     before = 0
     for part in _steps(len(tokens)):
         members = part.start + np.flatnonzero(_in_fullest(tokens[part], histogram))
-        mine = drawn[(drawn >= before) & (drawn < before + len(members))] - before
-        rows += members[mine].tolist()
+        in_part = drawn[(drawn >= before) & (drawn < before + len(members))] - before
+        rows += members[in_part].tolist()
         before += len(members)
     return rows
 
 
 def _in_fullest(tokens: Array, histogram: Histogram) -> Array:
-    """Which of the counts numpy.histogram puts into the fullest bin."""
+    """Which of the counts are in the fullest bin, as numpy.histogram assigns them."""
     low, high = histogram.bounds
     last = histogram.fullest == len(histogram.counts) - 1
     inside: Array = (tokens >= low) & ((tokens <= high) if last else (tokens < high)) & (tokens != LEFT_OUT)
     return inside
 
 
-def _taken(
+def _sources(
     language: str, passages: Iterable[Passage], rows: list[int], tokens: Array, digests: Array
 ) -> Iterator[Source]:
     """The passages of these rows as sources."""
@@ -263,4 +266,4 @@ def _taken(
         row = next(wanted, -1)
         if row < 0:
             return
-    raise DataError(f"{language} row {row + 1}", "the passage is gone that was there before", "Run the command again")
+    raise DataError(f"{language} row {row + 1}", "a passage that was counted is missing", "Run the command again")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metal.building.generate import Generation, choose, flagged, references, written
+from metal.building.generate import Generation, choose, flagged, generated_outputs, references
 from metal.building.instructions import REFERENCE, Instruction, load_instruction
 from metal.building.languages import LanguageProfiles
 from metal.building.store import read_tasks
@@ -143,7 +143,7 @@ class GenerateJob:
 
     def _fresh(self, dataset: Dataset, index: JournalIndex | None) -> list[Output]:
         """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""
-        texts = list(written(self.plan, index)) if index else []
+        texts = list(generated_outputs(self.plan, index)) if index else []
         if REFERENCE in self.request.quality:
             texts += references(self.plan.sources)
         texts = [one for one in texts if one.source in dataset.sources]

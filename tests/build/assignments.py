@@ -12,7 +12,7 @@ from metal.raters.judges.rubric import LevelText, Rubric
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 FLUENCY = Criterion("fluency", Scale("interval", (), 0, 100), label="Fluency", question="How fluent is it?")
-CRITERIA = {one.name: one for one in (TASK_QUALITY, HALLUCINATIONS, FLUENCY)}
+CRITERIA = {each.name: each for each in (TASK_QUALITY, HALLUCINATIONS, FLUENCY)}
 RUBRICS = {
     "task_quality": Rubric(
         TASK_QUALITY, "In brief.", "In detail.", {0: LevelText("Not of use.", ("it is about something else",))}

@@ -15,7 +15,7 @@ from metal.errors import DataError, UnknownName
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 FLUENCY = Criterion("fluency", Scale("interval", (), 1, 5))
-CRITERIA = {one.name: one for one in (TASK_QUALITY, HALLUCINATIONS)}
+CRITERIA = {each.name: each for each in (TASK_QUALITY, HALLUCINATIONS)}
 TASKS = {"t1": "o1", "t2": "o2", "t3": "o3"}
 LANGUAGES = dict.fromkeys(TASKS.values(), "hi")
 BOTH = ("task_quality", "hallucinations")
@@ -26,9 +26,9 @@ GIVEN = {
 NONE = facts_from([])
 
 
-def said(quality: str = "", found: str = "", task: str = "t1", rater: str = "hi-1", **more: str) -> Answer:
+def said(quality: str = "", result: str = "", task: str = "t1", rater: str = "hi-1", **more: str) -> Answer:
     where = more.pop("where", f"{rater}.csv row 2")
-    return Answer(task, rater, {"task_quality": quality, "hallucinations": found}, more.get("comment", ""), where)
+    return Answer(task, rater, {"task_quality": quality, "hallucinations": result}, more.get("comment", ""), where)
 
 
 def take(answers: Sequence[Answer], existing: pd.DataFrame = NONE, *, replace: bool = False) -> CheckedAnswers:
@@ -37,12 +37,12 @@ def take(answers: Sequence[Answer], existing: pd.DataFrame = NONE, *, replace: b
 
 def rows(returned: CheckedAnswers) -> dict[tuple[str, str, str], tuple[float | None, str, str]]:
     """(output, criterion, rater) -> (score, reason, comment)."""
-    found = {}
+    result = {}
     for row in returned.facts.itertuples():
         key = (str(row.output), str(row.criterion), str(row.rater))
-        assert key not in found
-        found[key] = (None if pd.isna(row.score) else float(row.score), str(row.reason), str(row.comment))
-    return found
+        assert key not in result
+        result[key] = (None if pd.isna(row.score) else float(row.score), str(row.reason), str(row.comment))
+    return result
 
 
 def refused(answers: Sequence[Answer], existing: pd.DataFrame = NONE) -> str:
@@ -150,8 +150,8 @@ def test_twice_differently_names_both_places() -> None:
 def test_with_replace_the_later_one_counts() -> None:
     first, second = said("2", "0", comment="first"), said("0", "0", comment="second")
     for order, score, comment in (([first, second], 0.0, "second"), ([second, first], 2.0, "first")):
-        found = rows(take(order, replace=True))
-        assert found["o1", "task_quality", "hi-1"] == (score, "", comment)
+        result = rows(take(order, replace=True))
+        assert result["o1", "task_quality", "hi-1"] == (score, "", comment)
 
 
 @pytest.mark.parametrize("replace", [False, True])
@@ -163,9 +163,9 @@ def test_a_blank_takes_nothing_away(replace: bool) -> None:
 
 
 def test_criteria_asked_in_two_files_come_together() -> None:
-    one = Answer("t1", "hi-1", {"task_quality": "2"}, "", "a")
+    each = Answer("t1", "hi-1", {"task_quality": "2"}, "", "a")
     other = Answer("t1", "hi-1", {"hallucinations": "1"}, "yes", "b")
-    assert rows(take([one, other])) == {
+    assert rows(take([each, other])) == {
         ("o1", "task_quality", "hi-1"): (2.0, "", "yes"),
         ("o1", "hallucinations", "hi-1"): (1.0, "", "yes"),
     }

@@ -51,8 +51,8 @@ def test_a_row_a_task_with_what_is_asked(assignments: list[Assignment]) -> None:
         assert row["output"] == theirs[row["task"]].text
         assert (row["language"], row["direction"]) == ("ar", "rtl")
         assert row["question_task_quality"].endswith("(0 Bad, 1 Medium, 2 Good)")
-    whole = b"".join(files.values()).decode()
-    assert not [secret for secret in SECRETS if secret in whole]
+    full = b"".join(files.values()).decode()
+    assert not [secret for secret in SECRETS if secret in full]
     cells = [cell for row in csv.reader(io.StringIO(files["tasks-en.csv"].decode(), newline="")) for cell in row]
     assert [cell for cell in cells if "HYPERLINK" in cell] == ['\'=HYPERLINK("http://example.org","press")']
     assert not [cell for cell in cells if cell.startswith(FORMULA_STARTS)]
@@ -95,7 +95,7 @@ def test_columns_of_others_are_left_alone_and_said() -> None:
         "2026;t1;p1;'=1+1;How?;2 Good;;12.5;x\n\n;t2;p2;;;1;99;soon;\n"
     ).replace("\ufeffsep=;\n", "")
     answers, notes = read(text)
-    assert [(one.task, one.rater, dict(one.scores), one.seconds) for one in answers] == [
+    assert [(each.task, each.rater, dict(each.scores), each.seconds) for each in answers] == [
         ("t1", "prolific:p1", {"task_quality": "2 Good", "fluency": ""}, 12.5),
         ("t2", "prolific:p2", {"task_quality": "1", "fluency": "99"}, None),
     ]
@@ -103,7 +103,7 @@ def test_columns_of_others_are_left_alone_and_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("task,worker,participant_id,task_quality\nt,a,b,1\n", "several columns for the person"),
         ("task,worker,Task,task_quality\nt,a,b,1\n", "several columns for the task"),
@@ -117,10 +117,10 @@ def test_columns_of_others_are_left_alone_and_said() -> None:
         ('task,worker,task_quality\nt,"a,1\n', "not readable as CSV"),
     ],
 )
-def test_files_that_are_none(text: str, said: str) -> None:
+def test_files_that_are_none(text: str, words: str) -> None:
     with pytest.raises(DataError) as error:
         read(text)
-    assert said in str(error.value)
+    assert words in str(error.value)
     assert str(error.value).startswith("answers-0.csv")
     assert len(str(error.value).splitlines()) == 1
 
@@ -135,8 +135,8 @@ def test_who_was_rejected_or_returned_is_left_out_and_counted() -> None:
     answers = "task,PROLIFIC_PID,task_quality\n" + "".join(
         f"t{task},p{person},1\n" for person in range(1, 8) for task in (1, 2)
     )
-    found, notes = read(answers, "task,worker,task_quality\nt1,p2,1\n", PARTICIPANTS)
-    seconds = {(one.rater, one.seconds) for one in found}
+    result, notes = read(answers, "task,worker,task_quality\nt1,p2,1\n", PARTICIPANTS)
+    seconds = {(each.rater, each.seconds) for each in result}
     assert seconds == {
         ("prolific:p1", 300.0),
         ("prolific:p4", 45.0),
@@ -153,8 +153,8 @@ def test_who_was_rejected_or_returned_is_left_out_and_counted() -> None:
 
 
 def test_seconds_that_are_known_stay() -> None:
-    found, _ = read("task,PROLIFIC_PID,task_quality,seconds\nt1,p1,1,9\nt2,p1,1,\n", PARTICIPANTS)
-    assert [one.seconds for one in found] == [9.0, 300.0]
+    result, _ = read("task,PROLIFIC_PID,task_quality,seconds\nt1,p1,1,9\nt2,p1,1,\n", PARTICIPANTS)
+    assert [each.seconds for each in result] == [9.0, 300.0]
 
 
 def test_the_export_of_participants_alone_says_nothing() -> None:

@@ -57,29 +57,29 @@ def test_a_counter_counts_only_what_is_not_known() -> None:
 
 
 def test_one_passage_has_no_deviation() -> None:
-    one = assemble(
+    each = assemble(
         Card("one"), [metal_criterion("task_quality")], [Source("s", "en", "x", tokens=7)], [], [], facts_from([])
     )
-    found = lengths(one)
-    assert np.isnan(found["passage_sd"].iloc[0])
-    assert table_1(found)["Passage"].tolist() == ["7.00"]
-    assert table_1(found)["Summary"].tolist() == ["-"]
+    result = lengths(each)
+    assert np.isnan(result["passage_sd"].iloc[0])
+    assert table_1(result)["Passage"].tolist() == ["7.00"]
+    assert table_1(result)["Summary"].tolist() == ["-"]
 
 
 def test_classes_by_hand() -> None:
-    found = classes(small()).set_index(["language", "criterion", "quality", "level"])
+    result = classes(small()).set_index(["language", "criterion", "quality", "level"])
     # good: 2 2 0 -> Good; bad: 0 0 1 -> Bad, and 0 1 2, whose mean is Medium
-    assert found.loc[(ALL, "task_quality", "good", "2 Good"), ["count", "items", "share"]].tolist() == [1, 1, 1.0]
-    assert found.loc[("hi", "task_quality", "bad", "0 Bad"), ["count", "items"]].tolist() == [1, 2]
-    assert found.loc[("hi", "task_quality", "bad", "1 Medium"), ["count", "share"]].tolist() == [1, 0.5]
-    assert found.loc[(ALL, "task_quality", ALL, "1 Medium"), "share"] == pytest.approx(1 / 3)
-    assert (ALL, "hallucinations", "good", "1 Present") not in found.index  # nobody answered: no item, not zero
-    assert found.loc[(ALL, "hallucinations", "bad", "1 Present"), "items"] == 1
+    assert result.loc[(ALL, "task_quality", "good", "2 Good"), ["count", "items", "share"]].tolist() == [1, 1, 1.0]
+    assert result.loc[("hi", "task_quality", "bad", "0 Bad"), ["count", "items"]].tolist() == [1, 2]
+    assert result.loc[("hi", "task_quality", "bad", "1 Medium"), ["count", "share"]].tolist() == [1, 0.5]
+    assert result.loc[(ALL, "task_quality", ALL, "1 Medium"), "share"] == pytest.approx(1 / 3)
+    assert (ALL, "hallucinations", "good", "1 Present") not in result.index  # nobody answered: no item, not zero
+    assert result.loc[(ALL, "hallucinations", "bad", "1 Present"), "items"] == 1
 
 
 def test_without_the_mean_three_labels_are_no_class() -> None:
-    found = classes(small(), "majority")
-    tied = found[(found["level"] == NO_CLASS) & (found["language"] == ALL)]
+    result = classes(small(), "majority")
+    tied = result[(result["level"] == NO_CLASS) & (result["language"] == ALL)]
     assert tied[["quality", "count"]].to_numpy().tolist() == [[ALL, 1], ["bad", 1]]
 
 
@@ -153,9 +153,9 @@ def _rated(name: str, counts: list[list[int]], outputs: list[Output]) -> list[Ra
     ratings = []
     for side, quality in enumerate(("good", "bad")):
         levels = [level for level, both in enumerate(counts) for _ in range(both[side])]
-        mine = [one for one in outputs if one.generator.endswith(quality)]
-        assert len(levels) == len(mine), (name, quality)
-        for number, (output, level) in enumerate(zip(mine, levels, strict=True)):
+        own = [each for each in outputs if each.generator.endswith(quality)]
+        assert len(levels) == len(own), (name, quality)
+        for number, (output, level) in enumerate(zip(own, levels, strict=True)):
             other = (level + 1) % len(counts) if number % 3 == 0 else level  # a dissent now and then
             for rater, score in zip(("A1", "A2", "A3"), (level, other, level), strict=True):
                 ratings.append(Rating(output.output, name, rater, score))
@@ -167,11 +167,11 @@ def test_a_dataset_made_like_metals_gives_its_tables(reference: Path) -> None:
     published = json.loads((reference / "oracle" / "metal_published_tables.json").read_text())
     made = like_metal(published)
     assert len(made.outputs) == 1000
-    found = lengths(made)
-    shown = table_1(found)
+    result = lengths(made)
+    shown = table_1(result)
     assert list(shown.columns) == ["language", "Passage", "Summary", "Good", "Bad"]
     for row, (mean, sd, short, short_sd, good, bad) in zip(
-        found.to_dict("records"), published["table1"].values(), strict=True
+        result.to_dict("records"), published["table1"].values(), strict=True
     ):
         assert row["passage_mean"] == pytest.approx(mean, abs=0.5)
         assert row["passage_sd"] == pytest.approx(sd, abs=0.5)
@@ -191,13 +191,13 @@ def test_a_dataset_made_like_metals_gives_its_tables(reference: Path) -> None:
 def test_what_the_paper_says_of_acceptability_turns_round_as_a_rate(reference: Path) -> None:
     published = json.loads((reference / "oracle" / "metal_published_tables.json").read_text())
     made = like_metal(published)
-    said = reversals(classes(made), made)
+    words = reversals(classes(made), made)
     # 324 of 520 bad ones are Good in LA, and 313 of 480 good ones: 62.3% against 65.2%
     assert any(
         line.startswith("LA 2 Good: more bad outputs by count (313 good, 324 bad)")
         and "65.2%" in line
         and "62.3%" in line
-        for line in said
+        for line in words
     )
     rates = table_2(classes(made), made)
     assert rates[(rates["figure"] == "share") & (rates["class"] == "2")]["LA"].tolist() == ["65% / 62%"]

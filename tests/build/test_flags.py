@@ -119,5 +119,5 @@ def test_a_text_may_have_several_flags() -> None:
 
 
 def test_another_script_without_a_known_language() -> None:
-    found = flags(PASSAGES["ar"], Source("s", "th", PASSAGES["th"]), LanguageProfiles([("th", PASSAGES["th"])]))
-    assert found == ("in another script",)
+    result = flags(PASSAGES["ar"], Source("s", "th", PASSAGES["th"]), LanguageProfiles([("th", PASSAGES["th"])]))
+    assert result == ("in another script",)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.building.generate import Generation, choose, flagged, references, written
+from metal.building.generate import Generation, choose, flagged, generated_outputs, references
 from metal.building.instructions import Instruction, load_instruction
 from metal.building.languages import LanguageProfiles
 from metal.data.bundled import bundled
@@ -70,7 +70,7 @@ def test_the_same_question_has_the_same_key(instructions: tuple[Instruction, ...
     ids=["temperature", "system", "user"],
 )
 def test_another_instruction_has_other_keys(changes: dict[str, Any], instructions: tuple[Instruction, ...]) -> None:
-    now = tuple(replace(one, **changes) for one in instructions[:1])
+    now = tuple(replace(each, **changes) for each in instructions[:1])
     assert not set(keys(Generation((GPT,), now, SOURCES))) & set(keys(Generation((GPT,), instructions, SOURCES)))
 
 
@@ -123,17 +123,17 @@ class Journal(JournalIndex):
 def test_texts_become_outputs_and_all_else_is_counted(instructions: tuple[Instruction, ...]) -> None:
     plan = Generation((GPT,), instructions, SOURCES)
     text = json.dumps({"summary": " A text. ", "justification": "Why."})
-    found = Journal(plan, {
+    result = Journal(plan, {
         "s0/openai:gpt-4o/good": {"kind": VERDICT, "text": text, "ending": COMPLETE},
         "s1/openai:gpt-4o/good": {"kind": REFUSED, "text": "", "ending": REFUSED},
         "s2/openai:gpt-4o/good": {"kind": "failed", "why": "server error", "ending": ""},
         "s0/openai:gpt-4o/bad": {"kind": UNPARSABLE, "text": "What?", "ending": COMPLETE},
         "s1/openai:gpt-4o/bad": {"kind": TRUNCATED, "text": text, "ending": TRUNCATED},
     })  # fmt: skip
-    assert list(written(plan, found)) == [
+    assert list(generated_outputs(plan, result)) == [
         Output("s0/openai:gpt-4o/good", "s0", "openai:gpt-4o/good", "en", "A text.", "Why.")
     ]
-    good, bad = (found.statistics[f"openai:gpt-4o/{quality}"] for quality in ("good", "bad"))
+    good, bad = (result.statistics[f"openai:gpt-4o/{quality}"] for quality in ("good", "bad"))
     assert good.kinds == {VERDICT: 1, REFUSED: 1, "failed: server error": 1}
     assert (good.answered, good.failed, good.not_asked) == (1, 1, 0)
     assert bad.kinds == {UNPARSABLE: 1, TRUNCATED: 1}
@@ -143,15 +143,15 @@ def test_texts_become_outputs_and_all_else_is_counted(instructions: tuple[Instru
 def test_references_are_outputs_of_people() -> None:
     assert list(references(SOURCES)) == [Output("s1/reference", "s1", "reference", "en", "R")]
     several = Source("s", "zh-en", "x", references=("first", "second"))
-    assert [one.text for one in references([several])] == ["first"]
+    assert [each.text for each in references([several])] == ["first"]
 
 
 def test_outputs_get_flags_and_token_counts() -> None:
     texts = {"a": "I'm sorry, but I can't help with that.", "b": "A text."}
     outputs = [Output(name, "s0", name, "en", text) for name, text in texts.items()]
-    found = list(flagged(outputs, {one.source: one for one in SOURCES}, LanguageProfiles([]), len))
-    assert [one.flags for one in found] == [("refuses",), ()]
-    assert [one.tokens for one in found] == [len(text) for text in texts.values()]
+    result = list(flagged(outputs, {each.source: each for each in SOURCES}, LanguageProfiles([]), len))
+    assert [each.flags for each in result] == [("refuses",), ()]
+    assert [each.tokens for each in result] == [len(text) for text in texts.values()]
     assert next(flagged(outputs, {"s0": SOURCES[0]}, LanguageProfiles([]), lambda text: None)).tokens is None
 
 
@@ -163,24 +163,24 @@ def candidates(count: int, qualities: tuple[str, ...] = ("good", "bad")) -> list
 
 
 def chosen(outputs: list[Output], **wish: Any) -> list[str]:
-    return [one.output for one in choose(outputs, **wish) if one.chosen]
+    return [each.output for each in choose(outputs, **wish) if each.chosen]
 
 
 def test_one_of_each_source_and_about_half_of_each_quality() -> None:
-    found = choose(candidates(400))
-    assert len(found) == 800
-    assert set(Counter(one.source for one in found if one.chosen).values()) == {1}
-    assert 160 <= sum(one.chosen for one in found if one.generator == "good") <= 240
-    three = Counter(one.generator for one in choose(candidates(600, ("good", "bad", "reference"))) if one.chosen)
+    result = choose(candidates(400))
+    assert len(result) == 800
+    assert set(Counter(each.source for each in result if each.chosen).values()) == {1}
+    assert 160 <= sum(each.chosen for each in result if each.generator == "good") <= 240
+    three = Counter(each.generator for each in choose(candidates(600, ("good", "bad", "reference"))) if each.chosen)
     assert three.total() == 600
     assert min(three.values()) >= 150
 
 
 @given(seed=st.integers(0, 2**32), kept=st.sets(st.integers(0, 29)), order=st.randoms())
 def test_a_choice_is_seeded_and_independent_of_other_sources(seed: int, kept: set[int], order: Any) -> None:
-    whole = candidates(30, ("good", "bad", "medium"))
-    all_of_them = set(chosen(whole, seed=seed))
-    part = [one for one in whole if int(one.source[1:]) in kept]
+    full = candidates(30, ("good", "bad", "medium"))
+    all_of_them = set(chosen(full, seed=seed))
+    part = [each for each in full if int(each.source[1:]) in kept]
     order.shuffle(part)
     assert set(chosen(part, seed=seed)) == {name for name in all_of_them if int(name[1:].split("/")[0]) in kept}
 
@@ -190,26 +190,26 @@ def test_another_seed_chooses_otherwise() -> None:
 
 
 def test_flagged_outputs_are_not_chosen_unless_wished() -> None:
-    outputs = [replace(one, flags=("refuses",) * (one.generator == "bad")) for one in candidates(60)]
+    outputs = [replace(each, flags=("refuses",) * (each.generator == "bad")) for each in candidates(60)]
     outputs[0] = replace(outputs[0], flags=("refuses",))  # now all of s0
-    found = chosen(outputs)
-    assert len(found) == 59
-    assert all(name.endswith("/good") for name in found)
+    result = chosen(outputs)
+    assert len(result) == 59
+    assert all(name.endswith("/good") for name in result)
     kept = chosen(outputs, keep_flagged=True)
     assert len(kept) == 60
     assert 15 <= sum(name.endswith("/bad") for name in kept) <= 45
     same = {name.split("/")[0] for name in kept if name.endswith("/good")}  # a flag elsewhere moves no choice
-    assert {f"{source}/good" for source in same} - {"s0/good"} <= set(found)
+    assert {f"{source}/good" for source in same} - {"s0/good"} <= set(result)
 
 
 def test_what_people_rated_stays_chosen_and_nothing_else_of_its_source() -> None:
     outputs = candidates(20)
     usual = set(chosen(outputs))
-    others = [one.output for one in outputs if one.output not in usual]
+    others = [each.output for each in outputs if each.output not in usual]
     assert chosen(outputs, held=others[:5]) != sorted(usual)
     for wish in ({}, {"keep_flagged": True}, {"seed": 9}):
-        found = set(chosen(outputs, held=others, **wish))
-        assert found == set(others)
+        result = set(chosen(outputs, held=others, **wish))
+        assert result == set(others)
     both = ["s0/good", "s0/bad"]
     assert set(chosen(outputs[:2], held=both)) == set(both)
     flagged_one = [replace(outputs[0], flags=("refuses",)), outputs[1]]
@@ -219,7 +219,7 @@ def test_what_people_rated_stays_chosen_and_nothing_else_of_its_source() -> None
 def test_every_one() -> None:
     outputs = candidates(3)
     outputs[0] = replace(outputs[0], flags=("refuses",))
-    assert chosen(outputs, every=True) == [one.output for one in outputs[1:]]
+    assert chosen(outputs, every=True) == [each.output for each in outputs[1:]]
     assert len(chosen(outputs, every=True, keep_flagged=True)) == 6
     assert len(chosen(outputs, every=True, held=["s0/good"])) == 6
 

@@ -15,10 +15,10 @@ from tests.build.conftest import criterion
 def test_the_page_says_all_of_every_rubric(rubrics):
     page = html.unescape(guidelines.as_html(rubrics))
     for rubric in rubrics.values():
-        said = [rubric.criterion.label, rubric.criterion.question, rubric.simple, *rubric.detailed.split("\n\n")]
+        words = [rubric.criterion.label, rubric.criterion.question, rubric.simple, *rubric.detailed.split("\n\n")]
         for level in rubric.criterion.scale.levels:
-            said += [level.shown, rubric.levels[level.value].definition, *rubric.levels[level.value].reasons]
-        for part in said:
+            words += [level.shown, rubric.levels[level.value].definition, *rubric.levels[level.value].reasons]
+        for part in words:
             assert part in page
     for advice in guidelines.ADVICE:
         assert advice in page

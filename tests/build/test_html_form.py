@@ -43,8 +43,8 @@ def rate_by_mouse(page: Any, quality: int, absent: int, fluency: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_what_is_rated_by_mouse_comes_back(tmp_path: Path, visit: Visiting, language: str) -> None:
-    mine = assignment(language)
-    path = form(tmp_path, mine)
+    own = assignment(language)
+    path = form(tmp_path, own)
     seen = visit(path)
     page = seen.page
     page.click("#start")
@@ -64,7 +64,7 @@ def test_what_is_rated_by_mouse_comes_back(tmp_path: Path, visit: Visiting, lang
     answers = read(name, content, CRITERIA)
     assert scores(answers) == [("2", "0", "80"), ("0", "1", "0.5"), ("1", "0", "100")]
     assert list(answers[0].scores) == list(CRITERIA)
-    assert [answer.task for answer in answers] == [task.task for task in mine.tasks]
+    assert [answer.task for answer in answers] == [task.task for task in own.tasks]
     assert [answer.comment for answer in answers] == ["n1 جيد 好", "", ""]
     assert {answer.rater for answer in answers} == {f"{language}-1"}
     assert answers[1].where == f"{name} answer 2"
@@ -261,10 +261,10 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
     page = seen.page
     rate_by_mouse(page, 1, 1, "5")
     turn_to(page, "tasks")
-    found = json.loads(content)
-    found["answers"].append({"task": "tunknown", "scores": {}})
-    found["answers"][2]["scores"]["task_quality"] = "7"
-    words = load(page, json.dumps(found).encode())
+    result = json.loads(content)
+    result["answers"].append({"task": "tunknown", "scores": {}})
+    result["answers"][2]["scores"]["task_quality"] = "7"
+    words = load(page, json.dumps(result).encode())
     assert words.startswith("Answers to 1 task were loaded.")
     assert "1 task of the file is not in this form" in words
     assert "1 score not on the scale was left out" in words
@@ -277,7 +277,7 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
     assert page.inner_text("#count") == "1 of 3 rated"
     for wrong in (b"{", b"[]", b"null", b'{"metal": "dataset"}', b'{"metal": "answers", "version": 1}'):
         assert "no answers file" in load(page, wrong)
-    assert "not yours" in load(page, json.dumps(found | {"rater": "<b>en-2"}).encode())
-    assert "not yours" in load(page, json.dumps(found | {"dataset": "other"}).encode())
+    assert "not yours" in load(page, json.dumps(result | {"rater": "<b>en-2"}).encode())
+    assert "not yours" in load(page, json.dumps(result | {"dataset": "other"}).encode())
     assert page.inner_text("#count") == "1 of 3 rated"
     assert seen.said == []

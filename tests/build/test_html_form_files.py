@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metal.building.forms.html_form import _keys, _number, _sides, read, write
+from metal.building.forms.html_form import read, write
 from metal.building.tasks import Answer
 from metal.errors import DataError
 from tests.build.assignments import CRITERIA, assignment
@@ -34,18 +34,6 @@ def test_names_of_files_are_safe_and_their_own() -> None:
         "hi-1.html", "HI-1-2.html", "etc-passwd.html", "عائشة.html", "rater-con.html", "rater.html", "a-b-c.html"
     ]  # fmt: skip
     assert len(names[7]) == 65
-
-
-def test_in_a_pair_each_text_has_its_own_language() -> None:
-    assert _sides("en-he") == {"source": {"lang": "en", "dir": "ltr"}, "output": {"lang": "he", "dir": "rtl"}}
-    assert _sides("zh-Hant")["source"] == {"lang": "zh-Hant", "dir": "ltr"}
-
-
-def test_keys_are_the_values_where_they_can_be() -> None:
-    assert _keys(["0", "1", "2"]) == ["0", "1", "2"]
-    assert _keys(["-1", "0", "0.5"]) == ["1", "2", "3"]
-    assert _keys([str(value) for value in range(11)]) == [""] * 11
-    assert [_number(value) for value in (2.0, 0.5, 0.123456789)] == ["2", "0.5", "0.123456789"]
 
 
 def answers_file(**changed: Any) -> bytes:

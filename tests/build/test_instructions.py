@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.building.instructions import Instruction, Written, instruction_names, load_instruction, read_written
+from metal.building.instructions import GeneratedText, Instruction, instruction_names, load_instruction, read_generated
 from metal.data.bundled import bundled
 from metal.data.records import Source
 from metal.errors import MetalError
@@ -111,7 +111,7 @@ def test_the_digest_is_of_all_that_is_said(rubrics: Mapping[str, Rubric], tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         (GOOD + 'sytem = "x"\n', "'sytem'"),
         ('user = "{{ source }}"\ntemperature = 0\n', "'system' and 'user'"),
@@ -130,10 +130,12 @@ def test_the_digest_is_of_all_that_is_said(rubrics: Mapping[str, Rubric], tmp_pa
         ("system = ", "not TOML"),
     ],
 )
-def test_a_faulty_file_is_told_in_one_line(text: str, said: str, rubrics: Mapping[str, Rubric], tmp_path: Path) -> None:
+def test_a_faulty_file_is_told_in_one_line(
+    text: str, words: str, rubrics: Mapping[str, Rubric], tmp_path: Path
+) -> None:
     with pytest.raises(MetalError) as raised:
         load_instruction("medium", [own(tmp_path, text), OURS], rubrics)
-    assert said in str(raised.value)
+    assert words in str(raised.value)
     assert "medium.toml" in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -180,7 +182,7 @@ BARE = '{"summary": "A text.", "justification": "Why."}'
     ],
 )
 def test_a_summary_is_found(text: str) -> None:
-    assert read_written(text) == Written("A text.", "Why.")
+    assert read_generated(text) == GeneratedText("A text.", "Why.")
 
 
 @pytest.mark.parametrize(
@@ -189,18 +191,18 @@ def test_a_summary_is_found(text: str) -> None:
      '{"summary": "  \\n"}', "null", "{}", '<think>{"summary": "A draft."}</think> No.', '{"summary": true}'],
 )  # fmt: skip
 def test_where_there_is_no_summary_there_is_none(text: str) -> None:
-    assert read_written(text) is None
+    assert read_generated(text) is None
 
 
-@pytest.mark.parametrize("said", ["", ', "justification": null', ', "justification": {}', ', "justification": " "'])
-def test_a_summary_needs_no_justification(said: str) -> None:
-    assert read_written('{"summary": "A text."' + said + "}") == Written("A text.", "")
+@pytest.mark.parametrize("words", ["", ', "justification": null', ', "justification": {}', ', "justification": " "'])
+def test_a_summary_needs_no_justification(words: str) -> None:
+    assert read_generated('{"summary": "A text."' + words + "}") == GeneratedText("A text.", "")
 
 
 def test_texts_come_as_they_were_written() -> None:
     text = 'ملخص \u200f🌧️ "so" \\ {braces} \ud83d\nتم'
-    assert read_written(json.dumps({"summary": text, "justification": "x"})) == Written(text, "x")
-    assert read_written('{"summary": "two\nlines\tand a tab"}') == Written("two\nlines\tand a tab", "")
+    assert read_generated(json.dumps({"summary": text, "justification": "x"})) == GeneratedText(text, "x")
+    assert read_generated('{"summary": "two\nlines\tand a tab"}') == GeneratedText("two\nlines\tand a tab", "")
 
 
 @pytest.mark.parametrize(
@@ -208,5 +210,5 @@ def test_texts_come_as_they_were_written() -> None:
 )
 def test_replies_that_never_end_are_read_to_their_end(text: str) -> None:
     """Work that grows with the square of the reply would take hours here."""
-    assert read_written(text) is None
-    assert read_written(text + BARE) in (Written("A text.", "Why."), None)
+    assert read_generated(text) is None
+    assert read_generated(text + BARE) in (GeneratedText("A text.", "Why."), None)

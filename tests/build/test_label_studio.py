@@ -65,13 +65,13 @@ def test_choices_are_saved_as_values_and_must_be_given() -> None:
     assert first.get("name") == "score:task_quality"
     assert first.get("required") == first.get("showInLine") == "true"
     assert first.get("choice") == "single"
-    assert [(one.get("value"), one.get("alias"), one.get("hotkey")) for one in first] == [
+    assert [(each.get("value"), each.get("alias"), each.get("hotkey")) for each in first] == [
         ("Bad", "0", "1"),
         ("Medium", "1", "2"),
         ("true", "2", "3"),
     ]
     assert second.get("name") == f"score:{ODD}"
-    assert [(one.get("value"), one.get("alias")) for one in second] == [("<b>No</b>", "-1"), ('Yes & "how"', "1")]
+    assert [(each.get("value"), each.get("alias")) for each in second] == [("<b>No</b>", "-1"), ('Yes & "how"', "1")]
     assert {control.get("toName") for control in tree("en").iter() if control.get("toName")} == {"output"}
 
 
@@ -99,8 +99,8 @@ def test_texts_of_tasks_are_text() -> None:
 
 def test_guidelines_are_in_the_interface() -> None:
     text = shown(tree("en"))
-    for said in ("Looks at the task.\nOnly at the task.", "<script>alert(1)</script>", "Bad: It was not done."):
-        assert said in text
+    for words in ("Looks at the task.\nOnly at the task.", "<script>alert(1)</script>", "Bad: It was not done."):
+        assert words in text
     assert "• nothing was done\n• something else was done" in text
     assert next(tree("en").iter("Choice")).get("hint") == "Bad: It was not done."
     assert len(list(tree("en").iter("Panel"))) == 1  # what stands above the answers already is not said again
@@ -228,7 +228,7 @@ def test_skipped_tasks_are_counted_and_left_out() -> None:
     ],
 )
 def test_several_people_on_the_same_tasks_are_told_apart(who: tuple[object, object], raters: list[str]) -> None:
-    content = as_bytes(exported(*(annotation(GOOD, one) for one in who)))
+    content = as_bytes(exported(*(annotation(GOOD, each) for each in who)))
     assert [answer.rater for answer in read("x.json", content, CRITERIA)] == raters
 
 

@@ -31,11 +31,11 @@ Rows = Mapping[str, list[tuple[str, str]]]  # language -> (passage, what a perso
 
 @pytest.fixture(scope="module")
 def rows(reference: Path) -> Rows:
-    found = {}
+    result = {}
     for code, name in FILES.items():
         lines = (reference / "passages" / f"{name}_test.jsonl").read_text(encoding="utf-8").splitlines()
-        found[code] = [(row["text"], row["summary"]) for row in map(json.loads, lines)]
-    return found
+        result[code] = [(row["text"], row["summary"]) for row in map(json.loads, lines)]
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -58,24 +58,24 @@ def test_what_people_wrote_is_in_its_language(
 ) -> None:
     """One of the Yoruba summaries is in English, or Pidgin."""
     profiles = profiles_of(rows, english, count)
-    told = [profiles.another(text, code) for code, listed in rows.items() for _, text in listed]
-    assert len(told) == 679
-    assert 1 <= len([one for one in told if one]) <= most
+    shown = [profiles.another(text, code) for code, listed in rows.items() for _, text in listed]
+    assert len(shown) == 679
+    assert 1 <= len([each for each in shown if each]) <= most
 
 
 @pytest.mark.reference
 @pytest.mark.parametrize("count", [20, 1])
 def test_texts_in_another_of_the_languages_are_found(count: int, rows: Rows, english: list[tuple[str, str]]) -> None:
     profiles = profiles_of(rows, english, count)
-    told = [
+    shown = [
         profiles.another(text, code)
         for code in rows
         for other, listed in rows.items()
         if other != code
         for _, text in listed
     ]
-    assert len(told) == 3 * 679
-    assert sum(map(bool, told)) >= 0.99 * len(told)
+    assert len(shown) == 3 * 679
+    assert sum(map(bool, shown)) >= 0.99 * len(shown)
 
 
 @pytest.mark.reference
@@ -86,8 +86,8 @@ def test_english_is_found_where_there_is_one_language_only(
     for count in (1, 20, 150):
         profiles = profiles_of({language: rows[language]}, english, count)
         assert profiles.another(ENGLISH, language) == "en"
-        told = [profiles.another(text, language) for _, text in rows[language]]
-        assert sum(map(bool, told)) <= 2  # of 150 and more
+        shown = [profiles.another(text, language) for _, text in rows[language]]
+        assert sum(map(bool, shown)) <= 2  # of 150 and more
 
 
 def small(*more: tuple[str, str]) -> LanguageProfiles:

@@ -30,7 +30,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 def page_of(layout: str, row: dict[str, str]) -> str:
     """What a worker sees: the row put into the layout as Mechanical Turk does, unescaped."""
-    return re.sub(r"\$\{(\w+)\}", lambda found: row[found[1]], layout)
+    return re.sub(r"\$\{(\w+)\}", lambda rows_read: row[rows_read[1]], layout)
 
 
 class Tags(HTMLParser):
@@ -108,7 +108,7 @@ def test_a_hostile_rubric_is_text():
     assert set(re.findall(r"\$\{([^}]*)\}", layout)) == {"title", "source", "output", "direction"}
     assert max(layout) <= "\uffff"
     inputs = [attributes for tag, attributes in Tags(layout).found if tag == "input"]
-    assert [(one["name"], one.get("value")) for one in inputs] == [
+    assert [(each["name"], each.get("value")) for each in inputs] == [
         ("comment score", "-0.5"),
         ("comment score", "1"),
         ('a"b', None),
@@ -151,13 +151,13 @@ def shaped(shape: str, scores: dict[str, str], values: dict[str, list[str]], com
             for value in values[name]
         }
         return {"Answer.comment": comment} | choices
-    said = {name: {value: value == score for value in values[name]} for name, score in scores.items()}
-    return {"Answer.taskAnswers": json.dumps([{"comment": comment, **said}], ensure_ascii=False)}
+    words = {name: {value: value == score for value in values[name]} for name, score in scores.items()}
+    return {"Answer.taskAnswers": json.dumps([{"comment": comment, **words}], ensure_ascii=False)}
 
 
 @pytest.mark.parametrize("shape", ["plain", "a column a choice", "JSON"])
 def test_answers_come_back(shape, assignments, files, criteria):
-    values = {name: [f"{value:g}" for value in one.scale.values] for name, one in criteria.items()}
+    values = {name: [f"{value:g}" for value in each.scale.values] for name, each in criteria.items()}
     for language in ("en", "ar"):
         rows, expected = [], {}
         for number, row in enumerate(rows_of(files[f"tasks-{language}.csv"])):
@@ -193,9 +193,9 @@ def test_unknown_seconds(cell, criteria):
 
 
 def test_simple_values_in_json(criteria):
-    said = json.dumps([{"task_quality": 2.0}, {"hallucinations": "1 Present", "comment": "\ud800 ok "}])
+    words = json.dumps([{"task_quality": 2.0}, {"hallucinations": "1 Present", "comment": "\ud800 ok "}])
     row = {name: cell for name, cell in result().items() if name != "Answer.task_quality"}
-    content = results([row | {"Answer.taskAnswers": said}, row | {"Answer.taskAnswers": ""}])
+    content = results([row | {"Answer.taskAnswers": words}, row | {"Answer.taskAnswers": ""}])
     first, second = mturk.read("b.csv", content, criteria)
     assert (first.scores, first.comment) == ({"task_quality": "2", "hallucinations": "1 Present"}, "\ufffd ok")
     assert second.scores == {"task_quality": "", "hallucinations": ""}

@@ -21,15 +21,15 @@ def answer(**scores: str) -> Answer:
 
 
 def said(scores: dict[str, str], *, output_first: bool) -> dict[str, str]:
-    [found] = turned([answer(**scores)], {"t": Pair(output_first, {"better": BETTER, "share": SHARE})})
-    assert (found.task, found.rater, found.comment, found.where, found.seconds) == (
+    [result] = turned([answer(**scores)], {"t": Pair(output_first, {"better": BETTER, "share": SHARE})})
+    assert (result.task, result.rater, result.comment, result.where, result.seconds) == (
         "t",
         "en-1",
         "comment",
         "file row 1",
         3.0,
     )
-    return dict(found.scores)
+    return dict(result.scores)
 
 
 def test_levels_change_places_with_their_opposites() -> None:
@@ -57,8 +57,8 @@ def test_blanks_and_other_criteria_stay() -> None:
 
 
 def test_answers_to_other_tasks_stay() -> None:
-    [found] = turned([answer(better="7")], {"another": Pair(True, {"better": BETTER})})
-    assert found.scores == {"better": "7"}
+    [result] = turned([answer(better="7")], {"another": Pair(True, {"better": BETTER})})
+    assert result.scores == {"better": "7"}
 
 
 @given(st.floats(0.1, 0.3))

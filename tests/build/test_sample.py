@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.building import sample
-from metal.building.sample import Histogram, Rules, draw
+from metal.building.sample import Histogram, SampleSettings, draw
 from metal.data.formats.passages import Passage
 from metal.data.records import Source
 from metal.data.tokens import load_encoding
 from metal.errors import DataError, UsageError
 
-ALL = Rules(per_language=10**9, min_tokens=1, allow_fewer=True)
+ALL = SampleSettings(per_language=10**9, min_tokens=1, allow_fewer=True)
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,12 @@ def of_lengths(lengths: Sequence[int]) -> Callable[[], Iterator[Passage]]:
     return lambda: (Passage(f"{length} {row}", str(row), where=f"row {row + 1}") for row, length in enumerate(lengths))
 
 
-def drawn(lengths: Sequence[int], rules: Rules = ALL, language: str = "sw") -> tuple[Histogram, list[Source]]:
+def drawn(lengths: Sequence[int], rules: SampleSettings = ALL, language: str = "sw") -> tuple[Histogram, list[Source]]:
     return draw(language, of_lengths(lengths), None, rules)  # type: ignore[arg-type]
 
 
-def names(found: tuple[Histogram, list[Source]]) -> list[str]:
-    return [source.source for source in found[1]]
+def names(result: tuple[Histogram, list[Source]]) -> list[str]:
+    return [source.source for source in result[1]]
 
 
 # ---------------------------------------------------------------- the histogram
@@ -54,7 +54,7 @@ def names(found: tuple[Histogram, list[Source]]) -> list[str]:
 COUNTS = st.one_of(
     st.lists(st.integers(1, 60), min_size=1, max_size=80),
     st.lists(st.integers(1, 100_000), min_size=1, max_size=80),
-    st.tuples(st.integers(1, 5000), st.integers(1, 40)).map(lambda one: [one[0]] * one[1]),
+    st.tuples(st.integers(1, 5000), st.integers(1, 40)).map(lambda each: [each[0]] * each[1]),
 )
 
 
@@ -64,7 +64,7 @@ def test_histogram_and_members_are_numpys(lengths: list[int], bins: int, step: i
     with pytest.MonkeyPatch.context() as patch:
         count_in_first_word(patch)
         patch.setattr(sample, "STEP", step)
-        histogram, sources = drawn(lengths, Rules(10**9, bins, 1, 0, True))
+        histogram, sources = drawn(lengths, SampleSettings(10**9, bins, 1, 0, True))
     counts, edges = np.histogram(lengths, bins)
     assert histogram.counts == tuple(counts)
     assert histogram.edges == tuple(edges)
@@ -91,7 +91,7 @@ def test_the_lowest_bin_on_a_tie() -> None:
 
 @pytest.mark.usefixtures("counted")
 def test_what_is_recorded() -> None:
-    record = drawn([3, 40, 40, 41, 90], Rules(1, 10, 10))[0].record()
+    record = drawn([3, 40, 40, 41, 90], SampleSettings(1, 10, 10))[0].record()
     assert record == {
         "counts": [3, 0, 0, 0, 0, 0, 0, 0, 0, 1],
         "edges": [40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90],
@@ -109,7 +109,7 @@ UNEVEN = [*range(100, 160), *range(1000, 1010), 5000]  # 60 passages lie in the 
 
 @pytest.mark.usefixtures("counted")
 def test_drawn_from_the_bin_without_replacement_in_the_order_of_the_split() -> None:
-    histogram, sources = drawn(UNEVEN, Rules(25))
+    histogram, sources = drawn(UNEVEN, SampleSettings(25))
     rows = [int(source.source.removeprefix("sw/")) for source in sources]
     assert len(set(rows)) == 25
     assert rows == sorted(rows)
@@ -119,23 +119,23 @@ def test_drawn_from_the_bin_without_replacement_in_the_order_of_the_split() -> N
 
 @pytest.mark.usefixtures("counted")
 def test_seeded() -> None:
-    one, again, other = (names(drawn(UNEVEN, Rules(25, seed=seed))) for seed in (1, 1, 2))
-    assert one == again
-    assert one != other
+    each, again, other = (names(drawn(UNEVEN, SampleSettings(25, seed=seed))) for seed in (1, 1, 2))
+    assert each == again
+    assert each != other
 
 
 @pytest.mark.usefixtures("counted")
 def test_each_language_has_draws_of_its_own() -> None:
     """Neither the same rows for each, nor others for one when another is added."""
-    swahili, yoruba = (names(drawn(UNEVEN, Rules(25), language)) for language in ("sw", "yo"))
+    swahili, yoruba = (names(drawn(UNEVEN, SampleSettings(25), language)) for language in ("sw", "yo"))
     assert [name[3:] for name in swahili] != [name[3:] for name in yoruba]
-    assert names(drawn(UNEVEN, Rules(25), "sw")) == swahili
+    assert names(drawn(UNEVEN, SampleSettings(25), "sw")) == swahili
 
 
 @pytest.mark.usefixtures("counted")
 def test_every_passage_of_the_bin_is_drawn_about_as_often() -> None:
     seeds = 400
-    times = Counter(name for seed in range(seeds) for name in names(drawn(UNEVEN, Rules(15, seed=seed))))
+    times = Counter(name for seed in range(seeds) for name in names(drawn(UNEVEN, SampleSettings(15, seed=seed))))
     assert len(times) == 60
     expected = seeds * 15 / 60
     chi_square = sum((count - expected) ** 2 for count in times.values()) / (expected * (1 - 15 / 60))
@@ -144,18 +144,18 @@ def test_every_passage_of_the_bin_is_drawn_about_as_often() -> None:
 
 @pytest.mark.usefixtures("counted")
 def test_the_draw_does_not_depend_on_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = names(drawn(UNEVEN, Rules(25)))
+    full = names(drawn(UNEVEN, SampleSettings(25)))
     monkeypatch.setattr(sample, "STEP", 7)
-    assert names(drawn(UNEVEN, Rules(25))) == whole
+    assert names(drawn(UNEVEN, SampleSettings(25))) == full
 
 
 @pytest.mark.usefixtures("counted")
 def test_fewer_than_asked_for() -> None:
     with pytest.raises(UsageError) as caught:
-        drawn(UNEVEN, Rules(100))
+        drawn(UNEVEN, SampleSettings(100))
     assert str(caught.value).startswith("sw: the fullest bin (100 to 345 tokens) holds 60 passages, fewer than")
-    assert "--allow-fewer" in str(caught.value)
-    histogram, sources = drawn(UNEVEN, Rules(100, allow_fewer=True))
+    assert "`allow_fewer=True`" in str(caught.value)
+    histogram, sources = drawn(UNEVEN, SampleSettings(100, allow_fewer=True))
     assert len(sources) == max(histogram.counts) == 60
 
 
@@ -164,11 +164,11 @@ def test_what_a_source_carries(encoding: tiktoken.Encoding) -> None:
         Passage("नदी के किनारे एक गाँव था", "7", "गाँव", "एक गाँव", "row 1"),
         Passage("वहाँ एक कुम्हार रहता था", "", "", "  ", "row 2"),
     ]
-    _, sources = draw("hi", lambda: iter(passages), encoding, Rules(5, 1, 1, 0, True))
+    _, sources = draw("hi", lambda: iter(passages), encoding, SampleSettings(5, 1, 1, 0, True))
     assert [source.source for source in sources] == ["hi/7", "hi/row-2"]
     assert [source.title for source in sources] == ["गाँव", ""]
     assert [source.references for source in sources] == [("एक गाँव",), ()]
-    assert [source.tokens for source in sources] == [len(encoding.encode_ordinary(one.text)) for one in passages]
+    assert [source.tokens for source in sources] == [len(encoding.encode_ordinary(each.text)) for each in passages]
 
 
 @pytest.mark.usefixtures("counted")
@@ -176,9 +176,9 @@ def test_ids_that_repeat() -> None:
     ids = ["a#3", "a", "a", "a", "row-6", ""]
     passages = [Passage(f"20 {row}", name) for row, name in enumerate(ids)]
     _, sources = draw("sw", lambda: iter(passages), None, ALL)  # type: ignore[arg-type]
-    found = [source.source for source in sources]
-    assert found[:2] == ["sw/a#3", "sw/a"]
-    assert len(set(found)) == len(ids)
+    result = [source.source for source in sources]
+    assert result[:2] == ["sw/a#3", "sw/a"]
+    assert len(set(result)) == len(ids)
 
 
 # ---------------------------------------------------------------- left out
@@ -193,7 +193,7 @@ def test_duplicates_and_near_empty_are_left_out_and_counted(monkeypatch: pytest.
         "sw",
         lambda: (Passage(text, str(row)) for row, text in enumerate(texts)),
         None,  # type: ignore[arg-type]
-        Rules(100, 1, 10, 0, True),
+        SampleSettings(100, 1, 10, 0, True),
     )
     assert [source.text for source in sources] == ["20 a", "21 b", "20 a b", "22 c", "10 z"]  # the first of each
     assert (histogram.duplicates, histogram.near_empty, histogram.passages) == (3, 3, 11)
@@ -213,10 +213,10 @@ def test_duplicates_are_found_in_every_share(texts: list[int], step: int) -> Non
 
 @pytest.mark.usefixtures("counted")
 def test_a_split_without_passages() -> None:
-    with pytest.raises(DataError, match=r"sw: 0 passages in this split: it is empty\. Give another --split"):
+    with pytest.raises(DataError, match=r"sw: 0 passages in this split: it is empty\. Give another `split`"):
         drawn([])
     with pytest.raises(DataError, match="sw: 3 passages in this split: none of them has 10 tokens or more"):
-        drawn([1, 2, 9], Rules())
+        drawn([1, 2, 9], SampleSettings())
 
 
 @pytest.mark.parametrize(
@@ -241,10 +241,10 @@ def test_a_source_that_changes_while_it_is_read(second: list[Passage]) -> None:
 
 @pytest.mark.usefixtures("counted")
 def test_progress_is_told_of_every_passage() -> None:
-    told: list[int] = []
-    draw("sw", of_lengths([20] * 9000), None, ALL, told.append)  # type: ignore[arg-type]
-    assert sum(told) == 9000
-    assert len(told) > 1
+    shown: list[int] = []
+    draw("sw", of_lengths([20] * 9000), None, ALL, shown.append)  # type: ignore[arg-type]
+    assert sum(shown) == 9000
+    assert len(shown) > 1
 
 
 def test_memory_does_not_grow_with_the_split(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +258,7 @@ def test_memory_does_not_grow_with_the_split(monkeypatch: pytest.MonkeyPatch) ->
 
         tracemalloc.start()
         try:
-            draw("sw", split, None, Rules(50))  # type: ignore[arg-type]
+            draw("sw", split, None, SampleSettings(50))  # type: ignore[arg-type]
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -22,7 +22,7 @@ def tasks(count: int, language: str = "hi") -> list[Task]:
 def shared(assignments: list[Assignment]) -> list[int]:
     """How many tasks every two people have in common."""
     piles = [{task.task for task in assignment.tasks} for assignment in assignments]
-    return [len(one & other) for one, other in combinations(piles, 2)]
+    return [len(each & other) for each, other in combinations(piles, 2)]
 
 
 shapes = st.tuples(st.integers(1, 60), st.integers(1, 5), st.integers(0, 6), st.integers(0, 9), st.integers(0, 3))
@@ -155,15 +155,15 @@ def test_hidden_tasks_of_a_kind_are_as_many_for_anybody_as_for_anybody_else(
 def test_hidden_tasks_stay_within_their_language_and_stand_anywhere() -> None:
     ordinary = [*tasks(40, "hi"), *tasks(40, "sw")]
     hidden = [
-        [Task(f"h{one.task}", "", one.language, "", "", "") for one in ordinary if one.task.endswith(end)]
+        [Task(f"h{each.task}", "", each.language, "", "", "") for each in ordinary if each.task.endswith(end)]
         for end in "19"
     ]
     places = []
     for assignment in assign(ordinary, "d", {}, hidden=hidden):
-        mine = [place for place, task in enumerate(assignment.tasks) if task.task.startswith("h")]
+        own = [place for place, task in enumerate(assignment.tasks) if task.task.startswith("h")]
         assert {task.language for task in assignment.tasks} == {assignment.language}
-        assert len(mine) == 8
-        places += mine
+        assert len(own) == 8
+        places += own
     assert min(places) < 16
     assert max(places) >= 32
     assert len(set(places)) > 16

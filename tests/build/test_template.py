@@ -68,15 +68,15 @@ def test_metal_is_the_look_without_a_template() -> None:
 
 def test_summaries_are_compared_on_five_levels() -> None:
     """GENIE, Figure 4 (d): six questions, from A much better to B much better."""
-    found = ours("summarization")
+    result = ours("summarization")
     names = ["redundancy", "fluency", "conciseness", "no_hallucination", "informativeness", "overall"]
-    assert list(found.criteria) == names
-    assert found.compared == set(names)
-    shown = [level.label for level in found.rubrics["fluency"].criterion.scale.levels]
-    meant = [level.label for level in found.criteria["fluency"].scale.levels]
+    assert list(result.criteria) == names
+    assert result.compared == set(names)
+    shown = [level.label for level in result.rubrics["fluency"].criterion.scale.levels]
+    meant = [level.label for level in result.criteria["fluency"].scale.levels]
     assert (shown[0], shown[2], shown[-1]) == ("A is much better", "About the same", "B is much better")
     assert (meant[0], meant[-1]) == ("Much worse than the reference", "Much better than the reference")
-    assert found.criteria["fluency"].direction == "higher"
+    assert result.criteria["fluency"].direction == "higher"
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -106,15 +106,15 @@ def own(folder: Path, text: str) -> TaskTemplate:
 
 
 def test_a_template_of_ones_own(tmp_path: Path) -> None:
-    found = own(tmp_path, PAIRED + '[criteria.task_quality]\n[criteria.ease]\nrange = [0, 10]\nquestion = "Easy?"')
-    assert found.compared == {"better"}
-    assert found.criteria["task_quality"] == ours("metal").criteria["task_quality"]
-    assert list(found.rubrics) == ["better", "ease"]
-    assert found.heading("first") == "Text A"
+    result = own(tmp_path, PAIRED + '[criteria.task_quality]\n[criteria.ease]\nrange = [0, 10]\nquestion = "Easy?"')
+    assert result.compared == {"better"}
+    assert result.criteria["task_quality"] == ours("metal").criteria["task_quality"]
+    assert list(result.rubrics) == ["better", "ease"]
+    assert result.heading("first") == "Text A"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("colour = 1", "key 'colour' is not known"),
         ('reference = "seen"', "It is one of hidden, shown, paired"),
@@ -131,10 +131,10 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
         ("reference = ", "not TOML"),
     ],
 )
-def test_files_that_are_none(tmp_path: Path, text: str, said: str) -> None:
+def test_files_that_are_none(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises((DataError, UnknownName)) as error:
         own(tmp_path, text)
-    assert said in str(error.value)
+    assert words in str(error.value)
     assert "own.toml" in str(error.value)
 
 
@@ -156,7 +156,7 @@ def test_the_side_is_a_coin_of_the_key_and_the_task() -> None:
     [again] = assignments(paired, count=400)
     assert {task.task: task.output_first for task in again.tasks} == first
     [other] = assignments(paired, count=400, key="another")
-    by_output = [{task.output: task.output_first for task in one.tasks} for one in (many, other)]
+    by_output = [{task.output: task.output_first for task in each.tasks} for each in (many, other)]
     differing = sum(by_output[0][output] != by_output[1][output] for output in by_output[0])
     assert 140 < differing < 260
 
@@ -182,14 +182,14 @@ def test_texts_by_what_they_are_called() -> None:
 
 def whole(files: dict[str, bytes]) -> str:
     """All that is handed out as one text, workbooks unpacked."""
-    found = []
+    result = []
     for name, content in files.items():
         if name.endswith(".xlsx"):
             with zipfile.ZipFile(io.BytesIO(content)) as book:
-                found += [book.read(part) for part in book.namelist()]
+                result += [book.read(part) for part in book.namelist()]
         else:
-            found.append(content)
-    return b"\n".join(found).decode()
+            result.append(content)
+    return b"\n".join(result).decode()
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -213,13 +213,13 @@ def test_every_form_shows_what_the_template_says(form: str, name: str) -> None:
 def test_no_form_tells_which_text_of_a_pair_is_the_reference(form: str) -> None:
     """Exchanging the two texts gives what the other order gives, byte for byte: nothing else depends on the side."""
     template = ours("summarization")
-    [one] = assignments(template, "gold", "made")
+    [each] = assignments(template, "gold", "made")
     exchanged = tuple(
         replace(task, text=task.references[0], references=(task.text,), output_first=not task.output_first)
-        for task in one.tasks
+        for task in each.tasks
     )
-    assert dict(forms.write(form, [one])) == dict(forms.write(form, [replace(one, tasks=exchanged)]))
-    text = whole(dict(forms.write(form, [one]))).casefold()
+    assert dict(forms.write(form, [each])) == dict(forms.write(form, [replace(each, tasks=exchanged)]))
+    text = whole(dict(forms.write(form, [each]))).casefold()
     for word in ("reference", "output_first", "gold standard", "than the reference"):
         assert word not in text.replace("reference, which", ""), word
 
@@ -231,27 +231,27 @@ def rows(content: bytes) -> list[dict[str, str]]:
 @pytest.mark.parametrize(("form", "file"), [("csv", "en-1.csv"), ("crowd-csv", "tasks-en.csv")])
 def test_cells_are_guarded(form: str, file: str) -> None:
     template = ours("summarization")
-    [one] = assign(
+    [each] = assign(
         make_tasks("k", [Output("o", "s", "g", "en", "=1+1")], {"s": Source("s", "en", "+x", "", ("@y",))}, template),
         "made",
         template.rubrics,
         raters=1,
         template=template,
     )
-    [row] = rows(dict(forms.write(form, [one]))[file])
+    [row] = rows(dict(forms.write(form, [each]))[file])
     assert {row["first"], row["second"]} == {"'=1+1", "'@y"}
     assert row["source"] == "'+x"
 
 
 def test_markup_stays_text() -> None:
-    found = assignments(ours("summarization"))
-    page = dict(forms.write("html", found))["en-1.html"].decode()
+    result = assignments(ours("summarization"))
+    page = dict(forms.write("html", result))["en-1.html"].decode()
     assert "<script>alert" not in page
     [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     shown: Any = json.loads(data)["tasks"][0]
     assert {key for key in shown if key in TEXTS} == {"first", "second"}
     assert HOSTILE in shown["first"]
-    files = dict(forms.write("mturk", found))
+    files = dict(forms.write("mturk", result))
     for row in rows(files["tasks-en.csv"]):
         assert not [cell for cell in row.values() if "<img" in cell or "<script" in cell or "${" in cell]
     assert re.findall(r"\$\{(\w+)\}", files["layout-en.html"].decode()) == [
@@ -262,13 +262,13 @@ def test_markup_stays_text() -> None:
         "direction",
         "second",
     ]
-    interface = dict(forms.write("label-studio", found))["interface-en.xml"].decode()
+    interface = dict(forms.write("label-studio", result))["interface-en.xml"].decode()
     assert re.findall(r'"\$(\w+)"', interface) == ["title", "source_text", "first_text", "second_text"]
 
 
 def test_guidelines_begin_with_the_instructions() -> None:
     template = ours("summarization")
-    said = guidelines.advice_for(template)
-    assert said[1:3] == tuple(template.paragraphs)
-    assert guidelines.READ_FIRST not in said
+    words = guidelines.advice_for(template)
+    assert words[1:3] == tuple(template.paragraphs)
+    assert guidelines.READ_FIRST not in words
     assert guidelines.advice_for(METAL)[1] == guidelines.READ_FIRST

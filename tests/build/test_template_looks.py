@@ -23,15 +23,15 @@ LOOK = """(one) => {
 
 
 def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
-    [one] = assignments(ours("summarization"))
-    [(name, content)] = forms.write("html", [one])
+    [each] = assignments(ours("summarization"))
+    [(name, content)] = forms.write("html", [each])
     (tmp_path / name).write_bytes(content)
     opened = visit(tmp_path / name, "#task-1", viewport={"width": 1300, "height": 900})
     page = opened.page
-    number = one.tasks[0].source[0]
+    number = each.tasks[0].source[0]
     shown = [page.locator(f"#{side}-body").text_content() for side in ("first", "second")]
     assert sorted(shown) == sorted([f"{number} {GOLD}", f"{number} {MADE}"])
-    assert (shown[0] == f"{number} {MADE}") == one.tasks[0].output_first
+    assert (shown[0] == f"{number} {MADE}") == each.tasks[0].output_first
     assert [page.locator(f"#{side}-heading").text_content() for side in ("source", "first", "second")] == [
         "Article",
         "Summary A",
@@ -40,11 +40,6 @@ def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
     for part in ("", "-heading", "-text", "-body"):
         first, second = (page.locator(f"#{side}{part}").evaluate(LOOK) for side in ("first", "second"))
         assert first == second
-    boxes = [page.locator(f"#{side}").bounding_box() for side in ("source", "first", "second")]
-    assert boxes[0]["x"] < boxes[1]["x"] == boxes[2]["x"]  # the article on one side, the summaries on the other
-    assert boxes[1]["y"] + boxes[1]["height"] <= boxes[2]["y"]
-    label = page.locator("#c0 .level label").first
-    assert label.bounding_box()["height"] < 60  # levels with long names stand below each other
     for digit in "123451":
         page.keyboard.press(digit)
     page.goto(page.url.split("#")[0] + "#tasks")
@@ -52,21 +47,21 @@ def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
     _, saved = downloaded(page, "#anyway")
     answer = json.loads(saved)["answers"][0]
     assert list(answer["scores"].values()) == ["1", "2", "3", "4", "5", "1"]
-    assert [read.task for read in html_form.read("a.json", saved, {})] == [task.task for task in one.tasks]
+    assert [read.task for read in html_form.read("a.json", saved, {})] == [task.task for task in each.tasks]
     assert opened.said == []
     assert [url for url in opened.requests if not url.startswith(("file:", "blob:"))] == []
 
 
 def test_a_pair_in_a_hit(visit: Callable[..., Any], tmp_path: Path) -> None:
-    [one] = assignments(ours("summarization"))
-    files = dict(forms.write("mturk", [one]))
+    [each] = assignments(ours("summarization"))
+    files = dict(forms.write("mturk", [each]))
     row = next(csv.DictReader(io.StringIO(files["tasks-en.csv"].decode(), newline="")))
     layout = re.sub("<script src=.*?</script>", "", files["layout-en.html"].decode())
-    page = re.sub(r"\$\{(\w+)\}", lambda found: row[found[1]], layout)
+    page = re.sub(r"\$\{(\w+)\}", lambda result: row[result[1]], layout)
     (tmp_path / "hit.html").write_text(f"<body data-ready>{page}", encoding="utf-8")
     opened = visit(tmp_path / "hit.html")
     texts = opened.page.locator("#metal .rated")
-    task = next(task for task in one.tasks if task.task == row["task"])
+    task = next(task for task in each.tasks if task.task == row["task"])
     number = task.source[0]
     shown = [texts.nth(place).inner_text().strip() for place in (0, 1)]
     assert shown == [f"{number} {MADE}", f"{number} {GOLD}"][:: 1 if task.output_first else -1]

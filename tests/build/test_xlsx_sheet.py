@@ -57,10 +57,10 @@ def test_nothing_tells_where_an_output_comes_from(files):
 
 
 def test_guidelines_are_in_it(files, rubrics):
-    said = [cell.value for (cell,) in opened(files["hi-1.xlsx"])["Guidelines"].iter_rows(max_col=1)]
+    words = [cell.value for (cell,) in opened(files["hi-1.xlsx"])["Guidelines"].iter_rows(max_col=1)]
     for rubric in rubrics.values():
-        assert rubric.simple in said
-        assert all(f"•  {reason}" in said for text in rubric.levels.values() for reason in text.reasons)
+        assert rubric.simple in words
+        assert all(f"•  {reason}" in words for text in rubric.levels.values() for reason in text.reasons)
 
 
 def test_texts_are_texts_and_never_formulas(assignments, files):
@@ -174,8 +174,8 @@ def test_codes_of_characters(rubrics, criteria):
 
 
 def test_a_damaged_file(files, criteria):
-    whole = files["en-1.xlsx"]
-    for content in (b"", b"task,rater", whole[: len(whole) // 2], whole[:2000] + whole[2400:]):
+    full = files["en-1.xlsx"]
+    for content in (b"", b"task,rater", full[: len(full) // 2], full[:2000] + full[2400:]):
         with pytest.raises(DataError, match=r"a.xlsx: not readable as an Excel workbook .*save it again as .xlsx"):
             xlsx_sheet.read("a.xlsx", content, criteria)
 

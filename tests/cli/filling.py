@@ -20,16 +20,16 @@ COMMENT = 'a "comment"; تعليق\u2028=1+1'
 def filled(form: str, folder: Path, back: Path, opinion: Opinion) -> list[Path]:
     """All forms in `folder`, filled in: the files that come back."""
     back.mkdir(exist_ok=True)
-    found = []
+    rows_read = []
     for path in sorted(folder.iterdir()):
         if path.name not in ("run.toml", "README.txt", "guidelines.html") and path.suffix != ".xml":
             made = FILLERS[form](path, opinion)
             if made:
                 name, content = made
                 (back / name).write_bytes(content)
-                found.append(back / name)
-    assert found
-    return found
+                rows_read.append(back / name)
+    assert rows_read
+    return rows_read
 
 
 def html(path: Path, opinion: Opinion) -> tuple[str, bytes]:
@@ -39,20 +39,20 @@ def html(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     sheet = json.loads(data)
     answers = []
     for number, task in enumerate(sheet["tasks"]):
-        said = opinion(sheet["rater"], task["task"])
-        scores = {one["name"]: (said or {}).get(one["name"], "") for one in sheet["criteria"]}
-        comment = COMMENT if said else ""
+        text = opinion(sheet["rater"], task["task"])
+        scores = {each["name"]: (text or {}).get(each["name"], "") for each in sheet["criteria"]}
+        comment = COMMENT if text else ""
         answers.append({"task": task["task"], "scores": scores, "comment": comment, "seconds": number + 0.5})
-    whole = {"metal": "answers", "version": 1, "dataset": sheet["dataset"], "rater": sheet["rater"], "answers": answers}
-    return sheet["file"], json.dumps(whole, ensure_ascii=False, indent=1).encode()
+    full = {"metal": "answers", "version": 1, "dataset": sheet["dataset"], "rater": sheet["rater"], "answers": answers}
+    return sheet["file"], json.dumps(full, ensure_ascii=False, indent=1).encode()
 
 
 def csv_sheet(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     """As a German Excel saves it."""
     rows = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
     for row in rows:
-        said = opinion(row["rater"], row["task"])
-        row.update({**said, "comment": COMMENT} if said else {})
+        text = opinion(row["rater"], row["task"])
+        row.update({**text, "comment": COMMENT} if text else {})
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]), delimiter=";", lineterminator="\r\n")
     writer.writeheader()
@@ -69,11 +69,11 @@ def xlsx(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     place = {cell.value: cell.column for cell in page[1]}
     shown = [[str(cell.value) for cell in column] for column in book["Levels"].columns]
     for row in range(2, page.max_row + 1):
-        said = opinion(page.cell(row, place["rater"]).value, page.cell(row, place["task"]).value)
-        for name, score in (said or {}).items():
+        text = opinion(page.cell(row, place["rater"]).value, page.cell(row, place["task"]).value)
+        for name, score in (text or {}).items():
             offered = [level for column in shown for level in column if level.startswith(f"{score} ")]
             page.cell(row, place[name]).value = _offered(name, offered) if name != "fluency" else float(score)
-        if said:
+        if text:
             page.cell(row, place["comment"]).value = COMMENT
     file = io.BytesIO()
     book.save(file)
@@ -93,15 +93,15 @@ def label_studio(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     entries: list[dict[str, Any]] = []
     for number, entry in enumerate(json.loads(path.read_bytes()), 1):
         data = entry["data"]
-        said = opinion(data["rater"], data["task"])
+        text = opinion(data["rater"], data["task"])
         results = [
             result(f"score:{name}", "number", {"number": float(score)})
             if name == "fluency"
             else result(f"score:{name}", "choices", {"choices": [score]})
-            for name, score in (said or {}).items()
+            for name, score in (text or {}).items()
         ]
         results.append(result("comment", "textarea", {"text": [COMMENT]}))
-        entries.append(exported(*([annotation(results)] if said else []), number=number) | {"data": data})
+        entries.append(exported(*([annotation(results)] if text else []), number=number) | {"data": data})
     return f"project-{path.name}", as_bytes(*entries)
 
 
@@ -112,13 +112,13 @@ def mturk(path: Path, opinion: Opinion) -> tuple[str, bytes] | None:
     rows = []
     for row in csv.DictReader(io.StringIO(path.read_bytes().decode(), newline="")):
         for worker in ("A1", "A2", "A3"):
-            said = opinion(f"mturk:{worker}", row["task"])
-            if said:
+            text = opinion(f"mturk:{worker}", row["task"])
+            if text:
                 rows.append(
                     {"HITId": "H", "AssignmentId": "A", "WorkerId": worker, "AssignmentStatus": "Approved"}
                     | {"WorkTimeInSeconds": "30"}
                     | {f"Input.{name}": cell for name, cell in row.items()}
-                    | {f"Answer.{name}": score for name, score in said.items()}
+                    | {f"Answer.{name}": score for name, score in text.items()}
                     | {"Answer.comment": COMMENT}
                 )
     if not rows:
@@ -133,10 +133,10 @@ def mturk(path: Path, opinion: Opinion) -> tuple[str, bytes] | None:
 def crowd_csv(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     """What a survey tool writes: three people a task, its own columns beside."""
     rows = [
-        {"StartDate": "2026-01-01", "task": row["task"], "PROLIFIC_PID": person, **said, "comment": COMMENT}
+        {"StartDate": "2026-01-01", "task": row["task"], "PROLIFIC_PID": person, **text, "comment": COMMENT}
         for row in csv.DictReader(io.StringIO(path.read_bytes().decode(), newline=""))
         for person in ("A1", "A2", "A3")
-        if (said := opinion(f"prolific:{person}", row["task"]))
+        if (text := opinion(f"prolific:{person}", row["task"]))
     ]
     file = io.StringIO(newline="")
     writer = csv.DictWriter(file, list(rows[0]))

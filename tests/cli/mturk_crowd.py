@@ -74,13 +74,13 @@ class Crowd:
     def standing(self) -> dict[str, Any]:
         self.capture.readouterr()
         command.main(["annotate", "status", "mine", "--json"], prog_name="metal", standalone_mode=False)
-        [one] = json.loads(self.capture.readouterr().out)
-        return dict(one)
+        [each] = json.loads(self.capture.readouterr().out)
+        return dict(each)
 
     def hit_of(self) -> dict[str, str]:
         """Output -> HIT, by the task that the campaign's state says."""
         tasks = read_tasks(self.folder / "mine")
-        return {tasks[task]: one.hit for task, one in MTurkCampaign.open(self.folder / "mine").hits().items()}
+        return {tasks[task]: each.hit for task, each in MTurkCampaign.open(self.folder / "mine").hits().items()}
 
     def ratings(self) -> dict[tuple[str, str, str], float]:
         table = load_dataset(self.folder / "mine").ratings

@@ -42,7 +42,7 @@ def in_dataset(folder: Path) -> dict[tuple[str, str, str], float]:
 def expected(folder: Path, opinion: Opinion, raters: tuple[str, ...] = ()) -> dict[tuple[str, str, str], float]:
     """What should be there: workers rate everything, others what they were given."""
     given = [json.loads(line) for line in (folder / "annotation" / "given.jsonl").read_text().splitlines()]
-    pairs = {(rater, task) for one in given for task in one["tasks"] for rater in (raters or (one["rater"],))}
+    pairs = {(rater, task) for each in given for task in each["tasks"] for rater in (raters or (each["rater"],))}
     return {
         (task, name, rater): float(score)
         for rater, task in pairs
@@ -61,14 +61,14 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_filled_in_is_in_the_dataset(people: Metal, form: str) -> None:
-    mine = people.cwd / "mine"
-    judged = load_dataset(mine).ratings
+    own = people.cwd / "mine"
+    judged = load_dataset(own).ratings
     files = filled(form, export(people, form), people.cwd / "back", scores)
     done = people("annotate", "import", "mine", *files)
     workers = ("mturk:A1", "mturk:A2", "mturk:A3") if form == "mturk" else ()
-    assert in_dataset(mine) == expected(mine, scores, workers)
-    assert len(in_dataset(mine)) == 9 * 3 * 3
-    dataset = load_dataset(mine)
+    assert in_dataset(own) == expected(own, scores, workers)
+    assert len(in_dataset(own)) == 9 * 3 * 3
+    dataset = load_dataset(own)
     people_only = dataset.ratings[dataset.ratings["kind"] == "human"]
     line_break = "\n" if form in ("csv", "xlsx", "mturk") else "\u2028"  # rows keep one kind of line break
     assert set(people_only["comment"]) == {COMMENT.replace("\u2028", line_break)}
@@ -85,21 +85,21 @@ def test_what_is_filled_in_is_in_the_dataset(people: Metal, form: str) -> None:
     assert len(people_shown) == (3 if form == "mturk" else 9)
     assert {tuple(line[1:]) for line in people_shown} == {("9" if form == "mturk" else "3", "0", "0")}
 
-    before = everything(mine)
+    before = everything(own)
     again = people("annotate", "import", "mine", *files)
-    assert everything(mine) == before
+    assert everything(own) == before
     assert "81 ratings there already" in again.said
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_half_now_and_half_later(people: Metal, form: str) -> None:
-    mine = people.cwd / "mine"
+    own = people.cwd / "mine"
     forms = export(people, form)
     workers = ("mturk:A1", "mturk:A2", "mturk:A3") if form == "mturk" else ()
     people("annotate", "import", "mine", *filled(form, forms, people.cwd / "back", half))
-    assert in_dataset(mine) == expected(mine, half, workers)
+    assert in_dataset(own) == expected(own, half, workers)
     people("annotate", "import", "mine", *filled(form, forms, people.cwd / "back", scores))
-    assert in_dataset(mine) == expected(mine, scores, workers)
+    assert in_dataset(own) == expected(own, scores, workers)
 
 
 def one_person(people: Metal, opinion: Opinion, form: str = "html", rater: str = "en-1") -> Path:
@@ -138,8 +138,8 @@ def test_another_score_needs_replace(people: Metal) -> None:
     assert "Nothing was written." in done.out
     assert everything(people.cwd / "mine") == before
     people("annotate", "import", "mine", second, "--replace")
-    found = in_dataset(people.cwd / "mine")
-    assert {score for (_, name, _), score in found.items() if name == "fluency"} == {2.0}
+    result = in_dataset(people.cwd / "mine")
+    assert {score for (_, name, _), score in result.items() if name == "fluency"} == {2.0}
     assert len((people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8").strip().split("\n")) == 6
 
 
@@ -149,11 +149,11 @@ def test_an_answers_file_that_is_there_is_read_line_by_line(people: Metal) -> No
         changed = one_person(people, lambda *who, n=number: scores(*who) | {"fluency": str(n + 1)})
         people("annotate", "import", "mine", changed, "--replace")
     lines = (people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8").strip("\n").split("\n")
-    found = [json.loads(line) for line in lines]
-    assert [one["seconds"] for one in found] == [0.5, 1.5, 2.5] * 3
-    assert {one["comment"] for one in found} == {COMMENT}
-    assert {one["where"] for one in found} == {f"en-1.answers.json answer {n}" for n in (1, 2, 3)}
-    assert found[0]["scores"]["fluency"] == "1"
+    result = [json.loads(line) for line in lines]
+    assert [each["seconds"] for each in result] == [0.5, 1.5, 2.5] * 3
+    assert {each["comment"] for each in result} == {COMMENT}
+    assert {each["where"] for each in result} == {f"en-1.answers.json answer {n}" for n in (1, 2, 3)}
+    assert result[0]["scores"]["fluency"] == "1"
 
 
 # ---------------------------------------------------------------- mistakes
@@ -197,14 +197,14 @@ def test_files_that_are_no_answers(people: Metal) -> None:
 def test_answers_that_are_not_this_persons(people: Metal) -> None:
     answers = one_person(people, scores)
     task = json.loads(answers.read_text("utf-8"))["answers"][1]["task"]
-    for changes, said in (
+    for changes, words in (
         ([(task, "t0123")], "x.json answer 2: task 't0123' is none of this dataset's"),
         ([('"en-1"', '"en1"')], "x.json answer 1: rater 'en1' was given nothing; did you mean 'en-1'"),
         ([('"en-1"', '"ar-1"')], "was not given to ar-1"),
         ([('"task_quality"', '"task_qualty"')], "criterion 'task_qualty' is not known; did you mean 'task_quality'?"),
     ):
         file = edited(answers, "x.json", *changes)
-        assert said in people.refused("annotate", "import", "mine", file, "--dry-run")
+        assert words in people.refused("annotate", "import", "mine", file, "--dry-run")
 
 
 def test_people_need_other_names_than_judges(people: Metal) -> None:
@@ -216,10 +216,10 @@ def test_people_need_other_names_than_judges(people: Metal) -> None:
 
 def test_two_peoples_files_mixed_up(people: Metal) -> None:
     """en-2's answers in a sheet under en-1's name conflict with en-1's own."""
-    mine = one_person(people, lambda *who: scores(*who) | {"fluency": "1"})
+    own = one_person(people, lambda *who: scores(*who) | {"fluency": "1"})
     theirs = one_person(people, lambda *who: scores(*who) | {"fluency": "3"}, rater="en-2")
     mixed = edited(theirs, "mixed.json", ('"en-2"', '"en-1"'))
-    message = people.refused("annotate", "import", "mine", mine, mixed)
+    message = people.refused("annotate", "import", "mine", own, mixed)
     assert message.startswith("metal: mixed.json answer ")
     assert " in en-1.answers.json answer " in message
 
@@ -240,34 +240,34 @@ def test_a_file_of_another_dataset(people: Metal) -> None:
 
 
 def test_ratings_of_any_format_and_what_else_lies_there(people: Metal) -> None:
-    mine = people.cwd / "mine"
-    judged = load_dataset(mine).ratings
-    judged.loc[:, list(FACTS)].to_csv(mine / "ratings.csv", index=False)
-    (mine / "ratings.parquet").unlink()
-    (mine / "prompts/criteria").mkdir(parents=True)
-    (mine / "prompts/criteria/own.toml").write_text("own")
-    (mine / "passage_lengths.svg").write_text("<svg/>")
+    own = people.cwd / "mine"
+    judged = load_dataset(own).ratings
+    judged.loc[:, list(FACTS)].to_csv(own / "ratings.csv", index=False)
+    (own / "ratings.parquet").unlink()
+    (own / "prompts/criteria").mkdir(parents=True)
+    (own / "prompts/criteria/own.toml").write_text("own")
+    (own / "passage_lengths.svg").write_text("<svg/>")
     people("annotate", "import", "mine", one_person(people, scores))
-    assert [path.name for path in mine.glob("ratings.*")] == ["ratings.parquet"]
-    assert len(load_dataset(mine).ratings) == len(judged) + 9
-    assert (mine / "prompts/criteria/own.toml").read_text() == "own"
-    assert (mine / "passage_lengths.svg").read_text() == "<svg/>"
-    assert {path.name for path in (mine / "annotation").iterdir()} == {
+    assert [path.name for path in own.glob("ratings.*")] == ["ratings.parquet"]
+    assert len(load_dataset(own).ratings) == len(judged) + 9
+    assert (own / "prompts/criteria/own.toml").read_text() == "own"
+    assert (own / "passage_lengths.svg").read_text() == "<svg/>"
+    assert {path.name for path in (own / "annotation").iterdir()} == {
         "key", "tasks.jsonl", "given.jsonl", "answers.jsonl", "ambiguous.csv", "rounds.jsonl"
     }  # fmt: skip
     assert not list(people.cwd.glob(".mine*"))
 
 
 def test_no_ratings_yet(people: Metal) -> None:
-    mine = people.cwd / "mine"
-    (mine / "ratings.parquet").unlink()
-    (mine / "ratings.csv").write_text("output,criterion,rater,score,reason,comment\n")
+    own = people.cwd / "mine"
+    (own / "ratings.parquet").unlink()
+    (own / "ratings.csv").write_text("output,criterion,rater,score,reason,comment\n")
     answers = one_person(people, scores)
     done = people("annotate", "import", "mine", one_person(people, lambda *who: None))
-    assert in_dataset(mine) == {}
+    assert in_dataset(own) == {}
     assert "Agreement" not in done.out
     people("annotate", "import", "mine", answers)
-    assert len(in_dataset(mine)) == 9
+    assert len(in_dataset(own)) == 9
 
 
 def test_from_inside_the_folder_and_through_a_link(people: Metal) -> None:
@@ -339,20 +339,20 @@ def test_what_people_hold_stays_chosen(people: Metal) -> None:
     dataset = people.cwd / "mine"
     people("annotate", "html", "mine")
     toml = (dataset / "dataset.toml").read_text(encoding="utf-8")
-    generators = "".join(f'[generators."generatorx-{one}"]\nquality = "x"\n' for one in ("xgoodx", "xbadx"))
+    generators = "".join(f'[generators."generatorx-{each}"]\nquality = "x"\n' for each in ("xgoodx", "xbadx"))
     (dataset / "dataset.toml").write_text(f"{toml}\n{generators}", encoding="utf-8")
-    before = {name for name, one in load_dataset(dataset).outputs.items() if one.chosen}
+    before = {name for name, each in load_dataset(dataset).outputs.items() if each.chosen}
     for seed in range(4):
         people("generate", "mine", "-q", "reference", "--seed", seed, "--force")
-        assert {name for name, one in load_dataset(dataset).outputs.items() if one.chosen} == before
+        assert {name for name, each in load_dataset(dataset).outputs.items() if each.chosen} == before
 
 
 def test_ids_of_tasks_cannot_be_found_out(people: Metal) -> None:
     people("annotate", "html", "mine", "--out", "one")
     dataset = people.cwd / "mine"
     tasks = read_tasks(dataset)
-    known = {task_id(guess, output) for guess in ("mine", "", "0") for output in tasks.values()}
-    assert not known & set(tasks)
+    guesses = {task_id(guess, output) for guess in ("mine", "", "0") for output in tasks.values()}
+    assert not guesses & set(tasks)
     people("annotate", "export", "mine", "--to", "csv", "--seed", "5", "--out", "two")
     assert read_tasks(dataset) == tasks  # the next round has the same ids
     for file in [*(people.cwd / "one").iterdir(), *(people.cwd / "two").iterdir()]:
@@ -360,10 +360,10 @@ def test_ids_of_tasks_cannot_be_found_out(people: Metal) -> None:
 
 
 def test_imports_at_once_lose_nothing_of_each_other(people: Metal) -> None:
-    mine = people.cwd / "mine"
+    own = people.cwd / "mine"
     files = filled("csv", export(people, "csv"), people.cwd / "back", scores)
     started = [people.start("annotate", "import", "mine", file) for file in files]
-    assert [one.wait().code for one in started] == [0] * 9
-    assert in_dataset(mine) == expected(mine, scores)
-    answers = (mine / "annotation" / "answers.jsonl").read_text(encoding="utf-8")
+    assert [each.wait().code for each in started] == [0] * 9
+    assert in_dataset(own) == expected(own, scores)
+    answers = (own / "annotation" / "answers.jsonl").read_text(encoding="utf-8")
     assert answers.count("\n") == 27

@@ -27,28 +27,28 @@ def given(people: Metal) -> list[dict[str, object]]:
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file, workbooks unpacked."""
-    found = {}
+    result = {}
     for path in folder.rglob("*"):
         if path.suffix == ".xlsx":
             with zipfile.ZipFile(io.BytesIO(path.read_bytes())) as book:
-                found |= {f"{path.name}/{name}": book.read(name) for name in book.namelist()}
+                result |= {f"{path.name}/{name}": book.read(name) for name in book.namelist()}
         elif path.is_file():
-            found[path.name] = path.read_bytes()
-    return found
+            result[path.name] = path.read_bytes()
+    return result
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_tells_who_wrote_what(people: Metal, form: str) -> None:
     done = people("annotate", "export", "mine", "--to", form, "--out", "out")
     files = contents(people.cwd / "out")
-    told = {(name, secret) for name, content in files.items() for secret in SECRETS if secret.encode() in content}
-    assert not told
+    shown = {(name, secret) for name, content in files.items() for secret in SECRETS if secret.encode() in content}
+    assert not shown
     assert not [secret for secret in SECRETS if any(secret in name for name in files)]
-    whole = unescape(b"".join(files.values()).decode("utf-8", "ignore"))  # some writers of XML escape all but ASCII
+    full = unescape(b"".join(files.values()).decode("utf-8", "ignore"))  # some writers of XML escape all but ASCII
     for output in load_dataset(people.cwd / "mine").outputs.values():
         plain = output.language != "en" and all(ord(char) < 0x10000 for char in output.text)  # neither escaped nor cut
-        assert not plain or output.text in whole
-    assert "Not chosen." not in whole
+        assert not plain or output.text in full
+    assert "Not chosen." not in full
     assert max(map(len, done.out.splitlines())) <= 80
     assert ("README.txt there" in done.out) == (form in ("label-studio", "mturk", "crowd-csv"))
 
@@ -59,7 +59,7 @@ def test_three_people_a_language_rate_everything(people: Metal) -> None:
     assert names == {f"{language}-{n}.html" for language in ("ar", "en", "zh") for n in (1, 2, 3)} | {"run.toml"}
     tasks = read_tasks(people.cwd / "mine")
     assert len(tasks) == OUTPUTS
-    assert Counter(task for one in read_given(people.cwd / "mine").values() for task in one.asked) == dict.fromkeys(
+    assert Counter(task for each in read_given(people.cwd / "mine").values() for task in each.asked) == dict.fromkeys(
         tasks, 3
     )
     run = tomllib.loads((people.cwd / "runs/mine-html/run.toml").read_text())
@@ -69,8 +69,8 @@ def test_three_people_a_language_rate_everything(people: Metal) -> None:
 def test_html_is_export_to_html(people: Metal) -> None:
     people("annotate", "html", "mine", "--out", "one", "--seed", "3")
     people("annotate", "export", "mine", "--to", "html", "--out", "two", "--seed", "3")
-    one, two = contents(people.cwd / "one"), contents(people.cwd / "two")
-    assert one == two
+    each, two = contents(people.cwd / "one"), contents(people.cwd / "two")
+    assert each == two
     assert len(given(people)) == 9  # the same sheets again are not other sheets
 
 
@@ -87,10 +87,10 @@ def test_more_people_share_the_work(people: Metal) -> None:
         "annotate", "export", "mine", "--to", "csv", "--raters", "2", "--people", "4", "--common", "1", "-l", "zh,en"
     )
     assert ["zh", "3", "zh-1", "to", "zh-4", "2"] in [line.split() for line in done.out.splitlines()]
-    mine = [one for one in read_given(people.cwd / "mine").values() if one.language == "zh"]
-    assert [one.rater for one in mine] == ["zh-1", "zh-2", "zh-3", "zh-4"]
-    assert sorted(Counter(task for one in mine for task in one.asked).values()) == [2, 2, 4]
-    assert {one.language for one in read_given(people.cwd / "mine").values()} == {"zh", "en"}
+    own = [each for each in read_given(people.cwd / "mine").values() if each.language == "zh"]
+    assert [each.rater for each in own] == ["zh-1", "zh-2", "zh-3", "zh-4"]
+    assert sorted(Counter(task for each in own for task in each.asked).values()) == [2, 2, 4]
+    assert {each.language for each in read_given(people.cwd / "mine").values()} == {"zh", "en"}
 
 
 def test_some_criteria_only(people: Metal) -> None:
@@ -98,7 +98,7 @@ def test_some_criteria_only(people: Metal) -> None:
     assert "Tasks for people: H\n" in done.out
     header = (people.cwd / "out/ar-1.csv").read_text("utf-8-sig").splitlines()[0]
     assert header == "task,rater,language,title,source,output,hallucinations,comment"
-    assert {criteria for one in given(people) for criteria in one["criteria"]} == {"hallucinations"}  # type: ignore[attr-defined]
+    assert {criteria for each in given(people) for criteria in each["criteria"]} == {"hallucinations"}  # type: ignore[attr-defined]
 
 
 def test_what_cannot_be_asked_for(people: Metal) -> None:
@@ -164,8 +164,8 @@ def test_only_some_outputs_go_to_new_people(people: Metal) -> None:
     done = people("annotate", "export", "mine", "--to", "csv", "--only", only(people, "xgoodx-en-0", "xbadx-en-9"))
     assert "warning: 1 output not handed out: not chosen" in done.said
     assert "en-5 to en-7" in done.out
-    new = [one for name, one in read_given(people.cwd / "mine").items() if int(name[-1]) > 4]
-    assert {read_tasks(people.cwd / "mine")[task] for one in new for task in one.asked} == {"xgoodx-en-0"}
+    new = [each for name, each in read_given(people.cwd / "mine").items() if int(name[-1]) > 4]
+    assert {read_tasks(people.cwd / "mine")[task] for each in new for task in each.asked} == {"xgoodx-en-0"}
 
 
 def test_only_with_mistakes(people: Metal) -> None:

@@ -56,8 +56,8 @@ def rate(server: LabelStudioServer, project: int, count: int, login: int = 1) ->
 
 def scores(criterion: str) -> dict[tuple[str, str], float]:
     table = load_dataset(Path("mine")).ratings
-    mine = table[(table["criterion"] == criterion) & table["score"].notna()]
-    return dict(zip(zip(mine["output"], mine["rater"], strict=True), mine["score"], strict=True))
+    own = table[(table["criterion"] == criterion) & table["score"].notna()]
+    return dict(zip(zip(own["output"], own["rater"], strict=True), own["score"], strict=True))
 
 
 def test_there_and_back_some_at_a_time(server: LabelStudioServer) -> None:
@@ -105,13 +105,13 @@ def test_what_somebody_changed_needs_replace(server: LabelStudioServer) -> None:
 
 def test_a_shared_project_tells_people_by_their_logins(server: LabelStudioServer) -> None:
     assert push(server, "--shared", "--name", "together").exit_code == 0
-    assert [one["maximum_annotations"] for one in server.projects.values()] == [2]
+    assert [each["maximum_annotations"] for each in server.projects.values()] == [2]
     rate(server, 1, 6, login=7)
     pull()
     assert {rater for _, rater in scores("overall")} == {"en:7"}
     rate(server, 1, 2, login=8)
     for task in server.in_project(1)[:2]:  # the small server keeps one answer a login
-        assert [one["completed_by"] for one in task["annotations"]] == [7, 8]
+        assert [each["completed_by"] for each in task["annotations"]] == [7, 8]
     pull()
     assert {rater for _, rater in scores("overall")} == {"en:7", "en:8"}
 

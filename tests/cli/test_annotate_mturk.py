@@ -34,9 +34,9 @@ class Page(HTMLParser):
 
 
 def test_there_and_back(crowd: Crowd) -> None:
-    said = crowd.push()
-    assert "Posted 4 tasks in the sandbox" in said
-    assert "4 tasks x 2 workers x $0.25 = $2.00, and $0.40 for Mechanical Turk: $2.40 in all, in the sandbox" in said
+    words = crowd.push()
+    assert "Posted 4 tasks in the sandbox" in words
+    assert "4 tasks x 2 workers x $0.25 = $2.00, and $0.40 for Mechanical Turk: $2.40 in all, in the sandbox" in words
     crowd.once()
     hits = crowd.hit_of()
     for output, hit in hits.items():
@@ -44,20 +44,20 @@ def test_there_and_back(crowd: Crowd) -> None:
             crowd.server.submit(hit, worker, SAID | {"task_quality": "2" if worker == "A1" else "1"})
         assert crowd.server.hits[hit]["Title"].startswith("Read a short text in ")
         assert ("Arabic" if "-ar-" in output else "English") in crowd.server.hits[hit]["Title"]
-    said = crowd.pull()
-    assert "Fetched 8 new assignments" in said
-    assert "rehearse on a copy" in said
-    found = crowd.ratings()
+    words = crowd.pull()
+    assert "Fetched 8 new assignments" in words
+    assert "rehearse on a copy" in words
+    result = crowd.ratings()
     for output in hits:
-        scores = {key[1:]: score for key, score in found.items() if key[0] == output}
+        scores = {key[1:]: score for key, score in result.items() if key[0] == output}
         assert scores == {
             (name, f"mturk:{worker}"): score
             for worker, quality in (("A1", 2), ("A2", 1))
             for name, score in (("task_quality", quality), ("hallucinations", 0), ("fluency", 73.5))
         }
-    whole = load_dataset(crowd.folder / "mine")
-    assert {rater.group for rater in whole.raters.values()} == {"sandbox"}
-    assert set(whole.ratings["comment"]) == {SAID["comment"]}
+    full = load_dataset(crowd.folder / "mine")
+    assert {rater.group for rater in full.raters.values()} == {"sandbox"}
+    assert set(full.ratings["comment"]) == {SAID["comment"]}
 
 
 def test_hostile_texts_reach_workers_as_text(crowd: Crowd) -> None:
@@ -100,9 +100,9 @@ def test_a_running_campaign_is_pulled_again_and_again(crowd: Crowd) -> None:
     crowd.server.submit(first, "A2", SAID)
     gone = crowd.server.submit(second, "A2", SAID)
     crowd.server.review(gone, "Rejected")
-    said = crowd.pull()
-    assert "Fetched 2 new assignments" in said
-    assert "1 rejected assignments left out" in said
+    words = crowd.pull()
+    assert "Fetched 2 new assignments" in words
+    assert "1 rejected assignments left out" in words
     assert len(crowd.ratings()) == 6
     assert before.items() <= crowd.ratings().items()
     answers = (crowd.folder / "mine" / "annotation" / "answers.jsonl").read_text(encoding="utf-8")
@@ -121,7 +121,7 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb">]><QuestionFormAnswers>&b;</QuestionFormA
 
 
 @pytest.mark.parametrize(
-    ("hostile", "said"),
+    ("hostile", "words"),
     [
         (BOMB, "declares XML entities"),
         ("<QuestionFormAnswers>", "not XML"),
@@ -129,12 +129,12 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb">]><QuestionFormAnswers>&b;</QuestionFormA
         (SAID | {"taskAnswers": "[[[["}, "not a list of objects"),
     ],
 )
-def test_a_hostile_answer_is_left_out_by_itself(crowd: Crowd, hostile: Mapping[str, str] | str, said: str) -> None:
+def test_a_hostile_answer_is_left_out_by_itself(crowd: Crowd, hostile: Mapping[str, str] | str, words: str) -> None:
     crowd.push()
     hit = next(iter(crowd.server.hits))
     crowd.server.submit(hit, "A1", SAID)
     bad = crowd.server.submit(hit, "A2", hostile)
-    assert said in crowd.pull("--approve")
+    assert words in crowd.pull("--approve")
     assert {rater for _, _, rater in crowd.ratings()} == {"mturk:A1"}
     assert crowd.server.assignments[bad]["AssignmentStatus"] == "Submitted"
 
@@ -150,14 +150,14 @@ def test_fields_that_workers_make_up_change_nothing(crowd: Crowd) -> None:
 def test_only_complete_answers_are_approved_and_once(crowd: Crowd) -> None:
     crowd.push()
     hit = next(iter(crowd.server.hits))
-    whole = crowd.server.submit(hit, "A1", SAID)
+    full = crowd.server.submit(hit, "A1", SAID)
     part = crowd.server.submit(hit, "A2", SAID | {"fluency": " "})
     crowd.pull()
-    assert crowd.server.assignments[whole]["AssignmentStatus"] == "Submitted"  # never by itself
+    assert crowd.server.assignments[full]["AssignmentStatus"] == "Submitted"  # never by itself
     crowd.server.faults = {("ApproveAssignment", 1): "lose"}
     assert "Approved: 1" in crowd.pull("--approve")
     assert "Approved: 0" in crowd.pull("--approve")
-    assert crowd.server.assignments[whole]["AssignmentStatus"] == "Approved"
+    assert crowd.server.assignments[full]["AssignmentStatus"] == "Approved"
     assert crowd.server.assignments[part]["AssignmentStatus"] == "Submitted"
     assert crowd.standing()["spent"] == 0.30  # the reward and 20%
     assert crowd.standing()["waiting"] == 0.30
@@ -170,7 +170,7 @@ def test_a_bonus_is_paid_once(crowd: Crowd) -> None:
     crowd.server.faults = {("SendBonus", 1): "lose"}
     assert "Bonuses paid: 1" in crowd.pull("--bonus", "A1=2.50")
     assert "Bonuses paid: 0, 1 were paid before" in crowd.pull("--bonus", "mturk:A1=2.50")
-    assert [one["BonusAmount"] for one in crowd.server.bonuses] == ["2.50"]
+    assert [each["BonusAmount"] for each in crowd.server.bonuses] == ["2.50"]
     crowd.pull("--bonus", "A1=2.50", "--bonus-reason", "Another one.")
     assert len(crowd.server.bonuses) == 2
     assert crowd.standing()["spent"] == 6.0  # two of 2.50 and 20%
@@ -198,8 +198,8 @@ def test_who_reached_the_cap_or_is_noisy_gets_no_further_tasks(crowd: Crowd) -> 
     for hit in (first, second):
         crowd.server.submit(hit, "A1", SAID)
     crowd.server.submit(first, "A2", SAID)
-    said = crowd.pull("--exclude", "mturk:A2")
-    assert "no further tasks: 2 more" in said
+    words = crowd.pull("--exclude", "mturk:A2")
+    assert "no further tasks: 2 more" in words
     assert [crowd.server.may_work(third, worker) for worker in ("A1", "A2", "A3")] == [False, False, True]
     crowd.pull()
     assert crowd.server.calls["AssociateQualificationWithWorker"] == 2
@@ -217,7 +217,7 @@ def test_requirements_and_a_test(crowd: Crowd) -> None:
     assert "q?" in test["Test"]
     assert test["TestDurationInSeconds"] == 3600
     needed = next(iter(crowd.server.hits.values()))["QualificationRequirements"]
-    assert {one["QualificationTypeId"]: one.get("IntegerValues") for one in needed} == {
+    assert {each["QualificationTypeId"]: each.get("IntegerValues") for each in needed} == {
         "00000000000000000040": [5000],
         "000000000000000000L0": [99],
         test["QualificationTypeId"]: [80],
@@ -229,7 +229,7 @@ def test_requirements_and_a_test(crowd: Crowd) -> None:
 def test_expire(crowd: Crowd) -> None:
     crowd.push()
     crowd.pull("--expire")
-    assert all(one["Expiration"] < datetime.now(UTC).timestamp() + 1 for one in crowd.server.hits.values())
+    assert all(each["Expiration"] < datetime.now(UTC).timestamp() + 1 for each in crowd.server.hits.values())
     standing = crowd.standing()
     assert standing["expires"] <= datetime.now(UTC).isoformat()
     assert standing["open"] == 0
@@ -240,7 +240,7 @@ def test_extend(crowd: Crowd) -> None:
     assert "give one of the two" in crowd.refused("annotate", "pull", "mturk", "mine", "--expire", "--extend", "2")
     crowd.pull("--extend", "30")
     later = datetime.now(UTC) + timedelta(days=29)
-    assert all(one["Expiration"] > later.timestamp() for one in crowd.server.hits.values())
+    assert all(each["Expiration"] > later.timestamp() for each in crowd.server.hits.values())
     assert crowd.standing()["expires"] > later.isoformat()
 
 

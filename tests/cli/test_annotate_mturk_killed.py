@@ -30,7 +30,7 @@ def killed(crowd: Crowd, processes: Metal) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind", "there"),
+    ("fault", "kind", "present"),
     [
         (("CreateHIT", 1), "hold", 1),  # posted, and the process never knew
         (("CreateHIT", 3), "hold", 3),
@@ -38,10 +38,10 @@ def killed(crowd: Crowd, processes: Metal) -> Any:
         (("CreateQualificationType", 1), "hold", 0),
     ],
 )
-def test_a_killed_push_posts_nothing_twice(crowd: Crowd, killed: Any, fault: Any, kind: str, there: int) -> None:
+def test_a_killed_push_posts_nothing_twice(crowd: Crowd, killed: Any, fault: Any, kind: str, present: int) -> None:
     killed(fault, kind, *crowd.pushing)
-    assert len(crowd.server.hits) == there
-    posted = 4 - there if kind == "hold" else 2
+    assert len(crowd.server.hits) == present
+    posted = 4 - present if kind == "hold" else 2
     assert f"Posted {posted} task" in crowd.push()
     crowd.once()
     assert len(crowd.server.types) == 1

@@ -37,7 +37,7 @@ def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatc
     crowd.push("--production", "--yes")
     assert crowd.standing()["environment"] == "production"
     needed = next(iter(crowd.server.hits.values()))["QualificationRequirements"]
-    assert [one["IntegerValues"] for one in needed if "IntegerValues" in one] == [[5000], [99]]
+    assert [each["IntegerValues"] for each in needed if "IntegerValues" in each] == [[5000], [99]]
     crowd.server.submit(next(iter(crowd.server.hits)), "A1", SAID)
     assert "rehearse" not in crowd.pull("--approve")
     assert {rater.group for rater in load_dataset(crowd.folder / "mine").raters.values()} == {"crowd"}
@@ -86,7 +86,7 @@ def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "words"),
     [
         (("--reward", "0.255"), "not a sum in USD and whole cents"),
         (("--reward", "-1"), "not a sum in USD"),
@@ -97,8 +97,8 @@ def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
         (("--print-start",), "`print_start` says when `start` is"),
     ],
 )
-def test_what_is_asked_wrongly(crowd: Crowd, options: tuple[str, ...], said: str) -> None:
-    assert said in crowd.refused(*crowd.pushing, *options)
+def test_what_is_asked_wrongly(crowd: Crowd, options: tuple[str, ...], words: str) -> None:
+    assert words in crowd.refused(*crowd.pushing, *options)
 
 
 def test_nothing_pushed_yet(crowd: Crowd) -> None:
@@ -126,17 +126,17 @@ class Time:
 
 def test_a_push_waits_for_its_start(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Time(monkeypatch)
-    said = crowd.push("--start", PACIFIC)
-    assert "Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s" in said
+    words = crowd.push("--start", PACIFIC)
+    assert "Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s" in words
     assert clock.now == datetime(2024, 3, 8, 18, tzinfo=UTC)
     hits = MTurkCampaign.open(crowd.folder / "mine").hits().values()
-    assert {one.at for one in hits} == {"2024-03-08T18:00:00+00:00"}
+    assert {each.at for each in hits} == {"2024-03-08T18:00:00+00:00"}
 
 
 def test_print_start_posts_nothing(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     Time(monkeypatch).sleep(90)
-    said = crowd.push("--start", PACIFIC, "--print-start")
-    assert said == "Start: Monday 2024-03-11 10:00 PDT, in 2 d 23 h"
+    words = crowd.push("--start", PACIFIC, "--print-start")
+    assert words == "Start: Monday 2024-03-11 10:00 PDT, in 2 d 23 h"
     assert not crowd.server.calls
 
 

@@ -57,28 +57,28 @@ def opinion(rater: str, output: str, criterion: Criterion) -> float:
 
 def made_first(folder: Path) -> dict[str, bool]:
     """Task -> whether the first text is the model's, as people see it in the sheets."""
-    found = {}
+    result = {}
     for path in folder.glob("*.csv"):
         with path.open(encoding="utf-8-sig", newline="") as file:
             for row in csv.DictReader(file):
-                found[row["task"]] = "@made" in row["first"]
-                assert "=gold" in row["second" if found[row["task"]] else "first"]
-    return found
+                result[row["task"]] = "@made" in row["first"]
+                assert "=gold" in row["second" if result[row["task"]] else "first"]
+    return result
 
 
 def filler(folder: Path, sides: Mapping[str, bool]) -> Callable[[str, str], dict[str, str]]:
     """Fills a form in as people who compare what they see: who sees the output first answers the other way round."""
-    outputs = {str(one["task"]): str(one["output"]) for one in records(folder, "tasks.jsonl")}
+    outputs = {str(each["task"]): str(each["output"]) for each in records(folder, "tasks.jsonl")}
     criteria = load_dataset(folder).criteria
-    asked = {task: one["criteria"] for one in records(folder, "given.jsonl") for task in one["tasks"]}  # type: ignore[attr-defined]
+    asked = {task: each["criteria"] for each in records(folder, "given.jsonl") for task in each["tasks"]}  # type: ignore[attr-defined]
 
     def fill(rater: str, task: str) -> dict[str, str]:
-        said = {}
+        words = {}
         for name in asked[task]:  # type: ignore[attr-defined]
             values = criteria[name].scale.values
             place = values.index(opinion(rater, outputs[task], criteria[name]))
-            said[name] = f"{values[-1 - place] if sides.get(task) else values[place]:g}"
-        return said
+            words[name] = f"{values[-1 - place] if sides.get(task) else values[place]:g}"
+        return words
 
     return fill
 
@@ -93,22 +93,22 @@ def check(folder: Path, names: Mapping[str, Criterion], people: int) -> None:
 
 
 def test_pairs_come_back_turned_the_right_way_from_every_form(pairs: Commands) -> None:
-    mine = pairs.folder / "mine"
+    own = pairs.folder / "mine"
     for form in FORMS:
         pairs(
             "annotate", "export", "mine", "--to", form, "--out", form, "--template", "summarization", "--add-criteria"
         )
     sides = made_first(pairs.folder / "csv")
     assert set(sides.values()) == {True, False}
-    shutil.copytree(mine, pairs.folder / "before")
+    shutil.copytree(own, pairs.folder / "before")
     for form in FORMS:
-        shutil.rmtree(mine)
-        shutil.copytree(pairs.folder / "before", mine)
-        back = filled(form, pairs.folder / form, pairs.folder / f"{form}-back", filler(mine, sides))
+        shutil.rmtree(own)
+        shutil.copytree(pairs.folder / "before", own)
+        back = filled(form, pairs.folder / form, pairs.folder / f"{form}-back", filler(own, sides))
         done = pairs("annotate", "import", "mine", *back)
-        check(mine, load_template("summarization", [bundled("prompts")]).criteria, 3)
-        assert len(load_dataset(mine).ratings) == 2 * COUNT * 6 * 3
-        assert {str(one["task"]) for one in records(mine, "answers.jsonl")} == set(sides)
+        check(own, load_template("summarization", [bundled("prompts")]).criteria, 3)
+        assert len(load_dataset(own).ratings) == 2 * COUNT * 6 * 3
+        assert {str(each["task"]) for each in records(own, "answers.jsonl")} == set(sides)
         assert ("columns left alone: StartDate" in done) == (form == "crowd-csv")
     again = pairs("annotate", "import", "mine", *back)
     assert f"{2 * COUNT * 6 * 3} ratings there already" in again
@@ -116,18 +116,18 @@ def test_pairs_come_back_turned_the_right_way_from_every_form(pairs: Commands) -
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_round_trip(pairs: Commands, template: str) -> None:
-    mine = pairs.folder / "mine"
+    own = pairs.folder / "mine"
     asked = load_template(template, [bundled("prompts")]).criteria
     done = pairs("annotate", "export", "mine", "--to", "html", "--out", "out", "--template", template, "--add-criteria")
     added = [name for name in asked if name != "task_quality"]
     assert f"Added to mine/dataset.toml: {', '.join(added)}" in done
-    declared = load_dataset(mine).criteria
+    declared = load_dataset(own).criteria
     assert {name: declared[name] for name in added} == {name: asked[name] for name in added}
     left_out = "1 output not handed out: without a reference"
     assert (left_out in done) == (template in ("question-answering", "translation"))
     assert tomllib.loads((pairs.folder / "out/run.toml").read_text())["settings"]["template"] == template
-    pairs("annotate", "import", "mine", *filled("html", pairs.folder / "out", pairs.folder / "back", filler(mine, {})))
-    check(mine, asked, 3)
+    pairs("annotate", "import", "mine", *filled("html", pairs.folder / "out", pairs.folder / "back", filler(own, {})))
+    check(own, asked, 3)
 
 
 def test_criteria_that_are_missing_are_named(pairs: Commands) -> None:
@@ -145,11 +145,11 @@ def test_criteria_that_are_missing_are_named(pairs: Commands) -> None:
 
 
 def test_a_criterion_on_another_scale(pairs: Commands) -> None:
-    mine = pairs.folder / "mine"
-    dataset = load_dataset(mine)
+    own = pairs.folder / "mine"
+    dataset = load_dataset(own)
     fluency = Criterion("fluency", Scale("interval", (), 0, 100))
     other = assemble(dataset.card, [fluency], dataset.sources.values(), dataset.outputs.values(), [], facts_from([]))
-    save_dataset(other, mine, force=True)
+    save_dataset(other, own, force=True)
     message = pairs.refused("annotate", "html", "mine", "--template", "summarization", "--add-criteria")
     assert "criterion fluency of the dataset (0 to 100) is not the one of template summarization" in message
     assert 'given with `prompt_folders="DIR"`' in message
@@ -162,7 +162,7 @@ def test_what_compares_is_asked_of_pairs_only(pairs: Commands) -> None:
     assert "Tasks for people: TQ" in done
     message = pairs.refused("annotate", "html", "mine", "--out", "x", "-c", "fluency")
     assert "criterion fluency compares pairs; hand it out with `template='summarization'`" in message
-    kinds = {("output_first" in one) for one in records(pairs.folder / "mine", "tasks.jsonl")}
+    kinds = {("output_first" in each) for each in records(pairs.folder / "mine", "tasks.jsonl")}
     assert kinds == {True, False}
 
 
@@ -193,12 +193,12 @@ def test_a_template_of_ones_own(pairs: Commands) -> None:
 
 
 def test_a_text_that_returns_is_warned_of(pairs: Commands) -> None:
-    mine = pairs.folder / "mine"
-    dataset = load_dataset(mine)
+    own = pairs.folder / "mine"
+    dataset = load_dataset(own)
     more = [Output("o2-en0", "en0", "g2", "en", "another")]
     outputs = [*dataset.outputs.values(), *more]
     save_dataset(
-        assemble(dataset.card, [TASK_QUALITY], dataset.sources.values(), outputs, [], facts_from([])), mine, force=True
+        assemble(dataset.card, [TASK_QUALITY], dataset.sources.values(), outputs, [], facts_from([])), own, force=True
     )
     done = pairs("annotate", "html", "mine", "--template", "summarization", "--add-criteria", "-l", "en")
     assert "warning: 3 sheets with several outputs of one source" in done

@@ -24,22 +24,22 @@ def client(server: LabelStudioServer, token: str = LEGACY) -> LabelStudio:
 
 
 def test_lists_are_read_page_by_page(server: LabelStudioServer) -> None:
-    mine = client(server)
+    own = client(server)
     for number in range(205):
         server.projects[number + 1] = {"title": f"p{number}"}
-    assert sorted(one["id"] for one in mine.projects()) == list(range(1, 206))
-    mine.import_tasks(7, [{"data": {"task": f"t{number}"}} for number in range(200)])
-    mine.import_tasks(8, [{"data": {"other": 1}}])
-    assert mine.tasks(7) == [f"t{number}" for number in range(200)]
-    assert mine.tasks(8) == [""]
-    assert (mine.count_tasks(7), mine.count_tasks(9)) == (200, 0)
+    assert sorted(each["id"] for each in own.projects()) == list(range(1, 206))
+    own.import_tasks(7, [{"data": {"task": f"t{number}"}} for number in range(200)])
+    own.import_tasks(8, [{"data": {"other": 1}}])
+    assert own.tasks(7) == [f"t{number}" for number in range(200)]
+    assert own.tasks(8) == [""]
+    assert (own.count_tasks(7), own.count_tasks(9)) == (200, 0)
 
 
 def test_a_personal_token_is_exchanged_again_when_it_has_run_out() -> None:
     with LabelStudioServer(lifetime=2) as server:
-        mine = client(server, PERSONAL)
-        project = mine.create_project("abc", INTERFACE, 1)
-        assert [mine.count_tasks(project) for _ in range(5)] == [0] * 5
+        own = client(server, PERSONAL)
+        project = own.create_project("abc", INTERFACE, 1)
+        assert [own.count_tasks(project) for _ in range(5)] == [0] * 5
         assert server.access == 3
 
 
@@ -72,7 +72,7 @@ def test_only_what_reads_is_asked_again(server: LabelStudioServer) -> None:
     with pytest.raises(UsageError, match="give the same command again"):
         client(server).create_project("abc", INTERFACE, 1)
     assert len(server.calls) == 6
-    assert [one["title"] for one in server.projects.values()] == ["p", "abc"]
+    assert [each["title"] for each in server.projects.values()] == ["p", "abc"]
 
 
 def test_the_token_does_not_go_along_a_redirect(server: LabelStudioServer) -> None:
@@ -84,16 +84,16 @@ def test_the_token_does_not_go_along_a_redirect(server: LabelStudioServer) -> No
 
 
 def test_an_answer_that_repeats_the_token_does_not_show_it(server: LabelStudioServer) -> None:
-    mine = client(server)
+    own = client(server)
     server.answer = lambda *_: (403, {"detail": f"{LEGACY} may not\ndo this"})  # type: ignore[method-assign]
     with pytest.raises(LabelStudioError) as error:
-        mine.count_tasks(1)
+        own.count_tasks(1)
     assert str(error.value) == "Label Studio refused GET /api/projects/1/: *** may not do this (403)"
 
 
 def test_what_is_no_label_studio(server: LabelStudioServer) -> None:
     server.answer = lambda *_: (200, ["something"])  # type: ignore[method-assign]
-    for ask in (lambda one: one.count_tasks(1), lambda one: list(one.projects()), lambda one: one.tasks(1)):
+    for ask in (lambda each: each.count_tasks(1), lambda each: list(each.projects()), lambda each: each.tasks(1)):
         with pytest.raises(UsageError, match="does not answer as Label Studio does"):
             ask(client(server))
 

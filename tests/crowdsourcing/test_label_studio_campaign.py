@@ -54,8 +54,8 @@ def test_a_project_a_person(tmp_path: Path) -> None:
         assert made(server) == EXPECTED
         assert post(client(server), campaign) == 0
         assert len(server.calls) == 2 * 4
-        assert [one["maximum_annotations"] for one in server.projects.values()] == [1, 1]
-        assert {one["title"] for one in server.projects.values()} == {
+        assert [each["maximum_annotations"] for each in server.projects.values()] == [1, 1]
+        assert {each["title"] for each in server.projects.values()} == {
             f"{assignment.rater} [metal {campaign.settings.key}]" for assignment in ASSIGNMENTS
         }
 
@@ -92,10 +92,10 @@ def test_a_push_that_was_killed_between_two_lines(tmp_path: Path, kept: int) -> 
         for number in range(kept, 6):  # what was announced nowhere was not done either
             assignment = json.loads(lines[number])["sheet"]
             if "title" in json.loads(lines[number]):
-                gone = [one for one, project in server.projects.items() if project["title"].startswith(assignment)]
+                gone = [each for each, project in server.projects.items() if project["title"].startswith(assignment)]
                 server.tasks = [task for task in server.tasks if task["project"] not in gone]
-                for one in gone:
-                    del server.projects[one]
+                for each in gone:
+                    del server.projects[each]
         post(client(server), LabelStudioCampaign.open(tmp_path))
         assert made(server) == EXPECTED
 
@@ -172,7 +172,7 @@ def test_another_campaign_of_that_name(tmp_path: Path) -> None:
     (other / "campaign.toml").write_text('platform = "mturk"\n')
     with pytest.raises(UsageError, match="on another platform"):
         begin(tmp_path, "turk", "http://a", FILES, shared=False)
-    assert [one.name for one in LabelStudioCampaign.of(tmp_path)] == ["one"]
+    assert [each.name for each in LabelStudioCampaign.of(tmp_path)] == ["one"]
 
 
 def test_which_campaign(tmp_path: Path) -> None:

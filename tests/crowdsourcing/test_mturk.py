@@ -106,7 +106,7 @@ def test_a_bonus_whose_answer_was_lost_is_paid_once(server, turk):
     name = server.submit(turk.create_hit("token-1", **DESCRIBED), "A1", {"x": "1"})
     server.faults = {("SendBonus", 1): "lose"}
     turk.bonus("bonus-1", "A1", name, Decimal("1.5"), "thanks")
-    assert [one["BonusAmount"] for one in server.bonuses] == ["1.50"]
+    assert [each["BonusAmount"] for each in server.bonuses] == ["1.50"]
 
 
 def test_a_qualification_type_is_made_once(server, turk):

@@ -17,7 +17,7 @@ from metal.errors import DataError, UsageError
 
 
 def test_genies_requirements():
-    found = requirements(
+    result = requirements(
         completed_hits=5000,
         share_approved=99,
         countries=("us", "CA-ON"),
@@ -28,7 +28,7 @@ def test_genies_requirements():
     everywhere = "DiscoverPreviewAndAccept"
     at_least = "GreaterThanOrEqualTo"
     places = [{"Country": "US"}, {"Country": "CA", "Subdivision": "ON"}]
-    assert [tuple(one.values()) for one in found] == [
+    assert [tuple(each.values()) for each in result] == [
         ("00000000000000000040", at_least, [5000], everywhere),
         ("000000000000000000L0", at_least, [99], everywhere),
         ("3TEST", at_least, [80], "Accept"),
@@ -42,7 +42,7 @@ def test_genies_requirements():
 
 
 def named(root, tag: str) -> list:
-    return [one for one in root.iter() if one.tag.endswith(f"}}{tag}")]
+    return [each for each in root.iter() if each.tag.endswith(f"}}{tag}")]
 
 
 def test_a_test_asks_without_telling():
@@ -53,12 +53,12 @@ def test_a_test_asks_without_telling():
         ]
     )
     form, key = fromstring(test.form), fromstring(test.key)
-    assert [one.text for one in named(form, "QuestionIdentifier")] == ["q1", "q2"]
-    assert [one.text for one in named(form, "SelectionIdentifier")] == ["c1", "c2", "c1", "c2"]
-    assert [one.text for one in named(form, "Text")] == ["Which is <b>?", "right", "wrong & more", "؟", "a", "b"]
-    right = [[one.text for one in named(question, "SelectionIdentifier")] for question in named(key, "Question")]
+    assert [each.text for each in named(form, "QuestionIdentifier")] == ["q1", "q2"]
+    assert [each.text for each in named(form, "SelectionIdentifier")] == ["c1", "c2", "c1", "c2"]
+    assert [each.text for each in named(form, "Text")] == ["Which is <b>?", "right", "wrong & more", "؟", "a", "b"]
+    right = [[each.text for each in named(question, "SelectionIdentifier")] for question in named(key, "Question")]
     assert right == [["c1"], ["c1", "c2"]]
-    assert [one.text for one in named(key, "MaximumSummedScore")] == ["2"]
+    assert [each.text for each in named(key, "MaximumSummedScore")] == ["2"]
 
 
 def test_items_from_a_file(tmp_path):

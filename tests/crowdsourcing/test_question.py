@@ -60,19 +60,19 @@ def test_fields_are_those_of_inputs():
 
 
 def test_answers_by_field():
-    said = {"task_quality": "2", "comment": "\u202eشكرا </b> ]]> &amp; \U0001f327 a\nb"}
-    assert read_answers(answers_xml(said), "here") == said
+    words = {"task_quality": "2", "comment": "\u202eشكرا </b> ]]> &amp; \U0001f327 a\nb"}
+    assert read_answers(answers_xml(words), "here") == words
 
 
 def test_a_field_that_comes_twice_holds_both():
-    one = "<Answer><QuestionIdentifier>a</QuestionIdentifier><SelectionIdentifier>{}</SelectionIdentifier></Answer>"
-    assert read_answers(f"<A>{one.format(1)}{one.format(2)}</A>", "here") == {"a": "1, 2"}
+    each = "<Answer><QuestionIdentifier>a</QuestionIdentifier><SelectionIdentifier>{}</SelectionIdentifier></Answer>"
+    assert read_answers(f"<A>{each.format(1)}{each.format(2)}</A>", "here") == {"a": "1, 2"}
 
 
 BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><QuestionFormAnswers>&c;</QuestionFormAnswers>'
 
 
-@pytest.mark.parametrize(("document", "said"), [(BOMB, "declares XML entities"), ("<a>", "not XML"), ("", "not XML")])
-def test_what_is_not_read(document, said):
-    with pytest.raises(DataError, match=said):
+@pytest.mark.parametrize(("document", "words"), [(BOMB, "declares XML entities"), ("<a>", "not XML"), ("", "not XML")])
+def test_what_is_not_read(document, words):
+    with pytest.raises(DataError, match=words):
         read_answers(document, "assignment 7")

@@ -50,7 +50,7 @@ def test_days():
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "said"),
+    ("text", "error", "words"),
     [
         ("10:00 UTC", UsageError, "Mon-Fri 10:00 America/Los_Angeles"),
         ("Mon 24:00 UTC", UsageError, "no time of day"),
@@ -61,8 +61,8 @@ def test_days():
         ("Mon 10:00 ../../etc/passwd", UnknownName, "time zone"),
     ],
 )
-def test_what_is_no_start(text, error, said):
-    with pytest.raises(error, match=said):
+def test_what_is_no_start(text, error, words):
+    with pytest.raises(error, match=words):
         parse_schedule(text)
 
 
@@ -77,23 +77,23 @@ instants = st.datetimes(datetime(2000, 1, 1), datetime(2035, 1, 1), timezones=st
 
 @given(schedules, instants)
 def test_the_next_start_is_the_next(schedule, after):
-    found = next_start(schedule, after)
-    assert after < found
-    assert found - after <= timedelta(days=8)
+    result = next_start(schedule, after)
+    assert after < result
+    assert result - after <= timedelta(days=8)
     # Whoever asks just before it gets the same, and whoever asks at it gets a later one.
-    assert next_start(schedule, found.astimezone(UTC) - timedelta(microseconds=1)) == found
-    assert next_start(schedule, found.astimezone(UTC)).astimezone(UTC) > found.astimezone(UTC)
+    assert next_start(schedule, result.astimezone(UTC) - timedelta(microseconds=1)) == result
+    assert next_start(schedule, result.astimezone(UTC)).astimezone(UTC) > result.astimezone(UTC)
 
 
 @given(schedules, instants)
 def test_it_is_at_that_local_time_unless_the_clock_never_shows_it(schedule, after):
-    found = next_start(schedule, after)
-    shown = found.astimezone(UTC).astimezone(schedule.zone)
+    result = next_start(schedule, after)
+    shown = result.astimezone(UTC).astimezone(schedule.zone)
     assert shown.weekday() in schedule.days
     if shown.time() == schedule.at:
         assert shown.fold == 0
         return
-    just_before = (found.astimezone(UTC) - timedelta(seconds=1)).astimezone(schedule.zone)
+    just_before = (result.astimezone(UTC) - timedelta(seconds=1)).astimezone(schedule.zone)
     assert just_before.time() < schedule.at < shown.time()  # the clock jumped over it, just then
     assert just_before.utcoffset() < shown.utcoffset()
 

@@ -42,8 +42,8 @@ class Server:
         return int(made["id"])
 
     def tasks(self, project: int) -> list[dict[str, Any]]:
-        found = self.call("GET", f"/api/tasks?project={project}&page_size=100&fields=all")
-        return list(found["tasks"])
+        result = self.call("GET", f"/api/tasks?project={project}&page_size=100&fields=all")
+        return list(result["tasks"])
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ def annotate(server: Server, task: dict[str, Any], scores: dict[str, str]) -> No
 
 def projects(server: Server, key: str) -> dict[str, int]:
     listed = server.call("GET", "/api/projects/?page_size=1000")["results"]
-    return {one["title"].partition(" ")[0]: one["id"] for one in listed if key in one["title"]}
+    return {each["title"].partition(" ")[0]: each["id"] for each in listed if key in each["title"]}
 
 
 def test_there_and_back(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,7 @@ def test_there_and_back(server: Server, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", TOKEN)
     assert "Posted 2 projects" in run(*push)
     assert projects(server, key) == made
-    counts = {server.call("GET", f"/api/projects/{one}/")["task_number"] for one in made.values()}
+    counts = {server.call("GET", f"/api/projects/{each}/")["task_number"] for each in made.values()}
     assert counts == {COUNT}
 
     # Half of an import: the rest is imported.

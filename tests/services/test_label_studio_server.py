@@ -16,13 +16,15 @@ pytestmark = pytest.mark.services
 
 def results(scores: dict[str, str | float], comment: str) -> list[dict[str, Any]]:
     """What the page sends when a task is submitted."""
-    found: list[dict[str, Any]] = []
+    rows_read: list[dict[str, Any]] = []
     for criterion, score in scores.items():
         kind, value = ("number", {"number": score}) if criterion == "fluency" else ("choices", {"choices": [score]})
-        found.append({"from_name": FIELD + criterion, "to_name": "output", "type": kind, "value": value})
+        rows_read.append({"from_name": FIELD + criterion, "to_name": "output", "type": kind, "value": value})
     if comment:
-        found.append({"from_name": "comment", "to_name": "output", "type": "textarea", "value": {"text": [comment]}})
-    return [{"id": f"r{number}", "origin": "manual"} | result for number, result in enumerate(found)]
+        rows_read.append(
+            {"from_name": "comment", "to_name": "output", "type": "textarea", "value": {"text": [comment]}}
+        )
+    return [{"id": f"r{number}", "origin": "manual"} | result for number, result in enumerate(rows_read)]
 
 
 @pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda assignment: assignment.rater)
@@ -30,17 +32,17 @@ def test_what_is_rated_comes_back(server: Server, assignment: Any) -> None:
     files = dict(write(ASSIGNMENTS))
     interface, exported = files[f"interface-{assignment.language}.xml"], files[f"{assignment.rater}.json"]
     project = server.project(assignment.rater, interface, exported)
-    there = sorted(server.tasks(project), key=lambda task: task["id"])
-    assert [task["data"]["task"] for task in there] == [task.task for task in assignment.tasks]
-    assert [task["data"]["output_text"] for task in there] == [task.text for task in assignment.tasks]
+    present = sorted(server.tasks(project), key=lambda task: task["id"])
+    assert [task["data"]["task"] for task in present] == [task.task for task in assignment.tasks]
+    assert [task["data"]["output_text"] for task in present] == [task.text for task in assignment.tasks]
     given = {}
-    for number, task in enumerate(there[:-1]):
+    for number, task in enumerate(present[:-1]):
         scores: dict[str, str | float] = {"task_quality": str(number % 3), 'Ton & "Stil" | <x>': "1", "fluency": 1.5}
         given[task["data"]["task"]] = ({name: str(score) for name, score in scores.items()}, f"جيد {number}")
         answer = {"result": results(scores, f"جيد {number}"), "lead_time": 12.5}
         server.call("POST", f"/api/tasks/{task['id']}/annotations/", answer)
     skip = {"result": [], "was_cancelled": True}
-    server.call("POST", f"/api/tasks/{there[-1]['id']}/annotations/", skip)
+    server.call("POST", f"/api/tasks/{present[-1]['id']}/annotations/", skip)
     export = server.export(project)
     answers = read("export.json", export, CRITERIA)
     assert {answer.task: (answer.scores, answer.comment) for answer in answers} == given
@@ -49,4 +51,6 @@ def test_what_is_rated_comes_back(server: Server, assignment: Any) -> None:
     assert skipped("export.json", export) == 1
     brief = read("min.json", server.export(project, "JSON_MIN"), CRITERIA)
     by_task = {answer.task: (answer.scores, answer.comment, answer.rater) for answer in brief}
-    assert {task: by_task[task] for task in given} == {task: (*said, assignment.rater) for task, said in given.items()}
+    assert {task: by_task[task] for task in given} == {
+        task: (*words, assignment.rater) for task, words in given.items()
+    }

@@ -18,7 +18,7 @@ from metal.building.forms.csv_files import header_of
 from metal.building.tasks import Answer, Assignment
 from metal.data.plugins import load_plugin, plugins
 from metal.data.records import Criterion
-from metal.errors import DataError
+from metal.errors import DataError, UnknownName
 
 GROUP = "metal.forms"
 
@@ -26,6 +26,12 @@ GROUP = "metal.forms"
 def form_names() -> list[str]:
     """The names of all forms."""
     return list(plugins(GROUP))
+
+
+def check_form(name: str) -> None:
+    """Raises UnknownName for a form that does not exist."""
+    if name not in plugins(GROUP):
+        raise UnknownName("form", name, plugins(GROUP))
 
 
 def write(form: str, assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
