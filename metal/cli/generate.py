@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     """,
 )
 def generate(ask: bool | None, **options: Any) -> None:
+    from metal.data.text import duration
     from metal.show.terminal import asking_text, console
 
     run = api.generate(**options, callbacks=callbacks(ask))
@@ -44,7 +45,7 @@ def generate(ask: bool | None, **options: Any) -> None:
     for note in job.notes:
         console.say(f"note: {note}")
     replies = f"; the replies are in {run.folder}" if job.plan.models else ""
-    console.say(f"In {job.folder}{replies} ({asking_text.duration(outcome.seconds)})", wrap=False)
+    console.say(f"In {job.folder}{replies} ({duration(outcome.seconds)})", wrap=False)
     not_asked = sum(statistics.not_asked for statistics in outcome.statistics.values())
     finish(run, "" if not_asked else f"metal annotate export {job.folder} --to html")
 

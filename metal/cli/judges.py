@@ -45,8 +45,8 @@ def judges() -> None:
 
 @verb(api.judges_list)
 def list_() -> None:
+    from metal.data.text import dollars
     from metal.show.terminal import console
-    from metal.show.terminal.asking_text import dollars
 
     known = api.judges_list()
     rows = known.providers[["name", "state"]].to_numpy().tolist()
@@ -76,8 +76,8 @@ def list_() -> None:
     """,
 )
 def test(judge: str, **options: Any) -> None:
+    from metal.data.text import dollars
     from metal.show.terminal import console
-    from metal.show.terminal.asking_text import dollars
 
     tried = api.judges_test(judge, **options)
     rating, statistics, criterion = tried.rating, tried.statistics, tried.criterion

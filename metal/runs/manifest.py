@@ -31,10 +31,10 @@ def manifest(
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in LIBRARIES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -112,13 +112,9 @@ class MonitorRun(Run):
         habits: dict[str, list[str]] = {}
         for row in self.records("behaviour"):
             if known(row["stands_out"]) and row["stands_out"]:
-                where = f"{self.criterion(row['criterion'])}, {row['language']}"
+                where = f"{self.short(row['criterion'])}, {row['language']}"
                 habits.setdefault(row["rater"], []).append(f"{where}: {row['stands_out']}")
         return habits
-
-    def criterion(self, key: str) -> str:
-        """The criterion's short name; `all criteria` has no other name."""
-        return name(self.criteria[key].short if key in self.criteria else key)
 
 
 def agreement_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:

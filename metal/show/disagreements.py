@@ -45,8 +45,8 @@ def _in_turn(table: pa.Table, seed: int) -> Any:
     stratum = find_patterns(np.column_stack(keys)).which
     _, first = np.unique(stratum, return_index=True)
     turn = np.empty(len(stratum), dtype=np.int64)
-    for one in np.argsort(first):  # as they come in the table
-        rows = np.flatnonzero(stratum == one)
+    for key in np.argsort(first):  # as they come in the table
+        rows = np.flatnonzero(stratum == key)
         turn[rng.permutation(rows)] = np.arange(len(rows))
     return np.lexsort((first[stratum], turn))
 
@@ -125,17 +125,17 @@ def _criterion(criterion: Any) -> dict[str, Any]:
 
 def _raters(run: AuditRun, raters: Sequence[str]) -> list[list[str]]:
     """Name, kind and group of each; names that look alike when cut get a number."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for rater in raters:
         shown = name(rater)
-        if shown in found:
-            shown = f"{shown} ({len(found) + 1})"
-        found[shown] = [shown, run.raters[rater].kind, name(run.raters[rater].group)]
-    return list(found.values())
+        if shown in names:
+            shown = f"{shown} ({len(names) + 1})"
+        names[shown] = [shown, run.raters[rater].kind, name(run.raters[rater].group)]
+    return list(names.values())
 
 
 def _clipped(text: str | None, length: int) -> str:
-    whole = printable(text or "")
-    if len(whole) <= length:
-        return whole
-    return f"{whole[:length]}… [{len(whole) - length:,} more characters in disagreements.parquet]"
+    clean = printable(text or "")
+    if len(clean) <= length:
+        return clean
+    return f"{clean[:length]}… [{len(clean) - length:,} more characters in disagreements.parquet]"

@@ -47,7 +47,7 @@ def legend() -> list[tuple[str, str, str, str]]:
 
 def matrices(run: AuditRun) -> list[Matrix]:
     """A matrix a criterion; none without judges."""
-    found: list[Matrix] = []
+    shown: list[Matrix] = []
     for criterion in run.audited:
         records = run.records("verdicts", criterion=criterion.name)
         by = {(row["judge"], row["language"]): row for row in records}
@@ -61,14 +61,14 @@ def matrices(run: AuditRun) -> list[Matrix]:
                     continue
                 where = f"{within(judge)}, {criterion.label or criterion.name}, {language_name(language)}"
                 reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
-                place = f"why-{len(found) + 1}-{len(rows) + 1}-{len(cells) + 1}"
+                place = f"why-{len(shown) + 1}-{len(rows) + 1}-{len(cells) + 1}"
                 cells.append(VerdictCell(*SIGNS[row["verdict"]], reason, place))
             kind = run.raters[judge].kind if judge in run.raters else ""
             rows.append((name(judge), kind, tuple(cells)))
         if rows:
             languages = tuple((code, language_name(code)) for code in run.languages)
-            found.append(Matrix(criterion, languages, tuple(rows)))
-    return found
+            shown.append(Matrix(criterion, languages, tuple(rows)))
+    return shown
 
 
 def sentence(words: str) -> str:

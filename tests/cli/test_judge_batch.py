@@ -16,7 +16,7 @@ from metal.data.bundled import bundled
 from metal.raters.judges.batch.ledger import read_ledger
 from metal.raters.judges.engine import Progress
 from metal.raters.judges.models import Model
-from metal.show.terminal.asking_text import _said
+from metal.show.terminal.asking_text import _progress_words
 from tests.batch_jobs import COMPLETED, EXPIRED, FAILED, TOO_MANY_TOKENS, Behaviour, drawn, in_turn
 from tests.cli.forks import Metal, environment, shared
 from tests.cli.runs import KEY, records, until
@@ -186,6 +186,6 @@ def test_a_budget_that_was_enough_is_not_said_to_have_stopped_it(metal: Metal) -
 
 
 def test_what_a_provider_says_of_a_batch_cannot_rewrite_the_screen() -> None:
-    said = _said(Progress(Model("g", "openai", "g"), awaited="1 batch \x1b[2J" + "x" * 1000), 1.0)
+    said = _progress_words(Progress(Model("g", "openai", "g"), awaited="1 batch \x1b[2J" + "x" * 1000), 1.0)
     assert "\x1b" not in said
     assert len(said) < 80

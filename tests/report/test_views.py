@@ -14,24 +14,29 @@ from typing import Any
 
 import pytest
 
+from metal.auditing import judging
 from metal.data import text
 from metal.data.dataset import Dataset
 from metal.data.formats import read as read_draft
-from metal.data.records import Criterion, Level, Rater, Scale
+from metal.data.records import Criterion, Estimate, Level, Rater, Scale
+from metal.errors import DataError
 from metal.runs.audit_run import AuditRun
+from metal.runs.columns import Column
 from metal.runs.run import write_page
 from metal.show.differences import difference_tables, prompt_charts
 from metal.show.disagreements import pack
 from metal.show.distribution import prediction_table
 from metal.show.files import write_charts
 from metal.show.judges import agreement_charts, f1_table, figures_table
+from metal.show.latex import to_latex
 from metal.show.methods import left_out_table
 from metal.show.overview import matrices
 from metal.show.pages import charts, page, tables
 from metal.show.people import agreement_table, ceilings_table
 from metal.show.summary import summary
+from metal.show.terminal import console
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
-from tests.report.conftest import written
+from tests.report.conftest import WriteRun, written
 
 ReportOn = Callable[..., AuditRun]
 
@@ -108,6 +113,36 @@ def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
     table_6 = {record["language"]: record for record in run.records("table_6")}
     for row in agreement_table(run).rows:
         assert row[1].text.replace("–", "-").replace("−", "-") == table_6[row[0].text]["TQ"]
+
+
+def test_a_figure_is_one_function_and_one_column(
+    make_dataset: MakeDataset, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A figure of the table of judges, and its column: CSV, page, LaTeX and terminal follow."""
+    figures: dict[str, Any] = {**judging.FIGURES, "top": lambda judged: Estimate(0.125, 0.0625, 0.25, n=judged.drawn.n)}
+    monkeypatch.setattr(judging, "FIGURES", figures)
+    column = Column("top", "top share", text.share, interval=True, direction="higher")
+    described = {**AuditRun.described, "judges": (*AuditRun.described["judges"], column)}
+    monkeypatch.setattr(AuditRun, "described", described)
+
+    people = cycle([0, 1, 2], 20)
+    folder = write_run(make_dataset({"en": {"A1": people, "A2": people, "j": people}}))
+    assert "top,top_low,top_high" in (folder / "tables" / "judges.csv").read_text().splitlines()[0]
+    page_text = (folder / "report.html").read_text(encoding="utf-8")
+    assert '<th scope="col" class="n">top share</th>' in page_text
+    assert '0.125<span class="below">[0.062, 0.250]</span>' in page_text
+    table = figures_table(AuditRun.read(folder))
+    latex = to_latex(table)
+    assert " & top share" in latex
+    assert "0.125" in latex
+    console.show(table)
+    printed = capsys.readouterr().out
+    assert all(words in printed for words in ("top", "share", "0.125", "[0.062, 0.250]"))
+    assert max(map(len, printed.splitlines())) <= 80
+    # A run without the column says so when it is read.
+    monkeypatch.setattr(AuditRun, "described", described | {"judges": (*described["judges"], Column("more"))})
+    with pytest.raises(DataError, match=r"judges\.parquet: no column 'more'\. Run `metal audit` again"):
+        AuditRun.read(folder)
 
 
 def test_undefined_is_a_dash_with_its_reason(make_dataset: MakeDataset, report_on: ReportOn) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metal.data.text import plural
+from metal.data.text import UNDEFINED, figure, plural
 from metal.show.terminal import console as show
 
 if TYPE_CHECKING:
@@ -118,12 +117,9 @@ def _show_tests(tests: Monitoring) -> None:
 
 def _show_agreement(report: ImportReport) -> None:
     """Agreement of the people so far, a row for each language and criterion."""
-    from metal.auditing.layouts import UNDEFINED, number
-
     rows = []
     for row in report.agreement.to_dict("records"):
-        figures = (row["percent_agreement"], row["fleiss_kappa"], row["alpha"])
-        cells = (UNDEFINED if value is None or math.isnan(value) else number(value) for value in figures)
+        cells = (figure(row[key]) for key in ("percent_agreement", "fleiss_kappa", "alpha"))
         name = f"{row['language']} {report.data.criteria[row['criterion']].short}"
         rows.append([name, f"{row['items']:,}", *cells])
     if rows:
@@ -131,7 +127,7 @@ def _show_agreement(report: ImportReport) -> None:
             "Agreement of the people so far",
             ["", "outputs", "agreement", "Fleiss' kappa", "alpha"],
             rows,
-            note="Of outputs that enough people rated; -: not defined yet.",
+            note=f"Of outputs that enough people rated; {UNDEFINED}: not defined yet.",
         )
 
 
@@ -187,7 +183,7 @@ def _show_mturk(campaigns: Sequence[Mapping[str, Any]]) -> None:
             f"{row['posted']:,} of {row['tasks']:,}",
             *(f"{row[name]:,}" for name in counts),
             f"${row['spent']:,.2f}",
-            row["expires"][:16].replace("T", " ") or "-",
+            row["expires"][:16].replace("T", " ") or UNDEFINED,
         ]
         for row in campaigns
     ]

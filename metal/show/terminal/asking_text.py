@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from metal.data.text import UNDEFINED, dollars, duration, thousands
 from metal.raters.judges.call import BUSY, DROPPED, SERVER, TOO_LONG, VERDICT, Question, RunPlan
 from metal.raters.judges.cost import Estimate
 from metal.raters.judges.reader import OFF_SCALE
@@ -23,43 +24,22 @@ AWAITED = 40  # letters of what is waited for: a provider's words
 QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 
 
-def dollars(amount: float | None) -> str:
-    """`$1.20`, `under $0.01`; `-` where it is not known."""
-    if amount is None:
-        return "-"
-    return f"${amount:,.2f}" if amount >= 0.005 or amount == 0 else "<$0.01"
-
-
-def duration(seconds: float) -> str:
-    """`45 s`, `12 min`, `3.5 h`."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def thousands(count: float) -> str:
-    """`950`, `12k`, `3.4M`."""
-    if count < 1000:
-        return f"{count:.0f}"
-    return f"{count / 1000:.0f}k" if count < 1e6 else f"{count / 1e6:.1f}M"
-
-
 def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool = False) -> None:
     """Calls, tokens, cost and time to come, a row a model; with first_prompt, what would be sent first."""
-    if not any(one.calls for one in coming):
+    if not any(estimate.calls for estimate in coming):
         show.say(f"No calls to make: {what}{', all answered or under way' if coming else ''}. Nothing was sent.")
         return
     rows = [
         [
-            one.model.name,
-            f"{one.calls:,}",
-            f"{one.answered:,}",
-            thousands(one.tokens_in),
-            thousands(one.tokens_out),
-            dollars(one.cost),
-            "within 24 h" if one.batch and one.calls else duration(one.seconds),
+            estimate.model.name,
+            f"{estimate.calls:,}",
+            f"{estimate.answered:,}",
+            thousands(estimate.tokens_in),
+            thousands(estimate.tokens_out),
+            dollars(estimate.cost),
+            "within 24 h" if estimate.batch and estimate.calls else duration(estimate.seconds),
         ]
-        for one in coming
+        for estimate in coming
     ]
     show.table(
         f"Calls to make: {what}",
@@ -67,7 +47,7 @@ def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool 
         rows,
         note=_estimate_note(coming),
     )
-    first = next((one.first for one in coming if one.first), None)
+    first = next((estimate.first for estimate in coming if estimate.first), None)
     if first_prompt and first:
         show.console().print()
         show_call(first)
@@ -75,14 +55,16 @@ def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool 
 
 
 def _estimate_note(coming: Sequence[Estimate]) -> str:
-    dates = sorted({one.model.price.as_of for one in coming if one.model.price and one.model.price.as_of})
+    dates = sorted(
+        {estimate.model.price.as_of for estimate in coming if estimate.model.price and estimate.model.price.as_of}
+    )
     notes = ["Tokens, cost and time are estimates; tokens may be off by a third."]
-    if any(one.batch for one in coming):
+    if any(estimate.batch for estimate in coming):
         notes.append("Batch prices; the first question of a judge is asked directly, to see that it answers.")
     if dates:
         notes.append(f"List prices of {', '.join(dates)}; judges.toml takes your own.")
-    if any(one.cost is None for one in coming):
-        notes.append("-: price not known; give it in judges.toml.")
+    if any(estimate.cost is None for estimate in coming):
+        notes.append(f"{UNDEFINED}: price not known; give it in judges.toml.")
     return " ".join(notes)
 
 
@@ -118,35 +100,45 @@ def progress(run: Engine) -> Iterator[Callable[[], None]]:
     with Progress(*columns, more, console=Console(stderr=True), transient=True) as bars:
         tasks = [
             bars.add_task(
-                _short(show.clean(one.model.name)), total=one.total, completed=one.done + one.arriving, more=""
+                _short(show.clean(state.model.name)),
+                total=state.total,
+                completed=state.done + state.arriving,
+                more="",
             )
-            for one in run.progress
+            for state in run.progress
         ]
         began = time.monotonic()
 
         def look() -> None:
-            for task, one in zip(tasks, run.progress, strict=True):
-                bars.update(task, completed=one.done + one.arriving, more=_said(one, time.monotonic() - began))
+            for task, state in zip(tasks, run.progress, strict=True):
+                bars.update(
+                    task,
+                    completed=state.done + state.arriving,
+                    more=_progress_words(state, time.monotonic() - began),
+                )
 
         yield look
 
 
 def _quiet(run: Engine) -> Callable[[], None]:
     began = last = time.monotonic()
-    told: dict[str, tuple[int, str]] = {}
+    last_shown: dict[str, tuple[int, str]] = {}
 
     def look() -> None:
         nonlocal last
         if time.monotonic() - last >= QUIET_EVERY:
             last = time.monotonic()
-            for one in run.progress:
-                answered, here = sum(one.kinds.values()), one.done + one.arriving
-                if told.get(one.model.name) == (here, one.awaited):
+            for state in run.progress:
+                answered, here = sum(state.kinds.values()), state.done + state.arriving
+                if last_shown.get(state.model.name) == (here, state.awaited):
                     continue  # a batch may be waited for all day
-                told[one.model.name] = here, one.awaited
-                left = duration((one.total - one.done) * (last - began) / answered) if answered else "unknown time"
-                said = _said(one, last - began)
-                print(f"{show.clean(one.model.name)}: {here:,} of {one.total:,}, {left} left, {said}", file=sys.stderr)
+                last_shown[state.model.name] = here, state.awaited
+                left = duration((state.total - state.done) * (last - began) / answered) if answered else "unknown time"
+                words = _progress_words(state, last - began)
+                print(
+                    f"{show.clean(state.model.name)}: {here:,} of {state.total:,}, {left} left, {words}",
+                    file=sys.stderr,
+                )
 
     return look
 
@@ -159,18 +151,18 @@ def _short(name: str) -> str:
     return name if len(name) <= NAME else "..." + name[3 - NAME :]
 
 
-def _said(one: Progress, seconds: float) -> str:
+def _progress_words(state: Progress, seconds: float) -> str:
     """`12/s $0.40 429:12 refused:3`."""
-    answered = sum(one.kinds.values())
-    parts = [f"{answered / seconds:.0f}/s" if seconds > 0 and not one.under_way else ""]  # batches come all at once
-    if one.model.price:
-        parts.append(dollars(one.cost))
+    answered = sum(state.kinds.values())
+    parts = [f"{answered / seconds:.0f}/s" if seconds > 0 and not state.under_way else ""]  # batches come all at once
+    if state.model.price:
+        parts.append(dollars(state.cost))
     troubles: Counter[str] = Counter()
-    for kind, count in (*one.kinds.items(), *one.retries.items()):
+    for kind, count in (*state.kinds.items(), *state.retries.items()):
         if kind != VERDICT:
             troubles[BRIEF.get(kind, kind.split()[0])] += count
     parts += [f"{kind}:{count}" for kind, count in troubles.most_common(3)]
-    return " ".join(filter(None, [*parts, show.clean(one.awaited)[:AWAITED]]))
+    return " ".join(filter(None, [*parts, show.clean(state.awaited)[:AWAITED]]))
 
 
 # ---------------------------------------------------------------- the end
@@ -182,7 +174,7 @@ def show_calls(tallies: Mapping[str, CallStatistics], plan: RunPlan) -> None:
     rows = []
     for (model, prompt), name in plan.names.items():
         tally = tallies[name]
-        latencies = ("-" if seconds is None else f"{seconds:.2f} s" for seconds in map(tally.latency, (50, 95)))
+        latencies = (UNDEFINED if seconds is None else f"{seconds:.2f} s" for seconds in map(tally.latency, (50, 95)))
         tokens = (thousands(tally.tokens_in), thousands(tally.tokens_out))
         rows.append([model, prompt, *tokens, dollars(tally.cost(*prices[model])), *latencies])
     show.table("Calls", ["model", "prompt", "tokens in", "out", "cost", "p50", "p95"], rows)
@@ -192,10 +184,10 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
     """What is odd about the answers of a model and prompt. missing: what a reply without an answer amounts to."""
     reasons = {kind: count for kind, count in tally.kinds.items() if kind != "verdict"}
     if reasons:
-        listed = ", ".join(f"{count:,} {kind}" for kind, count in sorted(reasons.items(), key=lambda one: -one[1]))
+        listed = ", ".join(f"{count:,} {kind}" for kind, count in sorted(reasons.items(), key=lambda pair: -pair[1]))
         yield f"{name}: {missing}: {listed}"
-    for parameter, said in tally.rejected.items():
-        yield f"{name}: asked without {parameter}, which the model rejects ({said})"
+    for parameter, answer in tally.rejected.items():
+        yield f"{name}: asked without {parameter}, which the model rejects ({answer})"
     if len(tally.versions) > 1:
         listed = ", ".join(f"{version} ({count:,})" for version, count in tally.versions.most_common())
         yield f"warning: {name}: several model versions answered: {listed}"

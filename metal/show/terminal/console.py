@@ -125,7 +125,9 @@ def table(
             )
         for line, row in enumerate(rows):
             shown.add_row(*(Text(clean(row[place]), "bold" if (line, place) in strong else "") for place in group))
-        out.print(shown)
+        with out.capture() as drawn:
+            out.print(shown)
+        out.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
     if note:
         say(note, dim=True)
 
