@@ -30,7 +30,7 @@ class AuditPlots(Plots):
         return verdicts_matrix(self._run)
 
 
-class Cell:
+class JudgeCell:
     """What an audit says of one judge on one criterion in one language.
 
     Every figure of `audit.judges` is an attribute, an Estimate: `cell.kappa`, `cell.weighted_f1`, ...
@@ -92,12 +92,12 @@ class Audit(Result, AuditRun):
         """A row a language and criterion: agreement among the people."""
         return self.tables["people"].copy()
 
-    def __getitem__(self, place: tuple[str, str, str]) -> Cell:
+    def __getitem__(self, place: tuple[str, str, str]) -> JudgeCell:
         """The figures of (judge, language, criterion). Raises UnknownName for one that was not audited."""
         judge, language, criterion = place
         language = find_language(language) or language
         row = self._row("judges", judge, language, criterion)
-        return Cell(judge, language, criterion, row, self._row("verdicts", judge, language, criterion))
+        return JudgeCell(judge, language, criterion, row, self._row("verdicts", judge, language, criterion))
 
     def _row(self, table: str, judge: str, language: str, criterion: str) -> pd.Series:
         rows = self.tables[table]

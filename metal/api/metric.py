@@ -11,7 +11,7 @@ from metal.api.options import Option, StrPath, documented
 if TYPE_CHECKING:
     from metal.api.inputs import Data
     from metal.raters.metrics import Item, Metric
-    from metal.raters.metrics.conformance import Finding
+    from metal.raters.metrics.conformance import Trial
 
 MOST_TEXTS = 200  # outputs of a dataset that a metric is tried on
 FEW = 10  # scores that may be equal by chance
@@ -33,7 +33,7 @@ class CheckedMetric:
     """What trials of a metric found: each holds, does not, or says nothing (None)."""
 
     metric: Metric
-    findings: tuple[Finding, ...]
+    findings: tuple[Trial, ...]
 
     @property
     def failed(self) -> int:
@@ -82,7 +82,7 @@ def metric_check(
 
     from metal.errors import MetalError
     from metal.raters.metrics import find_metric
-    from metal.raters.metrics.conformance import Finding, conformance
+    from metal.raters.metrics.conformance import Trial, conformance
 
     loaded = find_metric(metric)
     texts = _texts(loaded, dataset) if dataset else []
@@ -92,7 +92,7 @@ def metric_check(
     except MetalError:
         raise
     except Exception as error:  # whatever the metric does
-        findings = [Finding("scores", False, f"it stops: {type(error).__name__}: {error}"[:300])]
+        findings = [Trial("scores", False, f"it stops: {type(error).__name__}: {error}"[:300])]
     return CheckedMetric(loaded, tuple(findings))
 
 
@@ -108,11 +108,11 @@ def _texts(metric: Metric, data: Data) -> list[Item]:
     return [Item.of(output, dataset.sources[output.source]) for output in outputs[::step]]
 
 
-def _finding_on_texts(metric: Metric, items: Sequence[Item]) -> Finding:
+def _finding_on_texts(metric: Metric, items: Sequence[Item]) -> Trial:
     from collections import Counter
 
     from metal.raters.metrics import scored
-    from metal.raters.metrics.conformance import NEAR, Finding
+    from metal.raters.metrics.conformance import NEAR, Trial
     from metal.raters.metrics.own import RAISED
 
     answers = scored(metric, items)
@@ -128,4 +128,4 @@ def _finding_on_texts(metric: Metric, items: Sequence[Item]) -> Finding:
     constant = len(set(scores)) == 1 and len(scores) >= FEW
     raised = any(reason.startswith(RAISED) for reason in missing)
     odd = ("" if within else f"; outside {low:g} to {high:g}") + ("; all the same" if constant else "")
-    return Finding("the dataset's texts", bool(scores) and within and not constant and not raised, words + odd)
+    return Trial("the dataset's texts", bool(scores) and within and not constant and not raised, words + odd)

@@ -14,10 +14,13 @@ def check_resumed(
 ) -> None:
     """Raise UsageError where a call that resumes a run also says what the run knows already.
 
-    given: the call's arguments by name; what is at its default was not given. free: what may change.
+    given: the call's arguments by name; what is empty or at its default was not given. free: what may change.
     """
     for name, parameter in inspect.signature(function).parameters.items():
-        if name in ("resume", *free) or given[name] == parameter.default:
+        value = given[name]
+        if name in ("resume", *free) or value is None:
+            continue
+        if isinstance(value, str | int | tuple | list) and value in (parameter.default, "", (), []):
             continue
         if name in ("data", "judge", "model", "out", "force"):
             raise UsageError(f'`resume="{resume}"` knows its dataset and models; to add some, name all with `out`')

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from metal.auditing.cells import Cell, cells
+from metal.auditing.cells import AuditCell, cells
 from metal.auditing.differences import COLUMNS as DIFFERENCE_COLUMNS
 from metal.auditing.differences import adjust, difference_rows
 from metal.auditing.disagreements import disagreements
@@ -43,7 +43,7 @@ COLUMNS_IF_EMPTY = {
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditTables:
     """The results of an audit.
 
     tables: name -> rows, each with its signature. disagreements: see metal.auditing.disagreements.
@@ -62,7 +62,9 @@ class Audit:
     signature: str
 
 
-def audit(dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None] | None = None) -> Audit:
+def audit(
+    dataset: Dataset, settings: AuditSettings, *, progress: Callable[[int, int], None] | None = None
+) -> AuditTables:
     """Audit every judge of the dataset against its people, in every language and criterion.
 
     progress: called with the number of cells done and of all cells. Raises UsageError when people rated no cell.
@@ -118,8 +120,8 @@ def _without_levels(dataset: Dataset) -> str:
 
 
 def _result(
-    dataset: Dataset, settings: AuditSettings, audited: list[Cell], rows: dict[str, list[dict[str, Any]]]
-) -> Audit:
+    dataset: Dataset, settings: AuditSettings, audited: list[AuditCell], rows: dict[str, list[dict[str, Any]]]
+) -> AuditTables:
     """The rows as tables, with the tables that follow from them."""
     data = dataset.identity
     tables = {name: _signed(name, records, dataset, settings) for name, records in rows.items()}
@@ -133,7 +135,7 @@ def _result(
         tables[name]["signature"] = signature(data, settings, stat=name)
     judges = list(dict.fromkeys(judge for cell in audited for judge in cell.judges))
     people = sorted({person for cell in audited for person in cell.people})
-    return Audit(
+    return AuditTables(
         data=data,
         settings=settings,
         judges=tuple(judges),
@@ -151,7 +153,7 @@ def _result(
     )
 
 
-def _mixed_groups(audited: list[Cell]) -> list[str]:
+def _mixed_groups(audited: list[AuditCell]) -> list[str]:
     groups = sorted({cell.groups[person] for cell in audited for person in cell.people})
     if len(groups) < 2:
         return []
@@ -159,7 +161,7 @@ def _mixed_groups(audited: list[Cell]) -> list[str]:
     return [f"people of several groups ({named}) are taken together; `reference=GROUP` compares with one"]
 
 
-def _departures(audited: list[Cell]) -> list[str]:
+def _departures(audited: list[AuditCell]) -> list[str]:
     """Where a model's labels often differ from the majority's: nothing ties its classes to the answers of that name."""
     rule = audited[0].settings.aggregate
     departed = []

@@ -23,7 +23,7 @@ PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an
 
 
 @dataclass(frozen=True)
-class Cell:
+class AuditCell:
     """One language x criterion. Arrays have one row for each output that anybody rated.
 
     rows: the places of the cell's ratings in the dataset's table.
@@ -128,7 +128,7 @@ class Cell:
         return {reason: count for reason, count in counts.items() if count}
 
 
-def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[Cell]:
+def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[AuditCell]:
     """The cells of a dataset: criteria in their declared order, then languages in string order.
 
     Criteria without levels (continuous scores) have no classes and no cell.
@@ -146,7 +146,7 @@ def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[Cell]:
             rows = grouped.get((name, language))
             if rows is not None:
                 matrix = code_matrix(table.iloc[rows], criterion)
-                yield Cell(
+                yield AuditCell(
                     language,
                     criterion,
                     matrix,

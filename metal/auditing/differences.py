@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.cells import Cell
+from metal.auditing.cells import AuditCell
 from metal.auditing.figures import Resampled, Sums, column_names, columns
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
 from metal.stats.classification import weighted_f1
@@ -49,7 +49,7 @@ class _Pair:
         return self.drawn.sums(lambda weights: self.ahead(confusions(weights, self.sides, self.levels)))
 
 
-def difference_rows(cell: Cell, bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
+def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
     """First minus second judge of each pair, over the items that both were asked about and answered."""
     every = list(combinations(cell.judges, 2))
     for start in range(0, len(every), AT_ONCE):
@@ -68,7 +68,7 @@ def difference_rows(cell: Cell, bootstrap: SourceBootstrap) -> Iterator[dict[str
             }
 
 
-def _pair(cell: Cell, first: str, second: str, bootstrap: SourceBootstrap) -> _Pair:
+def _pair(cell: AuditCell, first: str, second: str, bootstrap: SourceBootstrap) -> _Pair:
     codes = np.column_stack([cell.truth, cell.by_judge(first), cell.by_judge(second)])
     answered = (codes >= 0).all(axis=1)
     drawn = Resampled(codes[answered], cell.matrix.sources[answered], bootstrap, cell.rated)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from metal.auditing.cells import Cell
+from metal.auditing.cells import AuditCell
 from metal.data.dataset import Dataset
 from metal.stats.aggregate import ALL, CASES
 from metal.stats.patterns import Codes, Numbers
@@ -46,7 +46,7 @@ SCHEMA = pa.schema(
 )
 
 
-def disagreements(cells: Sequence[Cell], dataset: Dataset) -> pa.Table:
+def disagreements(cells: Sequence[AuditCell], dataset: Dataset) -> pa.Table:
     """The disagreements of all cells (SCHEMA), criteria and languages in the order of the cells.
 
     Only outputs with enough people count. Distances are in units of the scale; on a nominal scale every difference
@@ -71,7 +71,7 @@ def _output_columns(dataset: Dataset) -> dict[str, pa.Array]:
     return {name: pa.array(texts, pa.string()) for name, texts in columns.items()}
 
 
-def _rows(cell: Cell, dataset: Dataset, outputs: Mapping[str, pa.Array]) -> pa.Table:
+def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) -> pa.Table:
     """The outputs of a cell with any disagreement, how large it is, and all ratings."""
     judges = list(cell.judges)
     codes = cell.matrix.of(judges) if judges else np.empty((len(cell.truth), 0), dtype=np.int16)
@@ -98,14 +98,14 @@ def _rows(cell: Cell, dataset: Dataset, outputs: Mapping[str, pa.Array]) -> pa.T
     return pa.table([columns[name] for name in SCHEMA.names], SCHEMA)
 
 
-def _distance(cell: Cell, first: Any, second: Any) -> Any:
+def _distance(cell: AuditCell, first: Any, second: Any) -> Any:
     """The distance of two class codes; the caller must mask negative codes, for which it is meaningless."""
     if not cell.ordered:
         return (first != second).astype(np.float64)
     return np.abs(cell.values[np.clip(first, 0, None)] - cell.values[np.clip(second, 0, cell.levels - 1)])
 
 
-def _ratings(cell: Cell, items: Codes, dataset: Dataset) -> pa.Array:
+def _ratings(cell: AuditCell, items: Codes, dataset: Dataset) -> pa.Array:
     """For each item the ratings of all people and judges, people first."""
     names = [*cell.people, *cell.judges]
     order = [cell.matrix.raters.index(name) for name in names]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.auditing.cells import Cell
+from metal.auditing.cells import AuditCell
 from metal.stats.aggregate import CASES, TIE
 
 PEOPLE = "people"
@@ -16,7 +16,7 @@ JUDGE = "judge"
 COUNTS = ["count", "compared", "compared_people", "items"]
 
 
-def distribution_rows(cell: Cell) -> Iterator[dict[str, Any]]:
+def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
     """Class counts of the people's aggregate and of each judge, by agreement case and overall ("all items").
 
     side: PEOPLE or JUDGE; rater: the judge, or PEOPLE. count: how often the level was given among the case's items.

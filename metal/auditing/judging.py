@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.cells import Cell
+from metal.auditing.cells import AuditCell
 from metal.auditing.figures import (
     Resampled,
     Sums,
@@ -45,7 +45,7 @@ class JudgedItems:
     lead: weighted F1 minus that of always answering the people's most frequent class.
     """
 
-    def __init__(self, cell: Cell, judge: str, bootstrap: SourceBootstrap) -> None:
+    def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> None:
         levels = cell.levels
         self.cell, self.bootstrap = cell, bootstrap
         self.items = cell.judged(judge)
@@ -183,7 +183,7 @@ class JudgeFigures:
         return self.answered / self.asked if self.asked else float("nan")
 
 
-def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFigures:
+def judge_figures(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> JudgeFigures:
     """All figures of one judge in a cell."""
     judged = JudgedItems(cell, judge, bootstrap)
     test, test_reason = _test(cell, judge)
@@ -204,7 +204,7 @@ def judge_figures(cell: Cell, judge: str, bootstrap: SourceBootstrap) -> JudgeFi
     )
 
 
-def epsilon_for(cell: Cell) -> float:
+def epsilon_for(cell: AuditCell) -> float:
     """The price of a person: as set, else by the group of most people (experts 0.2, crowd 0.1, others 0.15)."""
     if cell.settings.epsilon is not None:
         return cell.settings.epsilon
@@ -212,7 +212,7 @@ def epsilon_for(cell: Cell) -> float:
     return EPSILON.get(common[0][0] if common else "", EPSILON[DEFAULT_EPSILON])
 
 
-def _test(cell: Cell, judge: str) -> tuple[AlternativeAnnotatorTest | None, str]:
+def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None, str]:
     """The alternative annotator test; None with the reason where it cannot be run."""
     codes = cell.by_judge(judge)
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.cells import Cell
+from metal.auditing.cells import AuditCell
 from metal.auditing.figures import Resampled, columns, dropped_note, krippendorff_alpha, undefined_note
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Estimate
@@ -22,7 +22,7 @@ QUICK = ("fleiss_kappa", "percent_agreement", "alpha")  # the figures that look 
 WITHOUT_INTERVAL = ("percent_agreement", "alpha")
 
 
-def people_row(cell: Cell, bootstrap: SourceBootstrap, only: Collection[str] = ()) -> dict[str, Any]:
+def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str] = ()) -> dict[str, Any]:
     """One row of the table of people. only: these figures (QUICK, because hundreds of people have many pairs)."""
     figures = {name: figure() for name, figure in _figures(cell, bootstrap).items() if not only or name in only}
     case = cell.case[cell.complete]
@@ -48,7 +48,7 @@ def people_row(cell: Cell, bootstrap: SourceBootstrap, only: Collection[str] = (
     }
 
 
-def _figures(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Callable[[], Estimate]]:
+def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[[], Estimate]]:
     """Each figure by name, computed when it is called."""
     levels = cell.levels
     complete = np.flatnonzero(cell.complete)
@@ -77,7 +77,7 @@ def _figures(cell: Cell, bootstrap: SourceBootstrap) -> dict[str, Callable[[], E
     }
 
 
-def _fleiss(cell: Cell, bootstrap: SourceBootstrap) -> Estimate:
+def _fleiss(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:
     """Fleiss' kappa on the items with the usual number of ratings."""
     full = np.flatnonzero(cell.ratings_per_item == max(cell.usual_panel, 2))
     if not len(full):

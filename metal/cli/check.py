@@ -31,10 +31,10 @@ LABELS = click.Option(["--labels"], is_flag=True, help="Also show how often each
 def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) -> None:
     from metal.show.terminal import console
 
-    found = api.check(data, *ratings)
-    dataset = found.dataset
+    result = api.check(data, *ratings)
+    dataset = result.dataset
     if as_json:
-        click.echo(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
+        click.echo(json.dumps(result.to_dict(), indent=1, ensure_ascii=False))
         return
     if dataset.ratings.empty:
         counted = f"{len(dataset.sources):,} sources and {len(dataset.outputs):,} outputs, no ratings yet"
@@ -47,17 +47,17 @@ def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) ->
         bold=True,
     )
     names = {name: criterion.short for name, criterion in dataset.criteria.items()}
-    rated = found.tables["ratings"]
+    rated = result.tables["ratings"]
     rated = rated.assign(criterion=rated["criterion"].map(names)).rename(columns={"language": "", "criterion": ""})
     show_table("Ratings by kind of rater; outputs by number of people", rated, keep=2)
-    raters = found.tables["raters"]
+    raters = result.tables["raters"]
     shares = [f"{share:.1%}" if share >= 0 else "-" for share in raters["coverage"]]  # NaN: nothing was asked
     raters = raters.assign(coverage=shares).rename(columns={"languages": "lang.", "criteria": "crit."})
     show_table("Raters", raters, keep=1)
     if labels:
-        show_labels(dataset, found.tables["labels"])
-    console.warn(found.warnings)
-    if not found.warnings:
+        show_labels(dataset, result.tables["labels"])
+    console.warn(result.warnings)
+    if not result.warnings:
         console.say("No warnings.")
 
 

@@ -36,19 +36,19 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
 
     out = run_folder(out, data, "-description")
     check_new(out, force=force)
-    found = api.describe(data, **options)
-    warn_at_once(found.warnings)
-    found.save(out, force=force)
+    result = api.describe(data, **options)
+    warn_at_once(result.warnings)
+    result.save(out, force=force)
     if as_json:
-        click.echo(json.dumps(found.to_dict(), indent=1, ensure_ascii=False))
+        click.echo(json.dumps(result.to_dict(), indent=1, ensure_ascii=False))
         return
-    title = f"{found.dataset.identity}: tokens ({found.settings['encoding']}, mean ± sd) and outputs by language"
-    show_table(title, found.tables["table_1"], keep=1)
-    by_quality = found.tables["classes_by_quality"]
+    title = f"{result.dataset.identity}: tokens ({result.settings['encoding']}, mean ± sd) and outputs by language"
+    show_table(title, result.tables["table_1"], keep=1)
+    by_quality = result.tables["classes_by_quality"]
     if len(by_quality):
         qualities = [quality for quality in dict.fromkeys(by_quality["quality"]) if quality != "all"]
-        _show_classes(found.tables["table_2"], " / ".join(f"N({quality})" for quality in qualities) or "N(all)")
-        for line in found.reversals:
+        _show_classes(result.tables["table_2"], " / ".join(f"N({quality})" for quality in qualities) or "N(all)")
+        for line in result.reversals:
             console.say(line)
         _say_tied(by_quality)
     console.say(f"Written to {out}: tables/ (CSV, JSON, Parquet), charts/, run.toml", wrap=False)

@@ -37,16 +37,16 @@ def _flags(command: click.Command) -> dict[str, str]:
     }
 
 
-def _flag(whole: str, name: str, value: str | None, flags: Mapping[str, str]) -> str:
+def _flag(unchanged: str, name: str, value: str | None, flags: Mapping[str, str]) -> str:
     if name not in flags:
-        return whole
+        return unchanged
     try:
         return " ".join(_typed(flags[name], ast.parse(value or "True", mode="eval").body))
     except SyntaxError:
         return f"{flags[name]} {value}"
 
 
-def _command_line(whole: str, function: str, arguments: str, root: click.Group) -> str:
+def _command_line(unchanged: str, function: str, arguments: str, root: click.Group) -> str:
     """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was where that fails."""
     words = {"read": ["import"]}.get(function, function.split("_"))
     command: click.Command = root
@@ -57,9 +57,9 @@ def _command_line(whole: str, function: str, arguments: str, root: click.Group) 
     try:
         call = ast.parse(f"verb{arguments.removesuffix('.save(folder)') or '()'}", mode="eval").body
     except SyntaxError:
-        return whole
+        return unchanged
     if not isinstance(call, ast.Call):
-        return whole
+        return unchanged
     parts = [_text(argument) for argument in call.args]
     for keyword in call.keywords:
         name = keyword.arg or ""

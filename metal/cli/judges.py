@@ -48,10 +48,10 @@ def list_() -> None:
     from metal.data.text import dollars
     from metal.show.terminal import console
 
-    known = api.judges_list()
-    rows = known.providers[["name", "state"]].to_numpy().tolist()
-    console.table("Providers", ["name", "state"], rows, note=f"With --batch: {', '.join(known.batch)}.")
-    if not known.judges:
+    listing = api.judges_list()
+    rows = listing.providers[["name", "state"]].to_numpy().tolist()
+    console.table("Providers", ["name", "state"], rows, note=f"With --batch: {', '.join(listing.batch)}.")
+    if not listing.judges:
         console.say("No judges.toml here or in ~/.config/metal (see metal judges --help).")
         return
     listed = [
@@ -61,9 +61,9 @@ def list_() -> None:
             f"{dollars(model.price.input)}/{dollars(model.price.output)}" if model.price else "-",
             str(model.concurrency),
         ]
-        for name, model in known.judges.items()
+        for name, model in listing.judges.items()
     ]
-    title = f"Judges of {', '.join(map(str, known.files))}"
+    title = f"Judges of {', '.join(map(str, listing.files))}"
     console.table(title, ["judge", "model", "$/M tokens", "in flight"], listed)
 
 

@@ -203,7 +203,7 @@ def _scalar(kind: Any, about: Option) -> Any:
         return click.FloatRange(about.least, about.most, min_open=about.open_ends, max_open=about.open_ends)
     if kind in (int, float, str):
         return kind
-    return PATH
+    return PATH if Path in (kind, *get_args(kind)) else str
 
 
 def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

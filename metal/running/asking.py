@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from metal.errors import UsageError
 from metal.raters.judges.call import VERDICT, Client, RunPlan
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
-from metal.raters.judges.cost import Estimate, check_priced, estimates
+from metal.raters.judges.cost import CostEstimate, check_priced, estimates
 from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.functions import PROVIDER as FUNCTION
 from metal.raters.judges.journal import FILE as JOURNAL
@@ -91,7 +91,7 @@ class Outcome:
     """
 
     what: str
-    estimates: Sequence[Estimate]
+    estimates: Sequence[CostEstimate]
     statistics: Mapping[str, CallStatistics] = field(default_factory=dict)
     stopped: Mapping[str, str] = field(default_factory=dict)
     waiting: int = 0
@@ -158,7 +158,7 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
     return _outcome(job, coming, ended, statistics, time.monotonic() - began)
 
 
-def _estimates(job: Job, answered: Answered, waiting: set[bytes], terms: Terms) -> list[Estimate]:
+def _estimates(job: Job, answered: Answered, waiting: set[bytes], terms: Terms) -> list[CostEstimate]:
     keys = answered.settled | waiting
     for run in terms.reuse:
         for path in journals(run):
@@ -174,7 +174,7 @@ def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
     return read_answered(job.reask, *journals(out))
 
 
-def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[Answered, list[Estimate]]:
+def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[Answered, list[CostEstimate]]:
     """What is answered already, and what is to come, once somebody has agreed to pay for it."""
     waiting = under_way(out, terms.how)
     if waiting and terms.force:
@@ -287,7 +287,7 @@ async def _watched(engine: Engine, callbacks: Callbacks) -> None:
 
 def _outcome(
     job: Job,
-    coming: Sequence[Estimate],
+    coming: Sequence[CostEstimate],
     engine: Engine | None,
     statistics: Mapping[str, CallStatistics],
     seconds: float,

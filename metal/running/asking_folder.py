@@ -143,14 +143,14 @@ def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mappi
     """What a run was asked to do, and all of its settings. Raises UsageError when it is no run of this command."""
     settings = read_settings(out, command)
     try:
-        known = {key: settings[key] for key in kind.__dataclass_fields__}
+        asked = {key: settings[key] for key in kind.__dataclass_fields__}
     except KeyError as missing:
         raise DataError(out / "run.toml", f"no {missing}", "Begin a new run with `out`") from None
-    for key, value in known.items():
-        whole = value if isinstance(value, list) else [value]
+    for key, value in asked.items():
+        parts = value if isinstance(value, list) else [value]
         default = kind.__dataclass_fields__[key].default
         wanted = type(default) if type(default) in (int, bool) else str
-        if not all(type(one) is wanted for one in whole) or not isinstance(settings.get("dataset"), str):
+        if not all(type(part) is wanted for part in parts) or not isinstance(settings.get("dataset"), str):
             raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with `out`")
-    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
     return kind(**plain), settings

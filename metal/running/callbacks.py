@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from metal.raters.judges.cost import Estimate
+from metal.raters.judges.cost import CostEstimate
 from metal.raters.judges.engine import Engine
 
 
@@ -27,8 +27,8 @@ class Callbacks:
     """
 
     say: Callable[[str], None] = lambda line: None
-    estimated: Callable[[Sequence[Estimate], str], None] = lambda estimates, what: None
-    confirm: Callable[[Sequence[Estimate]], bool] = lambda estimates: True
+    estimated: Callable[[Sequence[CostEstimate], str], None] = lambda estimates, what: None
+    confirm: Callable[[Sequence[CostEstimate]], bool] = lambda estimates: True
     watch: Callable[[Engine], AbstractContextManager[Callable[[], None]]] = unwatched
     interrupted: Callable[[str], None] = lambda line: None
     signals: bool = False

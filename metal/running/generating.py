@@ -50,10 +50,10 @@ class GenerateRequest:
         How outputs are chosen may change: nothing is asked anew for it.
         """
         for name in LISTS:
-            mine, theirs = getattr(self, name), getattr(older, name)
-            if name == "languages" and not mine:  # all
+            asked, before = getattr(self, name), getattr(older, name)
+            if name == "languages" and not asked:  # all
                 continue
-            if (name == "languages" and not theirs) or not set(theirs) <= set(mine):
+            if (name == "languages" and not before) or not set(before) <= set(asked):
                 return name
         return next(
             (name for name in ("prompt_folders", "base_url") if getattr(self, name) != getattr(older, name)), ""
@@ -87,9 +87,9 @@ class GenerateJob:
         return f"{len(self.plan.sources):,} passages, quality {', '.join(self.request.quality)}"
 
     def check(self, out: Path) -> None:
-        known = self.dataset.extra.get("generators", {})
+        recorded = self.dataset.extra.get("generators", {})
         for name, about in self._generators({}).items():
-            before = known.get(name, {}).get("prompt")
+            before = recorded.get(name, {}).get("prompt")
             if before and before != about["prompt"]:
                 raise UsageError(
                     f"{self.folder} has texts of {name} with the prompt {before}, which is {about['prompt']} now; give "
@@ -125,7 +125,7 @@ class GenerateJob:
         people = dataset.ratings[dataset.ratings["kind"] == "human"]
         held = {*map(str, people["output"].unique()), *read_tasks(self.folder).values()}  # by people, rated or not
         drawn = choose(
-            [one for one in kept.values() if one.generator in generators],
+            [output for output in kept.values() if output.generator in generators],
             held=held,
             every=self.request.choose == "all",
             keep_flagged=self.request.keep_flagged,
@@ -134,8 +134,8 @@ class GenerateJob:
         self.outputs = drawn
         chosen = {"seed": self.request.seed, "choose": self.request.choose, "keep_flagged": self.request.keep_flagged}
         extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
-        others = [one for one in kept.values() if one.generator not in generators]
-        together = {one.output: one for one in [*others, *drawn]}
+        others = [output for output in kept.values() if output.generator not in generators]
+        together = {output.output: output for output in [*others, *drawn]}
         update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
         not_asked = sum(tally.not_asked for tally in tallies.values())
         self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
@@ -146,7 +146,7 @@ class GenerateJob:
         texts = list(generated_outputs(self.plan, index)) if index else []
         if REFERENCE in self.request.quality:
             texts += references(self.plan.sources)
-        texts = [one for one in texts if one.source in dataset.sources]
+        texts = [output for output in texts if output.source in dataset.sources]
         profiles = LanguageProfiles([*_english(self.rubrics), *_in_languages(dataset)])
         return list(flagged(texts, dataset.sources, profiles, self._token_counter(dataset)))
 
@@ -164,16 +164,18 @@ class GenerateJob:
             for name in generators
             if name in before and before[name].get("prompt") != generators[name].get("prompt")
         }
-        old = {name: one for name, one in dataset.outputs.items() if one.generator not in stale or name in rated}
-        new = {one.output: one for one in fresh}
+        old = {
+            name: output for name, output in dataset.outputs.items() if output.generator not in stale or name in rated
+        }
+        new = {output.output: output for output in fresh}
         differ = [name for name in new if name in rated and name in old and new[name].text != old[name].text]
         if differ:
             self.notes.append(f"{len(differ):,} outputs have been rated and keep their text, though there is a new one")
-        return old | {name: one for name, one in new.items() if name not in rated or name not in old}
+        return old | {name: output for name, output in new.items() if name not in rated or name not in old}
 
     @property
     def _digests(self) -> dict[str, str]:
-        return {one.quality: one.digest for one in self.plan.instructions}
+        return {instruction.quality: instruction.digest for instruction in self.plan.instructions}
 
     def _write_run(self, out: Path, state: Mapping[str, Any]) -> None:
         more: dict[str, Any] = {"identities": identities(self.plan.models), "prompt_hashes": self._digests}
@@ -185,8 +187,8 @@ class GenerateJob:
         """What is known of each generator, for dataset.toml."""
         about: dict[str, Any] = {}
         for (model_name, quality), name in self.plan.names.items():
-            model = next(one for one in self.plan.models if one.name == model_name)
-            instruction = next(one for one in self.plan.instructions if one.quality == quality)
+            model = next(model for model in self.plan.models if model.name == model_name)
+            instruction = next(each for each in self.plan.instructions if each.quality == quality)
             tally = tallies.get(name, CallStatistics())
             described = {key: value for key, value in model.described().items() if key != "parameters"}
             about[name] = described | {
@@ -197,7 +199,7 @@ class GenerateJob:
                 "sent": dict(tally.sent),
             }
             about[name] |= (
-                {"rejected": {key: whole_text(said) for key, said in tally.rejected.items()}} if tally.rejected else {}
+                {"rejected": {key: whole_text(why) for key, why in tally.rejected.items()}} if tally.rejected else {}
             )
             versions = {whole_text(version): count for version, count in tally.versions.most_common()}
             about[name] |= {"versions": versions} if versions else {}
@@ -219,7 +221,7 @@ class GenerateJob:
 def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
     """English texts that are always at hand: the rubrics' own."""
     for rubric in rubrics.values():
-        yield "en", " ".join([rubric.simple, rubric.detailed, *(one.definition for one in rubric.levels.values())])
+        yield "en", " ".join([rubric.simple, rubric.detailed, *(level.definition for level in rubric.levels.values())])
 
 
 def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
@@ -248,12 +250,14 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
         with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
         for name in request.models
     )
-    there = sorted({source.language for source in dataset.sources.values()})
+    languages = sorted({source.language for source in dataset.sources.values()})
     for language in request.languages:
-        if language not in there:
-            raise UnknownName("language", language, there)
-    sources = [one for one in dataset.sources.values() if not request.languages or one.language in request.languages]
-    usable = [one for one in sources if one.text.strip()]
+        if language not in languages:
+            raise UnknownName("language", language, languages)
+    sources = [
+        source for source in dataset.sources.values() if not request.languages or source.language in request.languages
+    ]
+    usable = [source for source in sources if source.text.strip()]
     if not usable:
         raise UsageError(f"{folder} has no passages with a text; `metal.sample` draws some")
     folders = prompt_folders(request.prompt_folders, folder)

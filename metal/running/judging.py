@@ -65,10 +65,10 @@ class JudgeRequest:
     def extends(self, older: JudgeRequest) -> str:
         """The first setting in which this is neither equal to the older request nor asks for more; empty if none."""
         for name in LISTS:
-            mine, theirs = getattr(self, name), getattr(older, name)
-            if name in ("criteria", "languages") and not mine:  # all
+            asked, before = getattr(self, name), getattr(older, name)
+            if name in ("criteria", "languages") and not asked:  # all
                 continue
-            if (name in ("criteria", "languages") and not theirs) or not set(theirs) <= set(mine):
+            if (name in ("criteria", "languages") and not before) or not set(before) <= set(asked):
                 return name
         if self.sample and not (0 < older.sample <= self.sample):
             return "sample"
@@ -249,7 +249,7 @@ def load_prompts(request: JudgeRequest, criteria: Iterable[Any], folders: list[P
         rubrics = rubrics_for(
             wanted, folders, needed=template.needed, language=request.prompt_language, flip=request.flip
         )
-        unlevelled = [one for one in rubrics if not rubrics[one].criterion.scale.levels]
+        unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
         if template.letters and unlevelled:
             raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")
         prompt = Prompt(template, rubrics, request.prompt_language)

@@ -88,13 +88,13 @@ class RunFolder:
 
     def add(self, scores: Scores) -> Scores:
         self.scores[scores.rater.rater] = scores
-        raters = [one.rater for one in self.scores.values()]
+        raters = [each.rater for each in self.scores.values()]
         settings = {"dataset": _text(self.dataset_folder), "metrics": [rater.rater for rater in raters]}
         about = manifest(COMMAND, self.dataset, [Path(_text(self.dataset_folder))], settings, settings["metrics"])
         with new_folder(self.folder, force=True, marks=("run.toml",)) as partial:
             (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
             write_jsonl(partial / "raters.jsonl", map(rater_record, raters))
-            facts = tidy_facts(concat_facts([one.facts for one in self.scores.values()]))
+            facts = tidy_facts(concat_facts([each.facts for each in self.scores.values()]))
             write_facts(facts, partial / "ratings.parquet")
         return scores
 
@@ -144,14 +144,14 @@ class DatasetFolder:
         return in_place_of(earlier, scores, now)
 
 
-def _raters(known: Mapping[str, Rater], new: Rater) -> list[Rater]:
-    return list((dict(known) | {new.rater: new}).values())
+def _raters(raters: Mapping[str, Rater], new: Rater) -> list[Rater]:
+    return list((dict(raters) | {new.rater: new}).values())
 
 
 def _check_texts(scores: Scores, dataset: Dataset, folder: Path) -> None:
     """Raises UsageError when the texts are no longer those that were scored."""
-    there = all(name in dataset.outputs for name in scores.outputs)
-    if not there or with_digest(scores.rater, dataset, scores.outputs) != scores.rater:
+    complete = all(name in dataset.outputs for name in scores.outputs)
+    if not complete or with_digest(scores.rater, dataset, scores.outputs) != scores.rater:
         raise UsageError(f"{folder}: another command changed its texts meanwhile; nothing was written. Run this again")
 
 
@@ -160,9 +160,9 @@ def _rows(facts: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _of(facts: pd.DataFrame, name: str) -> pd.DataFrame:
-    mine = facts.loc[_rows(facts, name), list(FACTS)].reset_index(drop=True)
-    return mine.assign(
-        **{column: mine[column].cat.remove_unused_categories() for column in ("output", "criterion", "rater")}
+    rows = facts.loc[_rows(facts, name), list(FACTS)].reset_index(drop=True)
+    return rows.assign(
+        **{column: rows[column].cat.remove_unused_categories() for column in ("output", "criterion", "rater")}
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metal.auditing.audit import Audit
+from metal.auditing.audit import AuditTables
 from metal.auditing.disagreements import SCHEMA
 from metal.auditing.verdict import VERDICTS
 from metal.data.dataset import Dataset
@@ -128,7 +128,7 @@ class AuditRun(Run):
     optional = EXCLUSIONS
 
     @classmethod
-    def of(cls, audit: Audit, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
+    def of(cls, audit: AuditTables, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
         """The run of an audit that was just made."""
         raters = {rater: dataset.raters[rater] for rater in audit.compared}
         return cls(

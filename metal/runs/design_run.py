@@ -17,7 +17,7 @@ from metal.data.languages import language_name
 from metal.data.records import Manifest
 from metal.data.text import count, figure, known, plural, rounded, share, slugs
 from metal.errors import DataError
-from metal.genie.design.study import ALL, COLUMNS, Design
+from metal.genie.design.study import ALL, COLUMNS, DesignTables
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.run import Run
 
@@ -67,7 +67,7 @@ class DesignRun(Run):
     described = DESCRIBED
 
     @classmethod
-    def of(cls, design: Design, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
+    def of(cls, design: DesignTables, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
         """The run of a design study that was just made."""
         return cls(
             name or dataset.card.name,

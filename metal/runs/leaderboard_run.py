@@ -11,7 +11,7 @@ from metal.data.dataset import Dataset
 from metal.data.records import Manifest
 from metal.data.text import count, share
 from metal.errors import DataError
-from metal.genie.leaderboard.leaderboard import COLUMNS, Leaderboard
+from metal.genie.leaderboard.leaderboard import COLUMNS, LeaderboardTables
 from metal.genie.leaderboard.settings import OVERALL
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.parts import again
@@ -50,7 +50,7 @@ class LeaderboardRun(RankingRun):
     about = "leaderboard"
 
     @classmethod
-    def of(cls, leaderboard: Leaderboard, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
+    def of(cls, leaderboard: LeaderboardTables, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
         """The run of a leaderboard that was just made."""
         about = {
             "main": leaderboard.main,

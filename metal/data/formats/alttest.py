@@ -30,7 +30,7 @@ Label = str | int | float
 
 
 @dataclass(frozen=True)
-class Item:
+class AlttestItem:
     """The parts of an item id: the source, the generator of the output, the criterion."""
 
     source: str
@@ -42,34 +42,34 @@ class Item:
         return f"{self.source}/{self.generator}"
 
 
-def _three_parts(item: str) -> Item:
-    return Item(*item.rsplit("__", 2))
+def _three_parts(item: str) -> AlttestItem:
+    return AlttestItem(*item.rsplit("__", 2))
 
 
-def _summeval(item: str) -> Item:
+def _summeval(item: str) -> AlttestItem:
     # The document's hash is its id in other releases of the same data (THumB's seg_id).
     document, system, criterion = item.rsplit("__", 2)
-    return Item(document.rsplit("-", 1)[-1], system, criterion)
+    return AlttestItem(document.rsplit("-", 1)[-1], system, criterion)
 
 
-def _last_is_criterion(item: str) -> Item:
+def _last_is_criterion(item: str) -> AlttestItem:
     source, _, criterion = item.rpartition("__")
-    return Item(source, "text", criterion)
+    return AlttestItem(source, "text", criterion)
 
 
-def _mtbench(item: str) -> Item:
+def _mtbench(item: str) -> AlttestItem:
     question, first, second, turn = item.split("__")
-    return Item(question, f"{first} against {second}, turn {turn}", "preference")
+    return AlttestItem(question, f"{first} against {second}, turn {turn}", "preference")
 
 
-SPLITS: Mapping[str, Callable[[str], Item]] = {
+SPLITS: Mapping[str, Callable[[str], AlttestItem]] = {
     "summeval": _summeval,
     "cebab_aspects": _last_is_criterion,
     "cebab_stars": _last_is_criterion,
     "lesion": _last_is_criterion,
     "lgbteen": _three_parts,
     "mtbench": _mtbench,
-    "wax": lambda item: Item(item, "text", "relation"),
+    "wax": lambda item: AlttestItem(item, "text", "relation"),
 }
 GROUPS = {"summeval": "expert", "mtbench": "expert", "wax": "crowd", "cebab_aspects": "crowd", "cebab_stars": "crowd"}
 
@@ -78,7 +78,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read one data folder. The folder's name decides how item ids are taken apart; others keep them as they are."""
     people, llms = (_read_json(_file(path, name)) for name in FILES)
     name = path.resolve().name
-    split = SPLITS.get(name, lambda item: Item(item, "text", "label"))
+    split = SPLITS.get(name, lambda item: AlttestItem(item, "text", "label"))
     items = {item: _split(split, item, path) for by_item in [*people.values(), *llms.values()] for item in by_item}
     criteria, codes = _scales(items, people, llms)
     outputs = {item.output: item for item in items.values()}
@@ -117,7 +117,7 @@ def _read_json(path: Path) -> dict[str, dict[str, Label]]:
     return labels
 
 
-def _split(split: Callable[[str], Item], item: str, path: Path) -> Item:
+def _split(split: Callable[[str], AlttestItem], item: str, path: Path) -> AlttestItem:
     try:
         return split(item)
     except ValueError:
@@ -125,7 +125,7 @@ def _split(split: Callable[[str], Item], item: str, path: Path) -> Item:
 
 
 def _scales(
-    items: Mapping[str, Item], people: Mapping[str, dict[str, Label]], llms: Mapping[str, dict[str, Label]]
+    items: Mapping[str, AlttestItem], people: Mapping[str, dict[str, Label]], llms: Mapping[str, dict[str, Label]]
 ) -> tuple[list[Criterion], dict[str, dict[Label, float]]]:
     """The criteria with all labels that occur, and the score of each label.
 
@@ -149,7 +149,7 @@ def _scales(
 
 
 def _notes(
-    items: Mapping[str, Item],
+    items: Mapping[str, AlttestItem],
     people: Mapping[str, dict[str, Label]],
     llms: Mapping[str, dict[str, Label]],
     again: int,

@@ -21,7 +21,7 @@ import pandas as pd
 
 from metal.data.dataset import Card
 from metal.data.formats import Format
-from metal.data.formats.billboard_files import BETWEEN, Scores, read_scores, texts_of
+from metal.data.formats.billboard_files import BETWEEN, ReleasedScores, read_scores, texts_of
 from metal.data.formats.draft import Draft, human_generators, language_option
 from metal.data.languages import is_language
 from metal.data.ratings import tidy_facts
@@ -36,7 +36,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Board:
+class ReleasedBoard:
     """One board as read.
 
     sources, outputs: in order of set_id. rated, metric: (ratings,) places in outputs and metrics. score: (ratings,),
@@ -140,7 +140,7 @@ def _check_distinct(sources: Sequence[Source], path: Path) -> None:
 # ---------------------------------------------------------------- one board
 
 
-def _board(folder: Path, language: str) -> Board:
+def _board(folder: Path, language: str) -> ReleasedBoard:
     files = sorted(folder.glob(f"*{BETWEEN}*.csv"))
     read_files = [read_scores(file) for file in files]
     segments = _segments(read_files, files)
@@ -157,7 +157,7 @@ def _board(folder: Path, language: str) -> Board:
     used, rated = np.unique(rated, return_inverse=True)
     texts = texts_of(folder, generators)
     pairs = [(segments[at % len(segments)], generators[at // len(segments)]) for at in used.tolist()]
-    return Board(
+    return ReleasedBoard(
         tuple(Source(name, language, texts.sources.get(name, "")) for name in segments),
         tuple(Output(f"{s}/{g}", s, g, language, texts.outputs.get((s, g), "")) for s, g in pairs),
         tuple(metrics),
@@ -168,7 +168,7 @@ def _board(folder: Path, language: str) -> Board:
     )
 
 
-def _segments(read_files: Sequence[Scores], files: Sequence[Path]) -> list[str]:
+def _segments(read_files: Sequence[ReleasedScores], files: Sequence[Path]) -> list[str]:
     """The segments in order of set_id. Raises DataError where two files disagree."""
     numbers: dict[str, int] = {}
     owner: dict[int, str] = {}
@@ -186,7 +186,7 @@ def _segments(read_files: Sequence[Scores], files: Sequence[Path]) -> list[str]:
 
 
 def _notes(
-    read_files: Sequence[Scores], segments: Sequence[str], generators: Sequence[str], metrics: Sequence[str]
+    read_files: Sequence[ReleasedScores], segments: Sequence[str], generators: Sequence[str], metrics: Sequence[str]
 ) -> Iterator[str]:
     pairs = {(scores.generator, scores.metric) for scores in read_files}
     lacking = [f"{m} of {g}" for g in generators for m in metrics if (g, m) not in pairs]
@@ -214,7 +214,7 @@ def _rater(metric: str) -> Rater:
     return Rater(metric, "metric", ENSEMBLE if metric == ENSEMBLE else "metric", about)
 
 
-def _facts(boards: Sequence[Board], names: Sequence[str]) -> pd.DataFrame:
+def _facts(boards: Sequence[ReleasedBoard], names: Sequence[str]) -> pd.DataFrame:
     outputs = [output.output for board in boards for output in board.outputs]
     starts = np.cumsum([0, *(len(board.outputs) for board in boards)])
     score = np.concatenate([board.score for board in boards])

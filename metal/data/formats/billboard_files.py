@@ -22,7 +22,7 @@ AGAIN = "Take the file from the release again"
 
 
 @dataclass(frozen=True)
-class Scores:
+class ReleasedScores:
     """A file of scores. segments, numbers, score: (rows,) seg_id, set_id, and the score, NaN where it says nan."""
 
     generator: str
@@ -32,7 +32,7 @@ class Scores:
     score: np.ndarray[Any, np.dtype[np.float64]]
 
 
-def read_scores(file: Path) -> Scores:
+def read_scores(file: Path) -> ReleasedScores:
     """Read one GENERATOR||METRIC.csv. Raises DataError, with the row, for the first fault in it."""
     generator, _, metric = file.stem.partition(BETWEEN)
     table = _table(file)
@@ -49,7 +49,7 @@ def read_scores(file: Path) -> Scores:
         raise DataError(_row(file, list(segments).index("")), "seg_id is empty", AGAIN)
     numbers = _numbers(table["set_id"], file, "It counts segments: 0, 1, 2, ...", places=True)
     score = _numbers(table["score"], file, "Write nan where there is no score")
-    return Scores(generator, metric, segments, numbers.astype(np.int64), score)
+    return ReleasedScores(generator, metric, segments, numbers.astype(np.int64), score)
 
 
 def _row(file: Path, row: int) -> str:

@@ -48,7 +48,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Design:
+class DesignTables:
     """A design study. tables: by name, columns as in COLUMNS; undefined figures are NaN with the reason beside."""
 
     tables: Mapping[str, pd.DataFrame]
@@ -60,7 +60,7 @@ class Design:
 
 def design(
     dataset: Dataset, settings: DesignSettings, *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> Design:
+) -> DesignTables:
     """The study of a dataset. Errors as of `design_cells`."""
     cells, warnings = design_cells(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
@@ -82,7 +82,7 @@ def design(
     rows["costs"] += cost_rows(rows["needs"], outputs, settings.prices)
     tables = {name: _typed(pd.DataFrame(rows[name], columns=list(names))) for name, names in COLUMNS.items()}
     raters = sorted({name for cell in cells for name in (*cell.people, *cell.judges)})
-    return Design(
+    return DesignTables(
         tables, (*warnings, *_warnings(cells, settings)), tuple(raters), signature(dataset.identity, settings), settings
     )
 

@@ -45,7 +45,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class LeaderboardTables:
     """tables: by name (COLUMNS). main: the criterion shown first. people: whose ratings count. counted: the criteria
     that count. left_out: criteria that people rated and that have no ends. beside: metrics and judges.
     """
@@ -63,7 +63,7 @@ class Leaderboard:
 
 def leaderboard(
     dataset: Dataset, settings: LeaderboardSettings | None = None, progress: Progress = lambda done, total: None
-) -> Leaderboard:
+) -> LeaderboardTables:
     """The leaderboard of a dataset: all languages together, where there are several, then each; each criterion that
     people rated and whose scale has ends, then `overall`, the mean of these on each output.
 
@@ -107,7 +107,7 @@ def leaderboard(
         raise UsageError(_nothing_rated(dataset, settings))
     tables = {name: pd.DataFrame(rows[name], columns=[*columns]) for name, columns in COLUMNS.items()}
     tables["leaderboard"]["cluster"] = tables["leaderboard"]["cluster"].astype("float64")
-    return Leaderboard(
+    return LeaderboardTables(
         settings,
         OVERALL if OVERALL in set(tables["leaderboard"]["criterion"]) else rows["leaderboard"][0]["criterion"],
         people,

@@ -13,7 +13,7 @@ from typing import Any
 
 from metal.errors import DataError, UsageError
 from metal.raters.isolation.limits import Limits
-from metal.raters.isolation.parent import Reply, ask
+from metal.raters.isolation.parent import ChildReply, ask
 from metal.raters.metrics.contract import Answer, Item, Metric
 
 LINE = 4096  # bytes of one answer at most
@@ -75,7 +75,7 @@ def _digest(path: Path) -> str:
     return hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
 
 
-def _lines(name: str, reply: Reply, limits: Limits, expected: int) -> list[Any]:
+def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[Any]:
     """The values of a child's lines; None for what is no JSON. Raises UsageError where the run failed as a whole."""
     lines = [_value(line) for line in reply.answers.split(b"\n")[:-1]]  # the last has no end, and so is none
     if len(lines) == 1 and isinstance(lines[0], dict) and isinstance(lines[0].get("error"), str):
@@ -91,7 +91,7 @@ def _lines(name: str, reply: Reply, limits: Limits, expected: int) -> list[Any]:
     return lines
 
 
-def _ending(reply: Reply, limits: Limits) -> str:
+def _ending(reply: ChildReply, limits: Limits) -> str:
     if reply.code >= 0:
         last = next((line for line in reversed(reply.printed.splitlines()) if line.strip()), "")
         return f"it ended itself (code {reply.code}" + (f", its last line {_clean(last)!r})" if last else ")")

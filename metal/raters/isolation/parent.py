@@ -30,7 +30,7 @@ AFTERWARDS = 1.0  # seconds to end in, after the last answer
 
 
 @dataclass(frozen=True)
-class Reply:
+class ChildReply:
     """What came from a child: its answers, how it ended (as subprocess has it), and the last it printed.
 
     late, flooded: it was ended because its time was up, or because it answered more bytes than it may.
@@ -43,7 +43,7 @@ class Reply:
     flooded: bool = False
 
 
-def ask(request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: Limits, most: int) -> Reply:
+def ask(request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: Limits, most: int) -> ChildReply:
     """Have a child carry out a request over some items; `most` is how many bytes it may answer.
 
     When this returns or raises, Ctrl-C included, the child has ended. Raises UsageError where there can be none.
@@ -67,7 +67,7 @@ def ask(request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: 
         finally:
             code = _end(child)
             os.close(receiving)
-    return Reply(answers, code, printed.decode("utf-8", "replace"), late, flooded)
+    return ChildReply(answers, code, printed.decode("utf-8", "replace"), late, flooded)
 
 
 def child_path() -> list[str]:

@@ -90,7 +90,7 @@ def book(progress: Progress, estimator: TokenEstimator, price: Price | None, que
 
 
 @dataclass
-class Estimate:
+class CostEstimate:
     """What is still to be asked of one model: calls, tokens, dollars (None: no price is known), seconds.
 
     answered: questions that need not be asked. begins: how many questions of the plan precede the first open one.
@@ -126,13 +126,15 @@ class Estimate:
         return max(bounds)
 
 
-def estimates(plan: RunPlan, settled: set[bytes], limit: int | None = None, *, batch: bool = False) -> list[Estimate]:
+def estimates(
+    plan: RunPlan, settled: set[bytes], limit: int | None = None, *, batch: bool = False
+) -> list[CostEstimate]:
     """What each model has still to be asked. settled: keys that need not be asked. limit: calls of the whole run."""
     result = []
     left = limit
     seen: set[bytes] = set()  # two names of one model ask the same
     for model in plan.models:
-        estimate = Estimate(model, batch=batch)
+        estimate = CostEstimate(model, batch=batch)
         for place, question in enumerate(plan.questions(model)):
             key = bytes.fromhex(question.key)
             if key in seen:

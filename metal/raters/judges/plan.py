@@ -17,7 +17,7 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, answer_schema
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message, Prompt
-from metal.raters.judges.reader import Verdict, read_reply
+from metal.raters.judges.reader import ReplyVerdict, read_reply
 
 NO_TEXT = "no text"
 ANSWER_TOKENS = 120  # of a verdict with two or three sentences
@@ -52,7 +52,7 @@ class JudgingQuestion:
         verdict = self.verdict(text, ending)
         return VERDICT if verdict.score is not None else verdict.reason
 
-    def verdict(self, text: str, ending: str) -> Verdict:
+    def verdict(self, text: str, ending: str) -> ReplyVerdict:
         """The verdict in a reply; a refused, filtered or truncated reply has none, and its reason says so.
 
         The score is on the rubric's scale, whose labels the judge was shown; Rubric.score converts it to the dataset's.
@@ -63,7 +63,7 @@ class JudgingQuestion:
             return verdict
         if ending == calls.TRUNCATED and verdict.score is not None and text.rstrip().endswith(("}", "```")):
             return verdict  # it was complete before the limit
-        return Verdict(None, ending, verdict.justification)
+        return ReplyVerdict(None, ending, verdict.justification)
 
     @property
     def message(self) -> Message:

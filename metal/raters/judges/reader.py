@@ -28,7 +28,7 @@ _CUT_SHORT = regex.compile(r"\"\w+\"\s*:\s*-?\d[\d.]*\Z")  # {"score": 8, cut sh
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReplyVerdict:
     """What a reply says. A score of None has its reason; wavering: the reply gave another valid verdict before."""
 
     score: float | None
@@ -37,7 +37,7 @@ class Verdict:
     wavering: bool = False
 
 
-def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = None) -> Verdict:
+def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = None) -> ReplyVerdict:
     """The verdict in a judge's reply.
 
     letters: what each letter stands for, where the prompt asked for a letter. Never raises, and a score is always on
@@ -46,7 +46,7 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     # Runs of blanks are cut to two, so that no pattern has to try its way through them; a line break stays one.
     shorter = _BLANKS.sub(lambda blanks: "\n\n" if "\n" in blanks[0] else "  ", without_thoughts(text)).strip()
     if not shorter:
-        return Verdict(None, EMPTY)
+        return ReplyVerdict(None, EMPTY)
     objects = list(objects_with(shorter, SCORE_KEYS, str | int | float))
     scores = [_number_of_field(field_of(candidate, SCORE_KEYS), scale, letters) for candidate in objects]
     if any(score is not None for score in scores):
@@ -60,13 +60,13 @@ def read_reply(text: str, scale: Scale, letters: Mapping[str, float] | None = No
     return _last_valid(verdicts_in(shorter, scale, letters), scale, shorter)
 
 
-def _last_valid(scores: Sequence[float | None], scale: Scale, justification: str) -> Verdict:
+def _last_valid(scores: Sequence[float | None], scale: Scale, justification: str) -> ReplyVerdict:
     """The last of the scores that is on the scale, or why there is none."""
     valid = [score for score in scores if score is not None and scale.allows(score)]
     if valid:
-        return Verdict(valid[-1] + 0.0, "", justification, wavering=len(set(valid)) > 1)
+        return ReplyVerdict(valid[-1] + 0.0, "", justification, wavering=len(set(valid)) > 1)
     off_scale = any(score is not None for score in scores)
-    return Verdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
+    return ReplyVerdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
 
 
 def without_thoughts(text: str) -> str:

@@ -23,7 +23,7 @@ Scores = Sequence[float | None]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Trial:
     """What one trial showed. holds: whether it is as it should be; None where there is nothing to hold to."""
 
     trial: str
@@ -31,7 +31,7 @@ class Finding:
     words: str
 
 
-def conformance(metric: Metric, *, clock: Callable[[], float], samples: Mapping[str, str] = SAMPLES) -> list[Finding]:
+def conformance(metric: Metric, *, clock: Callable[[], float], samples: Mapping[str, str] = SAMPLES) -> list[Trial]:
     """The findings about a metric, one a trial.
 
     clock: gives seconds, such as time.perf_counter. samples: a sentence a language; UsageError for fewer than two.
@@ -52,26 +52,26 @@ def conformance(metric: Metric, *, clock: Callable[[], float], samples: Mapping[
         _odd_texts(metric, same[0]),
         _determinism(metric, same, scores),
         _unicode(metric, same),
-        Finding("speed", None, f"{1000 * seconds / len(same):.3g} ms a sentence, loading included"),
+        Trial("speed", None, f"{1000 * seconds / len(same):.3g} ms a sentence, loading included"),
     ]
 
 
-def _identity(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
+def _identity(metric: Metric, same: Sequence[Item], scores: Scores) -> Trial:
     best = metric.best
     if "references" not in metric.needs or best is None:
-        return Finding("identity", None, f"identical texts have no best score to reach: {_why_no_best(metric)}")
+        return Trial("identity", None, f"identical texts have no best score to reach: {_why_no_best(metric)}")
     short = [at for at, score in enumerate(scores) if score is None or abs(score - best) > NEAR]
     if not short:
-        return Finding("identity", True, f"identical texts reach {best:g} in all {len(same)} languages")
+        return Trial("identity", True, f"identical texts reach {best:g} in all {len(same)} languages")
     first = scores[short[0]]
     shown = "missing" if first is None else f"{first:.6g}"
     where = _listed(same, short)
-    return Finding("identity", False, f"identical texts do not reach {best:g} in {where}; in the first it is {shown}")
+    return Trial("identity", False, f"identical texts do not reach {best:g} in {where}; in the first it is {shown}")
 
 
-def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
+def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> Trial:
     if "references" not in metric.needs or metric.descriptive:
-        return Finding("second reference", None, "references do not say how good a text is here")
+        return Trial("second reference", None, "references do not say how good a text is here")
     two_references = [replace(item, references=(other.text, item.text)) for item, other in _pairs(same)]
     worse = [
         at
@@ -80,13 +80,13 @@ def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> F
     ]
     if worse:
         where = _listed(same, worse)
-        return Finding("second reference", False, f"another reference makes an identical text worse in {where}")
-    return Finding("second reference", True, "another reference takes nothing from an identical text")
+        return Trial("second reference", False, f"another reference makes an identical text worse in {where}")
+    return Trial("second reference", True, "another reference takes nothing from an identical text")
 
 
-def _direction(metric: Metric, same: Sequence[Item], scores: Scores, unrelated: Scores) -> Finding:
+def _direction(metric: Metric, same: Sequence[Item], scores: Scores, unrelated: Scores) -> Trial:
     if "references" not in metric.needs or metric.descriptive:
-        return Finding("direction", None, "without references there is no text that is surely better")
+        return Trial("direction", None, "without references there is no text that is surely better")
     not_worse = [
         at
         for at, (own, other) in enumerate(zip(scores, unrelated, strict=True))
@@ -94,61 +94,59 @@ def _direction(metric: Metric, same: Sequence[Item], scores: Scores, unrelated: 
     ]
     if not_worse:
         where = _listed(same, not_worse)
-        return Finding(
-            "direction", False, f"a sentence in another language is no worse than an identical one in {where}"
-        )
-    return Finding("direction", True, f"{metric.direction} is better: identical beats unrelated in every language")
+        return Trial("direction", False, f"a sentence in another language is no worse than an identical one in {where}")
+    return Trial("direction", True, f"{metric.direction} is better: identical beats unrelated in every language")
 
 
-def _range(metric: Metric, scores: Scores) -> Finding:
+def _range(metric: Metric, scores: Scores) -> Trial:
     numbers = [score for score in scores if score is not None]
     if not numbers:
-        return Finding("range", False, "no sentence has a score")
+        return Trial("range", False, "no sentence has a score")
     seen = f"scores from {min(numbers):.4g} to {max(numbers):.4g}"
     low = -float("inf") if metric.low is None else metric.low
     high = float("inf") if metric.high is None else metric.high
     if min(numbers) < low - NEAR or max(numbers) > high + NEAR:
-        return Finding("range", False, f"{seen}, outside {low:g} to {high:g}")
-    return Finding("range", True, f"{seen}, within {low:g} to {high:g}")
+        return Trial("range", False, f"{seen}, outside {low:g} to {high:g}")
+    return Trial("range", True, f"{seen}, within {low:g} to {high:g}")
 
 
-def _empty(metric: Metric, item: Item) -> Finding:
+def _empty(metric: Metric, item: Item) -> Trial:
     """Without output, references and source in turn: no score where the metric needs it, no fault where it does not."""
     lacking = [replace(item, text=" \n"), replace(item, references=()), replace(item, source="")]
     try:
         answers = scored(metric, lacking)
     except Exception as error:  # a metric can raise anything
-        return Finding("empty texts", False, f"stops where a text it says it does not need is missing: {_shown(error)}")
+        return Trial("empty texts", False, f"stops where a text it says it does not need is missing: {_shown(error)}")
     reasons = [answer.reason for answer in answers if answer.score is None]
     undeclared = [reason for reason in reasons if reason.startswith(RAISED)]
     if undeclared:
-        return Finding("empty texts", False, f"fails where a text it says it does not need is missing: {undeclared[0]}")
-    return Finding("empty texts", True, "no score, because " + ", ".join(reasons))
+        return Trial("empty texts", False, f"fails where a text it says it does not need is missing: {undeclared[0]}")
+    return Trial("empty texts", True, "no score, because " + ", ".join(reasons))
 
 
-def _odd_texts(metric: Metric, item: Item) -> Finding:
+def _odd_texts(metric: Metric, item: Item) -> Trial:
     try:
         answers = scored(metric, [replace(item, text=text) for text in ODD_TEXTS])
     except Exception as error:  # a metric can raise anything
-        return Finding("odd texts", False, f"stops at one of them: {_shown(error)}")
+        return Trial("odd texts", False, f"stops at one of them: {_shown(error)}")
     without = [answer.reason for answer in answers if answer.score is None]
     raised = [reason for reason in without if reason.startswith(RAISED)]
     if raised:
-        return Finding("odd texts", False, f"{len(raised)} of {len(ODD_TEXTS)} have no score: {raised[0]}")
+        return Trial("odd texts", False, f"{len(raised)} of {len(ODD_TEXTS)} have no score: {raised[0]}")
     words = f"punctuation, a letter, an emoji, {len(ODD_TEXTS[-1])} characters: no fault"
-    return Finding("odd texts", True, words + (f"; {len(without)} have no score: {without[0]}" if without else ""))
+    return Trial("odd texts", True, words + (f"; {len(without)} have no score: {without[0]}" if without else ""))
 
 
-def _determinism(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
+def _determinism(metric: Metric, same: Sequence[Item], scores: Scores) -> Trial:
     if list(scores) != score_all(metric, same):
-        return Finding("determinism", False, "the same texts get other scores a second time")
+        return Trial("determinism", False, "the same texts get other scores a second time")
     backwards = score_all(metric, same[::-1])[::-1]
     if any(map(_apart, scores, backwards)):
-        return Finding("determinism", False, "a score depends on which texts are scored before or beside it")
-    return Finding("determinism", True, "the same texts get the same scores, in any order")
+        return Trial("determinism", False, "a score depends on which texts are scored before or beside it")
+    return Trial("determinism", True, "the same texts get the same scores, in any order")
 
 
-def _unicode(metric: Metric, same: Sequence[Item]) -> Finding:
+def _unicode(metric: Metric, same: Sequence[Item]) -> Trial:
     composed, decomposed = (
         score_all(metric, [replace(item, text=unicodedata.normalize(form, item.text)) for item in same])
         for form in ("NFC", "NFD")
@@ -156,8 +154,8 @@ def _unicode(metric: Metric, same: Sequence[Item]) -> Finding:
     differing = [at for at, apart in enumerate(map(_apart, composed, decomposed)) if apart]
     if differing:
         where = _listed(same, differing)
-        return Finding("Unicode forms", False, f"composed and decomposed texts (NFC, NFD) differ in {where}")
-    return Finding("Unicode forms", True, "composed and decomposed texts (NFC, NFD) score the same")
+        return Trial("Unicode forms", False, f"composed and decomposed texts (NFC, NFD) differ in {where}")
+    return Trial("Unicode forms", True, "composed and decomposed texts (NFC, NFD) score the same")
 
 
 def _pairs(same: Sequence[Item]) -> list[tuple[Item, Item]]:

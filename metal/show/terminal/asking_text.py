@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from metal.data.text import UNDEFINED, dollars, duration, thousands
 from metal.raters.judges.call import BUSY, DROPPED, SERVER, TOO_LONG, VERDICT, Question, RunPlan
-from metal.raters.judges.cost import Estimate
+from metal.raters.judges.cost import CostEstimate
 from metal.raters.judges.reader import OFF_SCALE
 from metal.raters.judges.run_statistics import CallStatistics
 from metal.show.terminal import console as show
@@ -24,7 +24,7 @@ AWAITED = 40  # letters of what is waited for: a provider's words
 QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 
 
-def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool = False) -> None:
+def show_estimates(coming: Sequence[CostEstimate], what: str, *, first_prompt: bool = False) -> None:
     """Calls, tokens, cost and time to come, a row a model; with first_prompt, what would be sent first."""
     if not any(estimate.calls for estimate in coming):
         show.say(f"No calls to make: {what}{', all answered or under way' if coming else ''}. Nothing was sent.")
@@ -54,7 +54,7 @@ def show_estimates(coming: Sequence[Estimate], what: str, *, first_prompt: bool 
         show.say("Nothing was sent.")
 
 
-def _estimate_note(coming: Sequence[Estimate]) -> str:
+def _estimate_note(coming: Sequence[CostEstimate]) -> str:
     dates = sorted(
         {estimate.model.price.as_of for estimate in coming if estimate.model.price and estimate.model.price.as_of}
     )

@@ -14,7 +14,7 @@ from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 
 
 @dataclass(frozen=True)
-class Limits:
+class BatchLimits:
     """What one batch may contain at most: requests, bytes of its file, tokens (None: not known)."""
 
     requests: int
@@ -40,7 +40,7 @@ class BatchClient(Protocol):
     """A connection to the batch service for one model. Every coroutine may raise CallFailed; none retries."""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> BatchLimits:
         """The provider's own limits, which the user's settings can only lower or add to."""
         ...
 

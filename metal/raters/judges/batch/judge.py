@@ -12,9 +12,9 @@ from typing import TypeVar
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import ABANDONED, BUSY_ATTEMPTS, LONGEST_WAIT, Attempts
 from metal.raters.judges.batch import ledger as states
-from metal.raters.judges.batch.contract import Limits, Status
+from metal.raters.judges.batch.contract import BatchLimits, Status
 from metal.raters.judges.batch.ledger import Batch, new_token
-from metal.raters.judges.batch.packing import SAMPLE, Item, pack, room, smaller, tokens_that_may_wait
+from metal.raters.judges.batch.packing import SAMPLE, PackedRequest, pack, room, smaller, tokens_that_may_wait
 from metal.raters.judges.batch.questions import BatchQuestions, written_of
 from metal.raters.judges.batch.state import BatchState
 from metal.raters.judges.call import CallFailed
@@ -141,12 +141,12 @@ class BatchJudge:
             await self._submit(batch)
         return True
 
-    def _room(self) -> Limits | None:
+    def _room(self) -> BatchLimits | None:
         """What the next batch may hold; None while it has to wait for another to end."""
         cost_unknown = self.state.budget.limit is not None and self.attempts.estimator.answers < SAMPLE
         return room(self.limits, [batch.tokens for batch in self.open], cost_unknown=cost_unknown)
 
-    async def _make(self, limits: Limits) -> Batch | None:
+    async def _make(self, limits: BatchLimits) -> Batch | None:
         """The next batch, complete on the disk; None when there is nothing to ask."""
         token = new_token()
         packed = await pack(self.waiting, limits, self.ledger.requests(token), self._may_take)
@@ -163,7 +163,7 @@ class BatchJudge:
         self.open.append(batch)
         return batch
 
-    def _may_take(self, item: Item) -> bool:
+    def _may_take(self, item: PackedRequest) -> bool:
         return self.state.may_begin(item.key, item.dollars)
 
     async def _ask_directly(self) -> None:

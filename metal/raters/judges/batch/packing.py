@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from metal.data.folders import naming
-from metal.raters.judges.batch.contract import Limits
+from metal.raters.judges.batch.contract import BatchLimits
 from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.call import Question
 from metal.raters.judges.models import Model
@@ -22,7 +22,7 @@ SAMPLE = 100  # answers that show what questions cost at most; one answer alone 
 
 
 @dataclass(frozen=True)
-class Item:
+class PackedRequest:
     """A question to pack. line: of the request file. place: in the plan. tokens, dollars: as estimated."""
 
     question: Question
@@ -47,19 +47,21 @@ class Packed:
 class Waiting:
     """Questions waiting to be packed, with their places. make: an Item of a question, None if it is under way."""
 
-    def __init__(self, questions: Iterable[tuple[int, Question]], make: Callable[[int, Question], Item | None]) -> None:
+    def __init__(
+        self, questions: Iterable[tuple[int, Question]], make: Callable[[int, Question], PackedRequest | None]
+    ) -> None:
         self._questions, self._make = iter(questions), make
 
-    def take(self) -> Item | None:
+    def take(self) -> PackedRequest | None:
         """The next one; None when there is none."""
         return next((item for place, question in self._questions if (item := self._make(place, question))), None)
 
-    def put_back(self, item: Item) -> None:
+    def put_back(self, item: PackedRequest) -> None:
         """It did not fit; next time it comes first, and its item is made again."""
         self._questions = chain([(item.place, item.question)], self._questions)
 
 
-async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[[Item], bool]) -> Packed:
+async def pack(waiting: Waiting, limits: BatchLimits, path: Path, may_take: Callable[[PackedRequest], bool]) -> Packed:
     """Write a request file, synced; without questions there is none. may_take: reserves what a question costs.
 
     A question that is larger than a batch may be is packed alone: the provider says what is wrong with it.
@@ -89,17 +91,17 @@ async def pack(waiting: Waiting, limits: Limits, path: Path, may_take: Callable[
     return packed
 
 
-def smaller(limits: Limits, model: Model) -> Limits:
+def smaller(limits: BatchLimits, model: Model) -> BatchLimits:
     """The provider's limits, lowered by the user's settings."""
     own = model.batch
-    return Limits(
+    return BatchLimits(
         min(limits.requests, own.requests or limits.requests),
         min(limits.bytes, own.bytes or limits.bytes),
         own.tokens or limits.tokens,
     )
 
 
-def room(limits: Limits, waiting: Sequence[float], *, cost_unknown: bool) -> Limits | None:
+def room(limits: BatchLimits, waiting: Sequence[float], *, cost_unknown: bool) -> BatchLimits | None:
     """What the next batch may hold beside open batches of so many tokens; None while it has to wait for one to end.
 
     cost_unknown: there is a budget, and too few answers to show what questions cost: a small batch comes first.

@@ -13,7 +13,7 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import Attempts, request_for
 from metal.raters.judges.batch.contract import BatchClient
 from metal.raters.judges.batch.ledger import Batch
-from metal.raters.judges.batch.packing import TURN, Item, Waiting
+from metal.raters.judges.batch.packing import TURN, PackedRequest, Waiting
 from metal.raters.judges.batch.state import BatchState
 from metal.raters.judges.call import CallFailed, ModelRequest, Question, Reply
 from metal.raters.judges.journal import scan
@@ -41,7 +41,7 @@ class BatchQuestions:
         """The questions that are neither answered, given up, nor under way."""
         return Waiting(enumerate(self.plan.questions(self.model, self.begins), self.begins), self._item)
 
-    def _item(self, place: int, question: Question) -> Item | None:
+    def _item(self, place: int, question: Question) -> PackedRequest | None:
         key = bytes.fromhex(question.key)
         if self._done(key) or key in self.state.claimed:
             return None
@@ -53,7 +53,7 @@ class BatchQuestions:
             self.fail(question, key, failure, self.attempt(key), request)
             return None
         tokens_in, _ = self.attempts.estimator.expected(question.rough_tokens)
-        return Item(question, key, line, place, tokens_in, dollars)
+        return PackedRequest(question, key, line, place, tokens_in, dollars)
 
     def _done(self, key: bytes) -> bool:
         return key in self.answered.settled or key in self.given_up

@@ -26,7 +26,7 @@ from google.oauth2.credentials import Credentials
 
 from metal.data.folders import naming, new_file
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchClient, Limits, Status
+from metal.raters.judges.batch.contract import BatchClient, BatchLimits, Status
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
@@ -69,7 +69,7 @@ class GeminiBatches:
     two days, results stay. A batch that is not done within two days expires, and has no results.
     """
 
-    limits = Limits(200_000, 2_000_000_000)
+    limits = BatchLimits(200_000, 2_000_000_000)
 
     def __init__(self, model: Model) -> None:
         self._model, self._requests, self.secrets = model, Requests(model), Secrets.of([model])
@@ -224,7 +224,7 @@ class VertexGeminiBatches(GeminiBatches):
     then. The service agent of Vertex AI has to be allowed to read and write the bucket.
     """
 
-    limits = Limits(200_000, 1_000_000_000)
+    limits = BatchLimits(200_000, 1_000_000_000)
 
     def __init__(self, model: Model, bucket: Bucket) -> None:
         super().__init__(model)

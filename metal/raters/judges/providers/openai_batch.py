@@ -24,7 +24,7 @@ import openai
 
 from metal.data.folders import naming
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import Limits, Status
+from metal.raters.judges.batch.contract import BatchLimits, Status
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.failures import MOST_BODY, as_object, one_line, read_json, retry_after, without_keys
@@ -34,9 +34,9 @@ from metal.raters.judges.secrets import Secrets
 
 OURS = "metal"  # what our token is called in a batch's metadata
 LIMITS = {  # requests and bytes of a file, a margin below what is written in the services' documentation
-    "openai": Limits(50_000, 190_000_000),
-    "azure": Limits(100_000, 190_000_000),
-    "openai-compatible": Limits(50_000, 190_000_000),
+    "openai": BatchLimits(50_000, 190_000_000),
+    "azure": BatchLimits(100_000, 190_000_000),
+    "openai-compatible": BatchLimits(50_000, 190_000_000),
 }
 ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
 OLDEST = 35 * 86_400.0  # seconds; results are kept for 30 days, so an older batch is of no use
@@ -62,7 +62,7 @@ class OpenAIBatch:
         self._endpoint = "/chat/completions" if model.provider == "azure" else "/v1/chat/completions"
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> BatchLimits:
         """Requests and bytes of one file. How many tokens may wait depends on the account, and is not told."""
         return LIMITS[self._model.provider]
 

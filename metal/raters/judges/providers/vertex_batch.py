@@ -21,7 +21,7 @@ with warnings.catch_warnings():  # about its own dependencies
 from metal.data.folders import new_file
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchClient, Limits, Status
+from metal.raters.judges.batch.contract import BatchClient, BatchLimits, Status
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply
 from metal.raters.judges.models import FILE, Model
 from metal.raters.judges.providers.cloud_storage import Bucket, open_bucket
@@ -63,7 +63,7 @@ def open_batch_client(model: Model) -> BatchClient:
 class VertexBatches:
     """Batch prediction with the model behind one endpoint. The limits are ours: nothing but the bucket has any."""
 
-    limits = Limits(200_000, 1_000_000_000)
+    limits = BatchLimits(200_000, 1_000_000_000)
 
     def __init__(
         self,
