@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from metal.auditing.audit import Audit, audit
+from metal.auditing.audit import AuditTables, audit
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.errors import MetalError, UsageError
@@ -40,7 +40,7 @@ def world(
     return people | {"good": noisy(judge), "guess": noisy(0.0), "constant": [2] * items}
 
 
-def row(result: Audit, table: str, **where: str) -> Any:
+def row(result: AuditTables, table: str, **where: str) -> Any:
     rows = result.tables[table]
     for column, value in where.items():
         rows = rows[rows[column] == value]

@@ -17,7 +17,7 @@ import pytest
 
 from metal.errors import DataError, UsageError
 from metal.raters.isolation import isolated_metric
-from metal.raters.isolation.parent import Reply, _end
+from metal.raters.isolation.parent import ChildReply, _end
 from metal.raters.metrics import Item, Metric, find_metric, scored
 from tests.isolation.conftest import Run
 
@@ -359,7 +359,7 @@ def test_a_description_is_a_strangers(
     digest = hashlib.blake2b(b"", digest_size=8).hexdigest()
     entire = {"needs": [], "direction": "higher", "signature": f"any|blake2b:{digest}", "summary": 3, **fields}
     message = json.dumps(entire).encode() + b"\n"
-    monkeypatch.setattr("metal.raters.isolation.metric.ask", lambda *_: Reply(message, 0, ""))
+    monkeypatch.setattr("metal.raters.isolation.metric.ask", lambda *_: ChildReply(message, 0, ""))
     with pytest.raises(DataError, match=problem) as raised:
         isolated_metric(path)
     assert "\n" not in str(raised.value)

@@ -16,7 +16,7 @@ import pytest
 
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchClient, Limits, Status
+from metal.raters.judges.batch.contract import BatchClient, BatchLimits, Status
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply, answer_schema
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.prompts import Message
@@ -175,7 +175,7 @@ def test_a_text_that_cannot_be_sent_is_rejected(server: OpenAIBatchServer) -> No
 
 
 def test_limits(server: OpenAIBatchServer) -> None:
-    async def limits(client: BatchClient) -> Limits:
+    async def limits(client: BatchClient) -> BatchLimits:
         return client.limits
 
     assert with_client(OPENAI, server.openai_url, limits).requests == 50_000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metal.data.bundled import bundled
 from metal.data.records import Level, Output, Scale, Source
 from metal.errors import UnknownName, UsageError
-from metal.raters.judges.cost import Budget, Estimate, TokenEstimator, check_priced, estimates
+from metal.raters.judges.cost import Budget, CostEstimate, TokenEstimator, check_priced, estimates
 from metal.raters.judges.models import Model, Price, find_model
 from metal.raters.judges.plan import ANSWER_TOKENS, JudgingPlan, choose_outputs, rater_name, rough_tokens
 from metal.raters.judges.prompts import Prompt, load_template
@@ -230,9 +230,9 @@ def test_a_limit_is_shared_by_the_models() -> None:
 
 def test_how_long_it_takes() -> None:
     slow = replace(MODEL, concurrency=4, requests_per_minute=30.0)
-    assert Estimate(MODEL, calls=160).seconds == 20
-    assert Estimate(slow, calls=160).seconds == 320
-    assert Estimate(replace(slow, tokens_per_minute=100.0), calls=1, tokens_in=900, tokens_out=100).seconds == 600
+    assert CostEstimate(MODEL, calls=160).seconds == 20
+    assert CostEstimate(slow, calls=160).seconds == 320
+    assert CostEstimate(replace(slow, tokens_per_minute=100.0), calls=1, tokens_in=900, tokens_out=100).seconds == 600
 
 
 def test_an_unknown_price_cannot_be_kept_to() -> None:

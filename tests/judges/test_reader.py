@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from metal.data.records import Level, Scale
 from metal.raters.judges.call import answer_schema
-from metal.raters.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, Verdict, read_reply
+from metal.raters.judges.reader import EMPTY, OFF_SCALE, UNPARSABLE, ReplyVerdict, read_reply
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 QUALITY, PRESENCE = TASK_QUALITY.scale, HALLUCINATIONS.scale
@@ -686,7 +686,7 @@ def asked_for(row: dict[str, str]) -> dict[str, float] | None:
     return LETTERS if row["prompt"] in ("mcq", "altmcq") else None
 
 
-def read_all(rows: list[dict[str, str]], scale: Scale) -> list[Verdict]:
+def read_all(rows: list[dict[str, str]], scale: Scale) -> list[ReplyVerdict]:
     """What is read from each; most replies came more than once, and are read once."""
     asked = {(row["reply"], asked_for(row) is None): asked_for(row) for row in rows}
     read = {(reply, free): read_reply(reply, scale, letters) for (reply, free), letters in asked.items()}

@@ -12,7 +12,7 @@ from rouge_score import rouge_scorer
 
 from metal.errors import UsageError
 from metal.raters.metrics import Item, Metric, extra_of, find_metric, is_built_in, known_metrics
-from metal.raters.metrics.conformance import Finding, conformance
+from metal.raters.metrics.conformance import Trial, conformance
 from metal.raters.metrics.contract import Answer
 from metal.raters.metrics.samples import SAMPLES
 
@@ -24,7 +24,7 @@ def clock() -> Callable[[], float]:
     return lambda: next(ticks) / 2  # 4.5 s between two looks at it
 
 
-def findings(metric: Metric) -> dict[str, Finding]:
+def findings(metric: Metric) -> dict[str, Trial]:
     return {finding.trial: finding for finding in conformance(metric, clock=clock())}
 
 

@@ -9,18 +9,18 @@ import pytest
 from metal.data import formats
 from metal.genie.design.planning import F1, TEST
 from metal.genie.design.settings import DesignSettings
-from metal.genie.design.study import ALL, Design, design
+from metal.genie.design.study import ALL, DesignTables, design
 
 pytestmark = pytest.mark.reference
 
 
 @pytest.fixture(scope="module")
-def hindi(reference: Path) -> Design:
+def hindi(reference: Path) -> DesignTables:
     data = formats.read("pariksha", reference / "pariksha", {}).assemble(Path("pariksha"))
     return design(data, DesignSettings(languages=("hi",), criteria=("task_quality",), raters=(3,)))
 
 
-def test_unilabelling_is_steadier(hindi: Design) -> None:
+def test_unilabelling_is_steadier(hindi: DesignTables) -> None:
     rows = hindi.tables["designs"]
     rows = rows[rows["population"] == ALL]
     sd = rows.set_index(["scale", "aggregation", "labelling"])["sd"]
@@ -29,7 +29,7 @@ def test_unilabelling_is_steadier(hindi: Design) -> None:
             assert sd[scale, aggregation, "unilabelling"] < sd[scale, aggregation, "multilabelling"]
 
 
-def test_what_hindi_needs(hindi: Design) -> None:
+def test_what_hindi_needs(hindi: DesignTables) -> None:
     needs = hindi.tables["needs"].set_index("question")
     f1, test = needs.loc[F1], needs.loc[TEST]
     assert f1["items_now"] == 360

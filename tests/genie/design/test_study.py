@@ -12,7 +12,7 @@ from metal.errors import MetalError, UnknownName, UsageError
 from metal.genie.design.cost import Prices
 from metal.genie.design.planning import F1, TEST
 from metal.genie.design.settings import DesignSettings
-from metal.genie.design.study import ALL, COLUMNS, Design, design
+from metal.genie.design.study import ALL, COLUMNS, DesignTables, design
 from tests.genie.design.studies import BINARY, LIKERT, study
 
 
@@ -20,7 +20,7 @@ def few(**settings: object) -> DesignSettings:
     return DesignSettings(**{"rounds": 200, "width": 0.2, **settings})  # type: ignore[arg-type]
 
 
-def asked(found: Design, question: str) -> pd.DataFrame:
+def asked(found: DesignTables, question: str) -> pd.DataFrame:
     needs = found.tables["needs"]
     return needs[needs["question"] == question]
 
@@ -31,43 +31,43 @@ def data() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def found(data: Dataset) -> Design:
+def found(data: Dataset) -> DesignTables:
     return design(data, few(prices=Prices(pay=0.2, seconds=60)))
 
 
-def test_the_tables(found: Design) -> None:
+def test_the_tables(found: DesignTables) -> None:
     assert {name: tuple(table.columns) for name, table in found.tables.items()} == COLUMNS
     assert all(len(table) for table in found.tables.values())
     assert not [name for table in found.tables.values() for name in table if table[name].isna().all()]
 
 
-def test_every_figure_or_a_reason(found: Design) -> None:
+def test_every_figure_or_a_reason(found: DesignTables) -> None:
     for name, figure in (("designs", "sd"), ("needs", "items_needed"), ("populations", "sd_between")):
         table = found.tables[name]
         assert (table[figure].isna() == (table["undefined"] != "")).all()
 
 
-def test_binary_criteria_are_binary_only(found: Design) -> None:
+def test_binary_criteria_are_binary_only(found: DesignTables) -> None:
     scales = found.tables["designs"].groupby("criterion")["scale"].unique()
     assert set(scales["seen"]) == {"binary"}
     assert set(scales["fluency"]) == {"as rated", "binary"}
 
 
-def test_one_label_each_has_the_lower_spread(found: Design) -> None:
+def test_one_label_each_has_the_lower_spread(found: DesignTables) -> None:
     rows = found.tables["designs"]
     rows = rows[(rows["population"] == ALL) & (rows["aggregation"] == "mean")]
     wide = rows.pivot_table(index=["language", "criterion", "scale"], columns="labelling", values="sd")
     assert (wide["unilabelling"] < wide["multilabelling"]).all()
 
 
-def test_one_label_is_put_together_one_way(found: Design) -> None:
+def test_one_label_is_put_together_one_way(found: DesignTables) -> None:
     rows = found.tables["designs"]
     uni = rows[rows["labelling"] == "unilabelling"]
     wide = uni.pivot(index=["language", "criterion", "population", "scale"], columns="aggregation", values="sd")
     assert (wide["mean"] == wide["majority"]).all()
 
 
-def test_a_language_needs_what_its_dearest_criterion_needs(found: Design) -> None:
+def test_a_language_needs_what_its_dearest_criterion_needs(found: DesignTables) -> None:
     needs, costs = found.tables["needs"], found.tables["costs"]
     for language in ("hi", "ta"):
         mine = needs[(needs["language"] == language) & (needs["question"] == F1) & (needs["raters"] == 3)]
@@ -81,13 +81,13 @@ def test_a_language_needs_what_its_dearest_criterion_needs(found: Design) -> Non
     assert rows.loc["all", "tasks"] == rows.loc["hi", "tasks"] + rows.loc["ta", "tasks"]
 
 
-def test_too_little_pay_is_warned_of(found: Design) -> None:
+def test_too_little_pay_is_warned_of(found: DesignTables) -> None:
     warning = "0.2 USD for 60 seconds is 12.00 USD an hour, below 15: people are paid too little"
     assert found.warnings[0].startswith(warning)
     assert found.warnings[0].endswith("pay 0.25 USD a task or more")
 
 
-def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: Design) -> None:
+def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: DesignTables) -> None:
     alone = design(data, few(languages=("ta",), criteria=("seen",), prices=Prices(pay=0.2, seconds=60)))
     whole = found.tables["needs"]
     rows = whole[(whole["language"] == "ta") & (whole["criterion"] == "seen")].reset_index(drop=True)

@@ -16,7 +16,7 @@ from metal.data.dataset import Dataset, assemble
 from metal.errors import UnknownName, UsageError
 from metal.genie.leaderboard.coverage import rating_command
 from metal.genie.leaderboard.generator_scores import generator_means
-from metal.genie.leaderboard.leaderboard import Leaderboard, leaderboard
+from metal.genie.leaderboard.leaderboard import LeaderboardTables, leaderboard
 from metal.genie.leaderboard.settings import LeaderboardSettings
 from metal.genie.leaderboard.subsample import sources_chosen
 from metal.stats.bootstrap import SourceBootstrap
@@ -25,18 +25,18 @@ from tests.genie.leaderboard.boards import dataset, output, ranked
 QUICK: dict[str, Any] = {"resamples": 200, "permutations": 200}
 
 
-def board(made: Dataset, **told: Any) -> Leaderboard:
+def board(made: Dataset, **told: Any) -> LeaderboardTables:
     return leaderboard(made, LeaderboardSettings(**QUICK | told))
 
 
-def rows(found: Leaderboard, table: str = "leaderboard", **where: str) -> list[dict[str, Any]]:
+def rows(found: LeaderboardTables, table: str = "leaderboard", **where: str) -> list[dict[str, Any]]:
     frame = found.tables[table]
     for column, value in where.items():
         frame = frame[frame[column] == value]
     return frame.to_dict("records")  # type: ignore[return-value]
 
 
-def row(found: Leaderboard, table: str = "leaderboard", **where: str) -> dict[str, Any]:
+def row(found: LeaderboardTables, table: str = "leaderboard", **where: str) -> dict[str, Any]:
     (one,) = rows(found, table, **where)
     return one
 
