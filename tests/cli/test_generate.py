@@ -482,7 +482,7 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_written(
     assert "no such dataset" in refused("nowhere", "-m", MODEL)
     assert "no passages with a text" in refused("textless", "-m", MODEL)
     assert "provider" in refused(mine, "-m", "gpt:4")
-    assert "no such folder" in refused(mine, "-m", MODEL, "--prompts", "nowhere")
+    assert "no such folder" in refused(mine, "-m", MODEL, "--prompt-folders", "nowhere")
     assert "no journal.jsonl" in refused(mine, "-m", MODEL, "--reuse", "empty")
     assert "is inside the dataset" in refused(mine, "-m", MODEL, "--out", mine / "run")
     assert "is inside the dataset" in refused(mine, "-m", MODEL, "--out", mine)
@@ -516,7 +516,7 @@ def test_changes_under_a_run_are_refused(metal: Metal, llm_server: LlmServer, mi
     own.mkdir(parents=True)
     (own / "medium.toml").write_text('system = "You."\nuser = "{{ source }}"\ntemperature = 0.5\n')
     (tmp_path / "judges.toml").write_text(f'[judges.fast]\nmodel = "{MODEL}"\n')
-    base = ("generate", mine, "-m", "fast", "-q", "medium", "--prompts", "own", "-l", "en", "--out", "r")
+    base = ("generate", mine, "-m", "fast", "-q", "medium", "--prompt-folders", "own", "-l", "en", "--out", "r")
     metal(*base)
     other = a_dataset(tmp_path / "other")
     assert "is a run over" in metal.refused(*base[:1], other, *base[2:])
@@ -528,7 +528,7 @@ def test_changes_under_a_run_are_refused(metal: Metal, llm_server: LlmServer, mi
     for command in (base, ("generate", "--resume", "r"), (*base[:-1], "elsewhere")):
         assert "medium" in metal.refused(*command)
     assert llm_server.requests == EACH
-    for more in (("-m", MODEL), ("-q", "bad"), ("-l", "zh"), ("--out", "s"), ("--force",), ("--prompts", "own")):
+    for more in (("-m", MODEL), ("-q", "bad"), ("-l", "zh"), ("--out", "s"), ("--force",), ("--prompt-folders", "own")):
         assert "--resume r" in metal.refused("generate", "--resume", "r", *more)
     assert "knows its dataset" in metal.refused("generate", mine, "--resume", "r")
     assert "not a run of LLM judges" in metal.refused("judge", "--resume", "r")

@@ -67,7 +67,7 @@ def test_a_run_and_its_audit(metal: Metal, llm_server: LlmServer, tmp_path: Path
     about = tomllib.loads((run / "run.toml").read_text())
     assert about["settings"]["state"] == {"ratings": 64, "not_asked": 0, "complete": True}
     assert not [path for path in run.iterdir() if path.suffix == ".part"]
-    audit = metal("audit", DEMO, run, "--bootstrap", "100", "--out", "audit")
+    audit = metal("audit", DEMO, run, "--resamples", "100", "--out", "audit")
     assert "openai:gpt-4o" in audit.said
     assert (tmp_path / "audit" / "report" / "report.html").is_file() or list((tmp_path / "audit").rglob("*.html"))
     again = metal("judge", DEMO, "-j", "openai:gpt-4o,openai:gpt-4o-mini", "-p", "simple,detailed", *SMALL)
@@ -443,7 +443,7 @@ def test_hostile_output_texts(metal: Metal, llm_server: LlmServer, tmp_path: Pat
     table = ratings(tmp_path / "r").set_index("output")
     assert table["score"].notna().sum() == 7
     assert table.loc["o5", "reason"] == "no text"
-    metal("audit", dataset, "r", "--bootstrap", "100", "--out", "audit")
+    metal("audit", dataset, "r", "--resamples", "100", "--out", "audit")
 
 
 def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
@@ -452,7 +452,7 @@ def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmS
     own.mkdir(parents=True)
     (own / "mine.toml").write_text('system = "You judge."\nuser = "{{ criterion.question }} {{ output }}"\n')
     (tmp_path / "judges.toml").write_text('[judges.fast]\nmodel = "openai:gpt-4o"\n')
-    base = ("judge", dataset, "-j", "fast", "--prompts", "own", "--out", "r")
+    base = ("judge", dataset, "-j", "fast", "--prompt-folders", "own", "--out", "r")
     metal(*base, "-p", "mine")
     whole = snapshot(tmp_path / "r")
 
@@ -460,11 +460,21 @@ def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmS
         assert said in metal.refused(*command)
         assert snapshot(tmp_path / "r") == whole
 
-    changed("judge", a_dataset(tmp_path / "e", ["a", "b"]), "-j", "fast", "-p", "mine", "--prompts", "own", "--out",
+    changed("judge", a_dataset(tmp_path / "e", ["a", "b"]), "-j", "fast", "-p", "mine", "--prompt-folders", "own", "--out",
             "r", said="is a run over")  # fmt: skip
     changed(*base, "-p", "simple", said="--prompt mine")
     changed(
-        "judge", dataset, "-j", "openai:gpt-4o", "-p", "mine", "--prompts", "own", "--out", "r", said="--judge fast"
+        "judge",
+        dataset,
+        "-j",
+        "openai:gpt-4o",
+        "-p",
+        "mine",
+        "--prompt-folders",
+        "own",
+        "--out",
+        "r",
+        said="--judge fast",
     )
     changed(*base, "-p", "mine", "--sample", "2", said="--sample")
     changed(*base, "-p", "mine", "--seed", "2", said="--seed")
@@ -492,7 +502,7 @@ def test_foreign_folders_are_refused_and_never_deleted(metal: Metal, llm_server:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "a.jpg").write_bytes(b"jpg")
     (tmp_path / "file").write_text("a file")
-    metal("audit", dataset, "--bootstrap", "100", "--out", "audit")
+    metal("audit", dataset, "--resamples", "100", "--out", "audit")
     before = snapshot(tmp_path)
     base = ("judge", dataset, "-j", "openai:gpt-4o", "--out")
     for out in ("d", "built", "photos", "file", "audit"):
@@ -530,7 +540,7 @@ def test_what_is_missing_is_told_before_anything_is_written(
         ("-c", "nonsense"),
         ("-l", "xx"),
         ("-p", "nonsense"),
-        ("--prompts", "nowhere"),
+        ("--prompt-folders", "nowhere"),
         ("--flip", "nonsense"),
     ):
         metal.refused("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r", *more)
@@ -606,7 +616,7 @@ def test_the_key_is_nowhere(ending: str, metal: Metal, llm_server: LlmServer, tm
     done = metal("judge", DEMO, "-j", names, *SMALL, "--out", "r", expect=2)
     assert llm_server.requests >= 48
     assert "[key hidden]" in done.err
-    audit = metal("audit", DEMO, "r", "--bootstrap", "100", "--out", "audit")
+    audit = metal("audit", DEMO, "r", "--resamples", "100", "--out", "audit")
     said = done.out + done.err + audit.out + audit.err
     assert KEY not in said
     files = snapshot(tmp_path)
@@ -717,11 +727,11 @@ def test_a_yes_is_a_yes(metal: Metal, llm_server: LlmServer) -> None:
 
 def test_an_audit_says_that_a_run_is_not_whole(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--limit", "5", "--out", "r")
-    said = metal("audit", DEMO, "r", "--bootstrap", "100", "--out", "a").said
+    said = metal("audit", DEMO, "r", "--resamples", "100", "--out", "a").said
     assert "warning: r is not complete: 11 calls were not made; go on with `metal judge --resume r`" in said
     assert "r is not complete" in (tmp_path / "a" / "report.html").read_text()
     metal("judge", "--resume", "r")
-    assert "not complete" not in metal("audit", DEMO, "r", "--bootstrap", "100", "--out", "b").said
+    assert "not complete" not in metal("audit", DEMO, "r", "--resamples", "100", "--out", "b").said
 
 
 def test_an_audit_says_that_texts_have_changed(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
@@ -729,7 +739,7 @@ def test_an_audit_says_that_texts_have_changed(metal: Metal, llm_server: LlmServ
     metal("judge", "d", "-j", "openai:gpt-4o", *SMALL, "--out", "r")
     outputs = tmp_path / "d" / "outputs.jsonl"
     outputs.write_text(outputs.read_text().replace("Harrow Quay", "Harrow Key"))
-    said = metal("audit", "d", "r", "--bootstrap", "100", "--out", "a").said
+    said = metal("audit", "d", "r", "--resamples", "100", "--out", "a").said
     assert "warning: r: texts of the dataset have changed since its judges saw them" in said
 
 

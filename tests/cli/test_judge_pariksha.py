@@ -58,7 +58,7 @@ def test_new_judges_beside_a_released_one(reference: Path, tmp_path: Path) -> No
         assert len(table) == 2 * CALLS
         assert table["score"].notna().all()
         assert not [path for path in run.iterdir() if path.is_file() and KEY.encode() in path.read_bytes()]
-        audit = metal("audit", "pariksha", run, "--bootstrap", "100", "--out", "audit")
+        audit = metal("audit", "pariksha", run, "--resamples", "100", "--out", "audit")
         names = ["gpt-4-32k/detailed"]
         names += [f"{model}/{prompt}" for model in ("openai:gpt-4o", "gemini:gemini-2.5-pro")
                   for prompt in ("simple", "detailed")]  # fmt: skip

@@ -44,7 +44,9 @@ def test_own_prompts_come_first(tmp_path: Path) -> None:
     (tmp_path / "mine" / "judge" / "short.toml").write_text(
         'system = ""\nuser = "{{ criterion.label }}? {{ output }} Answer {{ values }}."\n'
     )
-    shown = metal("prompt", "show", "-c", "task_quality", "-p", "short", "--prompts", "mine", cwd=tmp_path).stdout
+    shown = metal(
+        "prompt", "show", "-c", "task_quality", "-p", "short", "--prompt-folders", "mine", cwd=tmp_path
+    ).stdout
     assert shown.startswith("[user]\nTask quality? ----- OUTPUT ")
     assert "Answer 0, 1 or 2." in shown
 
@@ -52,7 +54,10 @@ def test_own_prompts_come_first(tmp_path: Path) -> None:
 WRONG = [
     (["prompt", "show", "-c", "task_qualty"], "did you mean 'task_quality'"),
     (["prompt", "show", "-c", "task_quality", "-p", "detialed"], "did you mean 'detailed'"),
-    (["prompt", "show", "-c", "task_quality", "--prompts", "nowhere"], "--prompts nowhere: no such folder"),
+    (
+        ["prompt", "show", "-c", "task_quality", "--prompt-folders", "nowhere"],
+        "--prompt-folders nowhere: no such folder",
+    ),
     (["prompt", "show", "-c", "task_quality", "--output", "x"], "give the dataset too"),
     (["prompt", "show", str(DEMO), "-c", "task_quality", "--output", "sw-1/gud"], "did you mean 'sw-1/good'"),
     (["prompt", "show", "-c", "task_quality", "--prompt-language", "sw"], "criteria/task_quality.sw.toml"),
