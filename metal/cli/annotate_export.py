@@ -9,6 +9,7 @@ import click
 
 from metal.api.annotate import annotate_export
 from metal.cli.verb import DATASET, verb
+from metal.data.plugins import plugins
 
 
 @verb(
@@ -16,6 +17,7 @@ from metal.cli.verb import DATASET, verb
     DATASET,
     name="export",
     short_help="Write tasks for people.",
+    required=("to",),  # `metal annotate html` is the short way
     examples=r"""
     metal annotate export datasets/mine --to html --template summarization \
       --add-criteria
@@ -32,8 +34,8 @@ def export(data: Path, **options: Any) -> None:
 
 
 for form in export.params:
-    if isinstance(form, click.Option) and form.name == "to":  # `metal annotate html` is the short way
-        form.required, form.default, form.show_default = True, None, False
+    if form.name == "to":
+        form.type = click.Choice(list(plugins("metal.forms")))
 
 
 @verb(

@@ -60,15 +60,17 @@ def verb(
     more: str = "",
     examples: str = "",
     without: Sequence[str] = (),
+    required: Sequence[str] = (),
     cls: type[click.Command] = Verb,
 ) -> Callable[[Callable[..., None]], click.Command]:
     """A decorator: a function that prints what a public function returns becomes the command.
 
     parameters: arguments and options of the command line only. more: what the help says besides the docstring.
     examples: command lines for the help. without: parameters of the public function that are no options.
+    required: those that have a default in Python only.
     """
     options = [
-        option(parameter, kind, about, default)
+        option(parameter, kind, about, inspect.Parameter.empty if parameter in required else default)
         for parameter, (kind, about, default) in options_of(function).items()
         if parameter not in without
     ]
@@ -124,7 +126,7 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
     """The click option of a parameter."""
     flag = about.flag or f"--{name.replace('_', '-')}"
     declared = [flag, *([about.short] if about.short else []), *about.aliases, name]
-    settings: dict[str, Any] = {"help": about.help}
+    settings: dict[str, Any] = {"help": about.help, "required": default is inspect.Parameter.empty}
     if about.metavar:
         settings["metavar"] = about.metavar
     plain = _plain(kind)
@@ -143,14 +145,10 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
     elif _is_sequence(plain):
         settings |= {"multiple": True, "type": _scalar(get_args(plain)[0], about)}
     else:
-        settings |= {
-            "type": _scalar(plain, about),
-            "default": default if default is not inspect.Parameter.empty else None,
-        }
-        settings["required"] = default is inspect.Parameter.empty
-        settings["show_default"] = (
-            default not in (None, "", inspect.Parameter.empty) and "[default" not in settings["help"]
-        )
+        settings["type"] = _scalar(plain, about)
+        if not settings["required"]:  # click takes any default, None too, for a value
+            shown = default not in (None, "") and "[default" not in settings["help"]
+            settings |= {"default": default, "show_default": shown}
     if about.bare:
         settings |= {"is_flag": False, "flag_value": about.bare}
     if about.check:
@@ -172,6 +170,9 @@ class Flag(click.Option):
             return super().get_help_record(ctx)
         finally:
             self.opts = flags
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        return " / ".join(f"'{flag}'" for flag in self.opts if flag not in self.aliases)
 
 
 def _plain(kind: Any) -> Any:
