@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept while small.
 _CHUNK = 20_000_000
+_FEW_COUNTS = 200_000  # a table of counts that need not be sparse, which spares the import of scipy.sparse
 _KEEP = 50_000_000
 _MOST = 4096  # sources that are drawn one by one
 _FEW_PATTERNS = 1_000  # with more patterns, a multinomial takes longer than adding up over sources
@@ -62,7 +63,11 @@ class SourceDraws:
 
     def contributions(self, features: Any) -> Any:
         """(sources, F) what each source adds to the sums; features: (patterns, F)."""
-        return self._by_source @ features.astype(np.float64 if features.dtype.kind == "f" else np.int32)
+        if features.dtype.kind == "f" or self.sources * len(self.patterns.rows) > _FEW_COUNTS:
+            return self._by_source @ features.astype(np.float64 if features.dtype.kind == "f" else np.int32)
+        cell = self.source.astype(np.int64) * len(self.patterns.rows) + self.patterns.which
+        counts = np.bincount(cell, minlength=self.sources * len(self.patterns.rows))
+        return counts.reshape(self.sources, -1).astype(np.int32) @ features.astype(np.int32)
 
     @cached_property
     def _by_source(self) -> csr_matrix:
@@ -123,11 +128,11 @@ class SourceBootstrap:
 
     def _in_blocks(self, sums: Any) -> Any:
         """(blocks, F) the sums over the sources of each block; unchanged, (sources, F), where there are few sources."""
-        from scipy.sparse import csr_matrix
-
         block = self.blocks(len(sums))
         if block is None:
             return sums
+        from scipy.sparse import csr_matrix
+
         table = csr_matrix((np.ones(len(block), dtype=np.int32), (block, np.arange(len(block)))))
         return table @ (sums if sums.dtype.kind == "f" else sums.astype(np.int64))
 
