@@ -38,7 +38,7 @@ ANSWER, AT_ONCE = "Answer.", "Answer.taskAnswers"
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _HitBatch:
     """The HITs of a language: rows of its CSV, how many people rate each, and the layout they are filled into."""
 
     language: str
@@ -80,14 +80,14 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
         yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
 
 
-def _batch(language: str, assignments: Sequence[Assignment]) -> _Batch:
+def _batch(language: str, assignments: Sequence[Assignment]) -> _HitBatch:
     tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
     people = Counter(task.task for assignment in assignments for task in assignment.tasks)
     (usual, _), *_ = Counter(people.values()).most_common(1) or [(1, 0)]
     layout = _layout(language, assignments[0].rubrics, assignments[0].template)
     template = assignments[0].template
     columns = ("task", "title", "source", *template.texts, "language", "direction")
-    return _Batch(language, columns, [_row(task, template) for task in tasks.values()], usual, layout)
+    return _HitBatch(language, columns, [_row(task, template) for task in tasks.values()], usual, layout)
 
 
 def _layout(language: str, rubrics: Mapping[str, Rubric], template: TaskTemplate) -> str:
