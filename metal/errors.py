@@ -19,6 +19,10 @@ class UsageError(MetalError):
     """The request itself cannot be carried out: options contradict each other, a folder exists."""
 
 
+class NothingToDo(UsageError):
+    """What was asked for is done already; the command line says so, and succeeds."""
+
+
 class DataError(MetalError):
     """A file is not what it should be.
 

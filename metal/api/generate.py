@@ -20,7 +20,6 @@ from metal.api.options import (
     Reask,
     Resume,
     Reuse,
-    Seed,
     StrPath,
     documented,
     names,
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from metal.running.callbacks import Callbacks
 
 # What may be given again with `resume`: how the run is carried out, and how outputs are chosen.
-CHOOSING = ("choose", "keep_flagged", "seed")
-FREE = ("dry_run", "max_cost", "limit", "reuse", "concurrency", "callbacks", *CHOOSING)
+FREE = ("dry_run", "max_cost", "limit", "reuse", "concurrency", "callbacks", "choose", "keep_flagged", "seed")
 
 
 @documented
@@ -54,16 +52,16 @@ async def generate_async(
     max_cost: MaxCost = None,
     limit: Limit = None,
     choose: Annotated[
-        Literal["one", "all"],
-        Option("Outputs of each passage that are to be rated: one at random, or all.", choices=("one", "all")),
-    ] = "one",
+        Literal["one", "all"] | None,
+        Option("Outputs of each passage to be rated: one at random, or all. [default: one]", choices=("one", "all")),
+    ] = None,
     keep_flagged: Annotated[bool, Option("Flagged outputs may be chosen too.")] = False,
     reask: Reask = 1,
     reuse: Reuse = (),
     prompt_folders: PromptFolders = (),
     base_url: BaseUrl = "",
     concurrency: Concurrency = None,
-    seed: Seed = 0,
+    seed: Annotated[int | None, Option("Seed of all randomness. [default: 0]", least=0)] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
 ) -> Generating:
@@ -95,13 +93,15 @@ async def generate_async(
     from metal.running.judging import dataset_of
 
     if resume is not None:
-        given = locals()
-        check_resumed(generate_async, resume, given, free=FREE)
+        check_resumed(generate_async, resume, locals(), free=FREE)
         run = Path(resume)
         request, settings = read_request(run, "generate", GenerateRequest)
-        defaults = GenerateRequest(())
-        chosen = {name: given[name] for name in CHOOSING if given[name] != getattr(defaults, name)}
-        request = replace(request, **chosen)
+        request = replace(
+            request,
+            choose=choose or request.choose,
+            keep_flagged=keep_flagged or request.keep_flagged,
+            seed=request.seed if seed is None else seed,
+        )
         recover(Path(settings["dataset"]))
         folder = dataset_of(run, settings)
     else:
@@ -115,9 +115,9 @@ async def generate_async(
             reask=reask,
             prompt_folders=tuple(map(str, prompt_folders)),
             base_url=base_url,
-            choose=choose,
+            choose=choose or "one",
             keep_flagged=keep_flagged,
-            seed=seed,
+            seed=seed or 0,
         )
         run = Path(out) if out else Path("runs") / f"{folder.resolve().name}-generate"
     if run.resolve().is_relative_to(folder.resolve()):

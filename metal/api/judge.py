@@ -29,7 +29,7 @@ from metal.api.options import (
     synchronous,
 )
 from metal.api.resuming import check_resumed
-from metal.errors import UsageError
+from metal.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
     from metal.api.asked import Judging
@@ -113,6 +113,7 @@ async def judge_async(
     """
     from metal.api.asked import Judging
     from metal.api.progress import default_callbacks
+    from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.running.asking import Terms, carry_out
     from metal.running.asking_folder import read_request
     from metal.running.engines import How, engine_of
@@ -127,6 +128,8 @@ async def judge_async(
         check_resumed(judge_async, resume, locals(), free=FREE)
         run = Path(resume)
         request, settings = read_request(run, "judge", JudgeRequest)
+        if any(model.get("asked", "").startswith(f"{FUNCTION}:") for model in settings.get("models", {}).values()):
+            raise UsageError(f"{run} is a run of a function; to go on with it, repeat the call that began it")
         inputs = load(dataset_of(run, settings))
     else:
         if data is None or not judge:
@@ -177,7 +180,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     What they have answered by then is paid for, and is kept. The calls that are left can be made with
     `metal.judge(resume=RUN)`.
 
-    Returns the run as it is then. Raises UsageError when it has no open batches.
+    Returns the run as it is then. Raises NothingToDo, a UsageError, when it has no open batches.
     """
     from metal.api.asked import Judging
     from metal.api.progress import default_callbacks
@@ -190,7 +193,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     request, settings = read_request(folder, "judge", JudgeRequest)
     how = How(engine="batch", cancelling=True)
     if not under_way(folder, how):
-        raise UsageError(f"{folder} has no open batches; nothing to cancel")
+        raise NothingToDo(f"{folder} has no open batches; nothing to cancel")
     place = dataset_of(folder, settings)
     job = judge_job(request, place, load(place).dataset)
     terms = Terms(how=how)

@@ -23,7 +23,7 @@ def check_resumed(
         if isinstance(value, str | int | tuple | list) and value in (parameter.default, "", (), []):
             continue
         if name in ("data", "judge", "model", "out", "force"):
-            raise UsageError(f'`resume="{resume}"` knows its dataset and models; to add some, name all with `out`')
-        raise UsageError(
-            f'`resume="{resume}"` goes on with what was asked for; to change `{name}`, name all with `out`'
-        )
+            why = "knows its dataset and models; to add some"
+        else:
+            why = f"goes on with what was asked for; to change `{name}`"
+        raise UsageError(f'`resume="{resume}"` {why}, name all with `out="{resume}"`')

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from metal.api.asked import Generating, Judging
+    from metal.raters.judges.cost import Estimate
     from metal.running.callbacks import Callbacks
 
 INTERRUPTED = 130
@@ -24,11 +27,20 @@ def callbacks(ask: bool | None = None) -> Callbacks:
     return Callbacks(
         say=console.say,
         estimated=asking_text.show_estimates,
-        confirm=lambda estimates: not asking or click.confirm("Go on?", default=False),
+        confirm=_confirm if asking else lambda estimates: True,
         watch=asking_text.progress,
         interrupted=lambda line: print(f"\n{line}", file=sys.stderr),
         signals=True,
     )
+
+
+def _confirm(estimates: Sequence[Estimate]) -> bool:
+    """Ask. The event loop's own Ctrl-C would wait for the answer; here it ends the question."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return click.confirm("Go on?", default=False)
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def finish(run: Judging | Generating, following: str) -> None:

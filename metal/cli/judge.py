@@ -10,6 +10,7 @@ import click
 import metal.api.judge as api
 from metal.cli.asking import ASK, callbacks, finish
 from metal.cli.verb import PATH, Verb, verb
+from metal.errors import NothingToDo
 
 
 class _Judge(Verb):
@@ -57,9 +58,13 @@ def judge(ask: bool | None, **options: Any) -> None:
 
 @verb(api.judge_cancel, click.Argument(["run"], type=PATH), short_help="Cancel the open batches of a run.")
 def cancel(run: Path) -> None:
-    from metal.show.terminal import judging_text
+    from metal.show.terminal import console, judging_text
 
-    ended = api.judge_cancel(run, callbacks=callbacks())
+    try:
+        ended = api.judge_cancel(run, callbacks=callbacks())
+    except NothingToDo as nothing:
+        console.say(str(nothing))
+        return
     judging_text.show_judges(ended.outcome.statistics, ended.job.plan)
     judging_text.show_ratings(ended.job.ratings, ended.job.unanswered, run, ended.outcome.seconds)
     finish(ended, f"metal {'monitor' if ended.job.questions else 'audit'} {ended.job.folder} {run}")

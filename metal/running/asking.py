@@ -138,7 +138,7 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
     engine = load_engine(terms.how.engine)
     models = [model for model in job.plan.models if model.provider != FUNCTION]
     if terms.how.engine != LOCAL and len(models) < len(job.plan.models):
-        raise UsageError(f'a function is called in this process: leave `engine="{terms.how.engine}"` out')
+        raise UsageError('a function is called in this process; it goes with `engine="local"` only')
     await engine.check(models, terms.how)
     new = not out.exists()
     check_place(out, job.command, force=terms.force)

@@ -213,6 +213,10 @@ def test_judges_are_shown_what_is_chosen_only(metal: Metal, llm_server: LlmServe
     table = pd.read_parquet(mine.parent / "judged" / "ratings.parquet")  # of equal texts one is asked
     assert set(table["output"]) == {one["output"] for one in outputs(mine)}
     assert len(table) == 2 * PASSAGES
+    metal("generate", "--resume", "runs/mine-generate")
+    assert len(chosen(mine)) == 2 * PASSAGES
+    metal("generate", "--resume", "runs/mine-generate", "--choose", "one")
+    assert chosen(mine) == asked
 
 
 def test_outputs_that_people_brought_stay_as_they_are(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:

@@ -460,8 +460,8 @@ def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmS
         assert said in metal.refused(*command)
         assert snapshot(tmp_path / "r") == whole
 
-    changed("judge", a_dataset(tmp_path / "e", ["a", "b"]), "-j", "fast", "-p", "mine", "--prompt-folders", "own", "--out",
-            "r", said="is a run over")  # fmt: skip
+    other = a_dataset(tmp_path / "e", ["a", "b"])
+    changed("judge", other, *base[2:], "-p", "mine", said="is a run over")
     changed(*base, "-p", "simple", said="--prompt mine")
     changed(
         "judge",
@@ -715,6 +715,23 @@ def test_nothing_is_sent_without_a_yes(said: str, metal: Metal, llm_server: LlmS
     assert llm_server.requests == requests
     assert not (tmp_path / "new").exists()
     assert snapshot(tmp_path / "old") == before  # --force replaces nothing either
+
+
+def test_ctrl_c_is_an_answer(llm_server: LlmServer, tmp_path: Path) -> None:
+    env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY, PYTHONUNBUFFERED="1")
+    command = [sys.executable, "-c", "from metal.cli import main; main()", "judge", str(DEMO), *SMALL, "--ask"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*command, "-j", "openai:gpt-4o"], cwd=tmp_path, env=env, **pipes) as process:
+        assert process.stdout
+        printed = b""
+        while b"Go on?" not in printed:
+            printed += (more := os.read(process.stdout.fileno(), 1000))
+            assert more, "it ended without a question"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+    assert llm_server.requests == 0
+    assert not (tmp_path / "runs" / "demo-judges").exists()
 
 
 def test_a_yes_is_a_yes(metal: Metal, llm_server: LlmServer) -> None:
