@@ -109,7 +109,9 @@ def billboard_references(
     *,
     metric: Annotated[
         Names,
-        Option("Metrics to compute: chrf, rouge-l, 'bleu(tokenize=zh)', path/to/metric.py:score, ...", "-m"),
+        Option(
+            "Metrics to compute: chrf, rouge-l, 'bleu(tokenize=zh)', path/to/metric.py:score, ...", "-m", commas=True
+        ),
     ],
     reference: Reference = "",
     beside: Annotated[Names, Option("Raters in the dataset to draw as lines beside the metrics.")] = (),

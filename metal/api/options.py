@@ -38,6 +38,7 @@ class Option:
     help: what it means. short: its letter (`-c`). metavar: what stands for its value. choices: the values it may have.
     least, most: its range, an end excluded where `open_ends`. flag: its name there, where that is not the
     parameter's. aliases: older spellings that still work. bare: the value it has when it is given without one.
+    check: `module:function` that reads such a value. commas: names may hold commas, so the function divides them.
     """
 
     help: str = ""
@@ -51,6 +52,7 @@ class Option:
     aliases: tuple[str, ...] = ()
     bare: str = ""
     check: str = ""
+    commas: bool = False
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:

@@ -19,7 +19,7 @@ def score(
     data: Data,
     metric: Annotated[
         Names,
-        Option("Metrics, e.g. chrf,rouge-l or bleu(tokenize=zh), or your own: metric.py:score.", "-m"),
+        Option("Metrics, e.g. chrf,rouge-l or bleu(tokenize=zh), or your own: metric.py:score.", "-m", commas=True),
     ] = (),
     *,
     from_file: Annotated[

@@ -114,9 +114,10 @@ def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
 def _help(function: Callable[..., Any]) -> str:
     """The docstring up to the paragraph that speaks of parameters and results."""
     text = inspect.cleandoc(function.__doc__ or "")
+    ends = ("Returns ", "Raises ", "Options:", *(f"{name}: " for name in inspect.signature(function).parameters))
     paragraphs = []
     for paragraph in text.split("\n\n"):
-        if paragraph.startswith(("Returns ", "Options:", "data: ", "Raises ")):
+        if paragraph.startswith(ends):
             break
         paragraphs.append(paragraph)
     return "\n\n".join(paragraphs)
@@ -136,7 +137,7 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
             settings |= {"show_default": False}
         settings |= {"is_flag": True, "default": default}
     elif set(get_args(Names)) <= set(get_args(kind)):
-        settings |= {"multiple": True, "callback": _split}
+        settings |= {"multiple": True, "callback": None if about.commas else _split}
         settings.setdefault("metavar", "NAME[,NAME]")
     elif get_origin(plain) in (Mapping, dict) or _is_mapping(plain):
         settings |= {"multiple": True, "callback": partial(_pairs, flag)}

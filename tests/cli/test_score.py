@@ -6,12 +6,14 @@ import json
 import signal
 import tomllib
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from metal.cli import as_typed
 from metal.cli import metal as command
 from metal.data.dataset import Card, load_dataset, save_dataset, update_dataset
 from metal.data.dataset import assemble as assembled
@@ -73,21 +75,20 @@ def ratings(folder: Path, rater: str) -> dict[str, Any]:
     rows = pd.read_parquet(folder / "ratings.parquet").astype({"reason": str})
     assert set(rows.loc[rows["rater"] == rater, "criterion"]) <= {"score"}
     return {
-        row.output: row.reason if row.score != row.score else row.score
-        for row in rows[rows["rater"] == rater].itertuples()
+        row.output: row.reason if isnan(row.score) else row.score for row in rows[rows["rater"] == rater].itertuples()
     }
 
 
 def lines_of(done_out: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(done_out)["metrics"]
-    return found
+    lines: list[dict[str, Any]] = json.loads(done_out)["metrics"]
+    return lines
 
 
 def add_output(folder: Path, output: Output) -> None:
-    found = load_dataset(folder)
-    outputs = [*found.outputs.values(), output]
+    now = load_dataset(folder)
+    outputs = [*now.outputs.values(), output]
     changed = assembled(
-        found.card, found.criteria.values(), found.sources.values(), outputs, found.raters.values(), found.ratings
+        now.card, now.criteria.values(), now.sources.values(), outputs, now.raters.values(), now.ratings
     )
     update_dataset(changed, folder)
 
@@ -112,7 +113,7 @@ def test_a_run_that_an_audit_takes(scored: Metal) -> None:
     assert about["criteria"]["score"]["measure"] == "interval"
     assert "4 outputs" in scored("check", "mine", run).said
     assert "rouge-1" in scored("check", "mine", run).said
-    audited = scored("audit", "mine", run, "--bootstrap", "100")
+    audited = scored("audit", "mine", run, "--resamples", "100")
     assert "No judges in the data" in audited.said
     assert (scored.cwd / "runs" / "mine" / "report.html").is_file()
     scored("export", "mine", run, "--to", "csv", "--out", "all.csv")
@@ -126,8 +127,8 @@ def test_only_what_is_missing_is_computed(scored: Metal) -> None:
     assert "Nothing to compute" in scored("score", "mine", "-m", "rouge-1").said
     assert snapshot(run) == before
     more = lines_of(scored("score", "mine", "-m", "rouge-1,rouge-l", "--json").out)
-    assert [one["seconds"] is None for one in more] == [True, False]
-    assert [one["scored"] for one in more] == [4, 4]
+    assert [metric["seconds"] is None for metric in more] == [True, False]
+    assert [metric["scored"] for metric in more] == [4, 4]
     add_output(scored.cwd / "mine", Output("zh/2", "zh-1", "h", "zh", "雨停了"))
     assert lines_of(scored("score", "mine", "-m", "rouge-1", "--json").out)[0]["seconds"] is not None
     assert ratings(run, "rouge-1") == pytest.approx(ROUGE_1 | {"zh/2": 1.0})
@@ -171,8 +172,8 @@ def test_ctrl_c_loses_the_metric_at_work_only(scored: Metal) -> None:
         "1 of 3 metrics are in runs/mine-scores; the same command goes on with the rest",
         "metal: interrupted",
     ]
-    found = lines_of(scored("score", "mine", "-m", "rouge-1,rouge-l", "--json").out)
-    assert [one["seconds"] is None for one in found] == [True, False]
+    lines = lines_of(scored("score", "mine", "-m", "rouge-1,rouge-l", "--json").out)
+    assert [metric["seconds"] is None for metric in lines] == [True, False]
     assert not [path for path in (scored.cwd / "runs").iterdir() if path.name != "mine-scores"]
 
 
@@ -194,10 +195,10 @@ def test_into_the_dataset(scored: Metal) -> None:
     (mine / "notes.txt").write_text("stays")
     scored("score", "mine", "-m", "rouge-1", "--into")
     assert not (scored.cwd / "runs").exists()
-    found = load_dataset(mine)
-    assert list(found.criteria) == ["task_quality", "score"]
+    now = load_dataset(mine)
+    assert list(now.criteria) == ["task_quality", "score"]
     assert ratings(mine, "rouge-1") == pytest.approx(ROUGE_1)
-    assert len(found.ratings) == 12 + 4
+    assert len(now.ratings) == 12 + 4
     assert (mine / "notes.txt").is_file()
     before = snapshot(mine)
     assert "Nothing to compute" in scored("score", "mine", "-m", "rouge-1", "--into").said
@@ -206,7 +207,7 @@ def test_into_the_dataset(scored: Metal) -> None:
     scored("score", "mine", "-m", "rouge-1", "--into")
     assert ratings(mine, "rouge-1") == pytest.approx(ROUGE_1 | {"zh/2": 1.0})
     assert "has a rater 'rouge-1' already" in scored.refused("score", "mine", "-m", "rouge-1")
-    scored("audit", "mine", "--bootstrap", "100")
+    scored("audit", "mine", "--resamples", "100")
 
 
 def test_into_with_force_replaces_that_metric_only(scored: Metal) -> None:
@@ -223,8 +224,8 @@ def test_into_with_force_replaces_that_metric_only(scored: Metal) -> None:
 
 
 def test_of_a_dataset_that_nobody_rated(scored: Metal) -> None:
-    found = load_dataset(scored.cwd / "mine")
-    parts = (found.sources.values(), found.outputs.values())
+    rated = load_dataset(scored.cwd / "mine")
+    parts = (rated.sources.values(), rated.outputs.values())
     save_dataset(assembled(Card("new"), [TASK_QUALITY], *parts, [], facts_from([])), scored.cwd / "new")
     scored("score", "new", "-m", "rouge-1")
     assert "4 ratings of 4 outputs" in scored("check", "new", "runs/new-scores").said
@@ -236,10 +237,10 @@ def test_of_a_dataset_that_nobody_rated(scored: Metal) -> None:
 def test_two_at_once_lose_nothing(scored: Metal) -> None:
     names = ["rouge-1", "rouge-2", "rouge-l", "chrf"]
     started = [scored.start("score", "mine", "-m", name, "--into") for name in names]
-    assert [one.wait().code for one in started] == [0] * len(names)
+    assert [process.wait().code for process in started] == [0] * len(names)
     assert len(load_dataset(scored.cwd / "mine").ratings) == 12 + 4 * len(names)
     started = [scored.start("score", "mine", "-m", f"{name}(tokenize=char)") for name in ("bleu", "ter")]
-    assert [one.wait().code for one in started] == [0, 0]
+    assert [process.wait().code for process in started] == [0, 0]
     assert len(read_raters(scored.cwd / "runs" / "mine-scores")) == 2
 
 
@@ -292,12 +293,11 @@ def test_from_a_file_where_lower_is_better(scored: Metal) -> None:
 WRONG = [
     ([], "give --metric, e.g."),
     (["-m", ","], "names nothing"),
-    (["-m", "chrf", "--from", "t.csv"], "give --metric, e.g."),
     (["-m", "crhf"], "did you mean 'chrf'"),
     (["-m", "chrf,bleu(tokenize=cz)"], "'cz' is not known"),
     (["-m", "own.py:leters"], "did you mean 'letters'"),
     (["-m", "chrf,ter", "--name", "x"], "--name x is for one metric; 2 were given"),
-    (["-m", "chrf", "--direction", "lower"], "go with --from"),
+    (["-m", "chrf", "--direction", "lower"], "go with --from-file"),
     (["-m", "chrf", "--into", "--out", "x"], "--out for a run folder or --into"),
     (["-m", "chrf", "--out", "mine"], "mine is a dataset"),
     (["-m", "chrf", "--out", "own.py"], "own.py exists"),
@@ -310,15 +310,18 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), WRONG)
-def test_mistakes_in_one_line(scored: Metal, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
+def test_mistakes_in_one_line(
+    scored: Metal, arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(scored.cwd)
+    monkeypatch.setattr("sys.argv", ["metal", "score"])
     monkeypatch.setattr("sys.dont_write_bytecode", True)  # of own.py
     table(scored.cwd / "t.csv", [("ar/0", 1), ("zh/7", 1), ("zh/8", 1), ("ar/0", 2)])
     before = snapshot(scored.cwd)
     with pytest.raises(MetalError) as refusal:
         command.main(["score", "mine", *arguments], standalone_mode=False)
-    assert said in str(refusal.value)
+    assert message in as_typed(str(refusal.value))
     assert snapshot(scored.cwd) == before
 
 
@@ -330,7 +333,7 @@ def test_no_references_at_all(people: Metal) -> None:
 
 
 def test_runs_of_other_commands_are_left_alone(scored: Metal) -> None:
-    scored("audit", "mine", "--bootstrap", "100", "--out", "audit")
+    scored("audit", "mine", "--resamples", "100", "--out", "audit")
     assert "not a run of metrics" in scored.refused("score", "mine", "-m", "chrf", "--out", "audit")
     scored("score", "mine", "-m", "chrf", "--out", "scores")
     (scored.cwd / "mine").rename(scored.cwd / "other")
