@@ -18,16 +18,18 @@ from metal.cli.verb import AS_JSON, DATASET, PATH, verb
     click.Argument(["outputs"], type=PATH),
     short_help="Score outputs with an ensemble.",
     more="""
+        SIGNATURE is one such as ensemble.cnndm+refs.AB+version.1, or a part of it that only one ensemble has.
+
         \b
         OUTPUTS is one of
           a table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one
             for each member of the ensemble, scores as on the board (higher is
             better)
           a folder with ratings by the members: a dataset, or a run of `metal score`
-          with --board, a table with the columns source and text: the members are
-            run, where they can be
+          a table with the columns source and text, for sources of the board, which
+            --board names: the members are run, where they can be
 
-        Prints a CSV: output, score, and the reason where there is none.
+        The result is a CSV, printed unless --out names a file: output, score, and the reason where there is none.
     """,
     examples="""
         metal billboard apply ensemble.cnndm+refs.AB+version.1 runs/news-scores

@@ -16,7 +16,7 @@ FORMATS = (".svg", ".pdf", ".png")
 
 
 def chart_svg(chart: Chart) -> str:
-    """The chart as the text of an SVG file of its own, also for notebooks (`_repr_svg_`).
+    """The chart as the text of an SVG file of its own.
 
     Raises UsageError where the chart is numbers alone.
     """

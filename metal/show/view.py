@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Self
 
-from metal.data.text import known
+from metal.data.text import known, printable_sentence
 from metal.runs.columns import Column, Row
 from metal.runs.run import Run
+from metal.show.svg import standalone
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,13 @@ class Chart:
     svg: str
     numbers: TableView
     notes: tuple[str, ...] = field(default=())
+
+    def _repr_html_(self) -> str:
+        """The title, the drawing with `alt` as its description, and the notes, for notebooks."""
+        drawing = standalone(self.svg, self.alt) if self.svg else ""
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        html = f"<figure><figcaption>{escape(self.title)}</figcaption>{drawing}{notes}</figure>"
+        return printable_sentence(html)
 
 
 @dataclass(frozen=True)

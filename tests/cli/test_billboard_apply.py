@@ -280,7 +280,7 @@ def test_help_and_wrong_words(small: Commands) -> None:
         assert "--reference" in said
         assert "history What joined when." in said
     assert "SIGNATURE OUTPUTS" in small("billboard", "apply", "--help")
-    assert "no such dataset folder" in small.refused("billboard", "crowds")
+    assert "no such file or folder" in small.refused("billboard", "crowds")
     assert "No such option" in small.refused("billboard", "--no-such", "small")
     assert small.refused("billboard", "small", "--by", "colour")
 

@@ -11,8 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from metal.cli import metal
 from metal.cli.billboard_crowd import crowd
 from metal.cli.billboard_references import references
+from metal.cli.flags import in_flags
 from metal.data.dataset import save_dataset
 from metal.errors import MetalError, UsageError
 from tests.billboard.boards import board
@@ -111,7 +113,7 @@ def test_crowd_that_cannot_be(
     folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], problem: str
 ) -> None:
     monkeypatch.chdir(folder)
-    assert problem in str(run(crowd, "board", *arguments).exception)
+    assert problem in in_flags(str(run(crowd, "board", *arguments).exception), crowd, metal)
 
 
 def test_references_in_a_terminal(folder: Path) -> None:

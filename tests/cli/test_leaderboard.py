@@ -199,7 +199,7 @@ def test_released_summaries_that_only_experts_rated_are_not_ranked_with_those_of
     assert "'Pegasus-dynamic-mix', 'Human-H' by group expert only; the rest by groups crowd 62%" in words(done.said)
     assert "--reference group=expert ranks all by the same people" in words(done.said)
     first = [line.split()[:3] for line in done.out.splitlines() if line.lstrip()[:2] in ("1 ", "2 ")][:2]
-    assert first == [["1", "Pegasus-dynamic-mix", "-"], ["2", "Lead-3", "1"]]
+    assert first == [["1", "Pegasus-dynamic-mix", "–"], ["2", "Lead-3", "1"]]
     found = json.loads(here("leaderboard", "thumb", "--reference", "group=expert", "--json", "--out", "expert").out)
     rank = {one["generator"]: one["rank"] for one in found["leaderboard"] if one["criterion"] == found["main"]}
     assert (rank["Pegasus-dynamic-mix"], rank["Human-H"]) == (5, 14)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -258,6 +259,24 @@ def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: R
     (judges,) = difference_tables(run)
     assert len(judges.rows) == 30
     assert "30 pairs of 136" in judges.notes[1]
+
+
+def test_a_chart_shows_itself_in_a_notebook(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    """With its title and what it shows in words; names from files are text, without characters that turn the page."""
+    attack = "</title></desc></svg><script>window.pwned = 1</script>\u202e&lt;"
+    scores = dict.fromkeys(("A1", "A2", attack), cycle([0, 1, 2], 20))
+    drawn = charts(report_on(make_dataset(dict.fromkeys(("en", "hi", "sw"), scores))))
+    drawn += [replace(drawn[0], title=attack, alt=attack), replace(drawn[0], svg="", notes=(attack,))]
+    for chart in drawn:
+        html = chart._repr_html_()
+        figure = ElementTree.fromstring(html)
+        assert figure.findtext("figcaption") == text.printable_sentence(chart.title)
+        description = figure.findtext("{*}svg/{*}desc")
+        assert description == (text.printable_sentence(chart.alt) if chart.svg else None)
+        assert [note.text for note in figure.findall("p")] == [text.printable_sentence(note) for note in chart.notes]
+        assert not list(figure.iter("{*}script"))
+        assert "\u202e" not in html
+    assert sum("pwned" in chart._repr_html_() for chart in drawn) > 2  # the drawings name the judge
 
 
 def test_a_page_is_made_again_from_its_tables(demo_run: Path, tmp_path: Path) -> None:
