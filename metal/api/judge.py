@@ -153,7 +153,7 @@ async def judge_async(
         )
         inputs = load(data)
         shown = inputs.folder.resolve().name if inputs.folder != NOWHERE else inputs.dataset.card.name
-        run = Path(out) if out else Path("runs") / f"{shown}-judges"
+        run = Path(out) if out else Path("runs") / f"{shown}-{next(iter(functions), 'judges')}"
     if batch and engine not in (None, "batch"):
         raise UsageError(f'`batch=True` and `engine="{engine}"`: give one of them')
     chosen = engine or ("batch" if batch else engine_of(run) if resume else "local")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from metal.api.options import options_of
 from metal.cli import metal as command_line
 from metal.data.bundled import bundled
 from metal.data.records import Estimate
+from tests.llm_server import LlmServer
 
 ROOT = Path(__file__).resolve().parents[2]
 API = Path(__file__).with_name("public_api.txt")
@@ -193,6 +195,46 @@ def test_a_dataframe_is_read_like_a_table_file(tmp_path: Path) -> None:
     assert from_file.digest == data.digest
     data.save(tmp_path / "mine")
     assert metal.read(tmp_path / "mine").digest == data.digest
+
+
+def in_a_script(folder: Path) -> None:
+    """A dataset as datasets/demo whose people are experts and that has a judge of its own, gpt-4."""
+    demo = metal.read(bundled("datasets/demo"))
+    judge = demo.ratings[demo.ratings["rater"] == "A1"].assign(rater="gpt-4")
+    columns = ["output", "source", "generator", "language", "criterion", "rater", "score"]
+    table = pd.concat([demo.ratings, judge])[columns].astype(str).astype({"score": float})
+    lower = {"hallucinations": "lower", "problematic_content": "lower"}
+    read = metal.read(table, kinds={"gpt*": "llm"}, groups={"A*": "expert"}, directions=lower, name="demo")
+    texts = {output.output: output.text for output in demo.outputs.values()}
+    outputs = {name: replace(output, text=texts[name]) for name, output in read.outputs.items()}
+    replace(read, outputs=outputs).save(folder / "datasets" / "demo")
+
+
+def test_the_whole_of_it_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_a_script(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    df = ratings().rename(columns={"doc": "source", "lang": "language", "value": "score"})
+    with LlmServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+
+        data = metal.read("datasets/demo")
+        data = metal.read(df, columns={"rater": "annotator", "criterion": "metric"}, kinds={"gpt*": "llm"},
+                          directions={"hallucinations": "lower"})  # fmt: skip
+        assert data.report
+        data = metal.read("datasets/demo")
+        audit = metal.audit(data, resamples=2000)
+        assert len(audit.verdicts) == len(audit.judges) == len(audit.people)
+        assert audit["gpt-4", "hi", "task_quality"].kappa.value is not None
+        assert len(audit.disagreements(language="hi"))
+        audit.plot.verdicts()
+        audit.save("runs/mine")
+
+        run = metal.judge(data, "openai:gpt-4o-mini", prompt="simple", max_cost=1)
+        run = metal.judge(data, lambda source, output, criterion: 1, name="mine")
+        board = metal.billboard(data, run, reference="group=expert")
+        assert "mine" in set(board.tables["raters"]["rater"])
+        assert metal.open_run("runs/mine").signature == audit.signature
 
 
 def test_results_are_frozen_and_short(tmp_path: Path) -> None:
