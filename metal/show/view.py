@@ -118,6 +118,9 @@ class Chart:
     numbers: TableView
     notes: tuple[str, ...] = field(default=())
 
+    def __repr__(self) -> str:
+        return f"<chart {self.name!r}: {self.title}>"
+
     def _repr_html_(self) -> str:
         """The title, the drawing with `alt` as its description, and the notes, for notebooks."""
         drawing = standalone(self.svg, self.alt) if self.svg else ""
