@@ -113,8 +113,6 @@ def test_runs_add_ratings_also_by_way_of_another_leaderboard(here: Metal, tmp_pa
     ("options", "message"),
     [
         (("--reference", "group=experts"), "group of people 'experts' is not known; did you mean 'expert'"),
-        (("-c", "qualty"), "criterion that the people rated 'qualty' is not known; did you mean 'quality'"),
-        (("-l", "sw"), "language 'sw' is not known; known: en, hi"),
         (("--sample", "0"), "0 is not in the range x>=1"),
     ],
 )

@@ -103,10 +103,7 @@ def test_the_same_again_is_the_same_bytes_and_the_report_can_be_made_again(sim: 
     sim("monitor", "sim", *QUICK, "--out", "one")
     sim("monitor", "sim", *QUICK, "--out", "two")
     one, two = (snapshot(sim.folder / name) for name in ("one", "two"))
-    assert {name for name in one if one[name] != two[name]} <= {
-        "report.html",
-        "run.toml",
-    }  # they know name and time
+    assert {name for name in one if one[name] != two[name]} <= {"report.html", "run.toml"}  # they know name and time
     (sim.folder / "one/report.html").unlink()
     sim("report", "one")
     assert snapshot(sim.folder / "one") == one
@@ -130,10 +127,7 @@ def test_other_models(sim: Commands, model: str) -> None:
 
 
 def test_an_unknown_model_is_refused_before_anything(sim: Commands) -> None:
-    for arguments in (
-        ("monitor", "sim", "--model", "rate-lerned"),
-        ("audit", "sim", "--exclude-noisy=rate-lerned"),
-    ):
+    for arguments in (("monitor", "sim", "--model", "rate-lerned"), ("audit", "sim", "--exclude-noisy=rate-lerned")):
         said = sim.refused(*arguments)
         assert "model 'rate-lerned' is not known; did you mean 'rate-learned-2'" in said
     assert not (sim.folder / "runs").exists()

@@ -152,11 +152,7 @@ THEIRS = {
     "rate_fixed2": ("rate-fixed-2", 4.5),
     "rate_fixed2_beta9.5": ("rate-fixed-2", 9.5),
 }
-LEARNED = {
-    "rate_learned1": "rate-learned-1",
-    "rate_learned2": "rate-learned-2",
-    "class_learned2": "class-learned-2",
-}
+LEARNED = {"rate_learned1": "rate-learned-1", "rate_learned2": "rate-learned-2", "class_learned2": "class-learned-2"}
 
 
 @pytest.fixture

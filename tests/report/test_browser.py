@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
-import pytest
 
 from tests.report.checks import Visiting, check_accessible, check_quiet, visits
 
@@ -110,13 +109,13 @@ def test_arabic_runs_from_the_right(demo_run: Path, visit: Visiting) -> None:
     assert page.locator("article .text").last.evaluate("node => getComputedStyle(node).direction") == "ltr"
 
 
-@pytest.mark.parametrize("table", ["judges", "people", "differences", "class_distribution_overall", "verdicts"])
-def test_the_download_is_the_table(demo_run: Path, visit: Visiting, table: str) -> None:
+def test_the_download_is_the_table(demo_run: Path, visit: Visiting) -> None:
     page = visit(demo_run / "report.html").page
-    with page.expect_download() as download:
-        page.locator(f"button.csv[data-csv={table}]").first.click()
-    assert download.value.suggested_filename == f"{table}.csv"
-    assert Path(download.value.path()).read_bytes() == (demo_run / "tables" / f"{table}.csv").read_bytes()
+    for table in ("judges", "class_distribution_overall"):
+        with page.expect_download() as download:
+            page.locator(f"button.csv[data-csv={table}]").first.click()
+        assert download.value.suggested_filename == f"{table}.csv"
+        assert Path(download.value.path()).read_bytes() == (demo_run / "tables" / f"{table}.csv").read_bytes()
 
 
 def test_every_table_has_its_signature_to_copy(demo_run: Path, visit: Visiting) -> None:

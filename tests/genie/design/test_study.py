@@ -98,12 +98,7 @@ def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: Desi
 
 @pytest.mark.parametrize(
     ("by", "expected"),
-    [
-        ("auto", {"mon", "tue"}),
-        ("day", {"mon", "tue"}),
-        ("group", {"native"}),
-        ("rater", {"A1", "A2", "A3"}),
-    ],
+    [("auto", {"mon", "tue"}), ("day", {"mon", "tue"}), ("group", {"native"}), ("rater", {"A1", "A2", "A3"})],
 )
 def test_populations(by: str, expected: set[str]) -> None:
     about = {"A1": {"day": "mon"}, "A2": {"day": "mon"}, "A3": {"day": "tue"}}
