@@ -58,7 +58,7 @@ def test_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     demo = run(python, "-c", where, cwd=tmp_path).strip()
     assert "_bundled" in demo
     run(metal, "judge", demo, "-j", "majority,lexical", "--out", "judges", cwd=tmp_path)
-    shown = run(metal, "audit", demo, "judges", "--out", "run", "--bootstrap", "100", cwd=tmp_path)
+    shown = run(metal, "audit", demo, "judges", "--out", "run", "--resamples", "100", cwd=tmp_path)
     assert "Verdicts" in shown
     criteria = (
         "from metal.data.formats.criteria import metal_criterion; print(metal_criterion('hallucinations').direction)"

@@ -156,7 +156,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["audit", str(DEMO), "--judges", "gpt"], "judge 'gpt' is not known"),
     (["audit", str(DEMO), "--languages", "xx"], "language 'xx' is not known; known: ar"),
     (["audit", str(DEMO), "--criteria", "task_qualty"], "did you mean 'task_quality'"),
-    (["audit", str(DEMO), "--resamples", "5"], "--resamples"),
+    (["audit", str(DEMO), "--bootstrap", "5"], "Invalid value for '--resamples': 5"),
     (["audit", str(DEMO), "--epsilon", "2"], "--epsilon"),
     (["judge", str(DEMO), "--judge", "gpt-4", "--out", "x"], "judge 'gpt-4' is not known"),
     (["compare", str(DEMO), "-g", "nobody,demo-good"], "generator 'nobody'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from click import Context
 
 from metal.cli import metal
 from metal.cli.flags import in_flags
@@ -25,9 +26,13 @@ from metal.cli.flags import in_flags
     ],
 )
 def test_parameters_become_flags(message: str, typed: str) -> None:
-    assert in_flags(message, metal.commands["judge"], metal) == typed
+    judge = metal.get_command(Context(metal), "judge")
+    assert judge
+    assert in_flags(message, judge, metal) == typed
 
 
 def test_a_dictionary_is_a_flag_for_each_item() -> None:
     message = '`kinds={"gpt*": "llm", "A*": "human"}`'
-    assert in_flags(message, metal.commands["import"], metal).count("=") == 2
+    read = metal.get_command(Context(metal), "import")
+    assert read
+    assert in_flags(message, read, metal).count("=") == 2

@@ -14,9 +14,9 @@ from tests.cli.forks import Metal, environment
 OWN = '''
 def overlap(output, references):
     """Share of the output's words that a reference has too."""
-    known = set(" ".join(references).split())
+    expected = set(" ".join(references).split())
     words = output.split()
-    return sum(word in known for word in words) / len(words)
+    return sum(word in expected for word in words) / len(words)
 
 overlap.range = (0, 1)
 
@@ -38,11 +38,11 @@ def test_list(own: Metal) -> None:
     shown = own("metric", "list")
     assert max(map(len, shown.out.splitlines())) <= 80
     assert "chrf F-score of rows of characters, 0 to 100 (sacrebleu)" in shown.said
-    found = {one["name"]: one for one in json.loads(own("metric", "list", "--json").out)}
-    assert found.keys() >= known_metrics().keys()
-    assert found["chrf"]["needs"] == ["references"]
-    assert found["novelty"]["needs"] == ["source"]
-    assert found["bertscore"]["ready"] != bool(found["bertscore"]["install"])
+    metrics = {metric["name"]: metric for metric in json.loads(own("metric", "list", "--json").out)}
+    assert metrics.keys() >= known_metrics().keys()
+    assert metrics["chrf"]["needs"] == ["references"]
+    assert metrics["novelty"]["needs"] == ["source"]
+    assert metrics["bertscore"]["ready"] != bool(metrics["bertscore"]["install"])
 
 
 def test_check_of_a_metric_that_holds(own: Metal) -> None:
@@ -61,7 +61,7 @@ def test_the_example_in_the_help_holds(own: Metal) -> None:
 
 def test_check_of_a_metric_that_does_not(own: Metal) -> None:
     done = own("metric", "check", "own.py:overlap", "--json", expect=1)
-    trials = {one["trial"]: one["holds"] for one in json.loads(done.out)["trials"]}
+    trials = {trial["trial"]: trial["holds"] for trial in json.loads(done.out)["trials"]}
     assert (trials["identity"], trials["Unicode forms"], trials["speed"]) == (True, False, None)
     assert done.err == ""
     shown = own("metric", "check", "own.py:length", expect=1)

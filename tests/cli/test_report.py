@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,15 +18,11 @@ from tests.cli.test_commands import DEMO, metal, words
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a judges' run and an audit of two of the demo's languages."""
-    made = tmp_path_factory.mktemp("report")
-    metal("judge", DEMO, "--judge", "lexical", "--out", "judges", cwd=made)
-    metal(
-        *["audit", "--out", "audit", "--bootstrap", "100", "-l", "ar,en", "-c", "task_quality"],
-        DEMO,
-        "judges",
-        cwd=made,
-    )
-    return made
+    runs = tmp_path_factory.mktemp("report")
+    metal("judge", DEMO, "--judge", "lexical", "--out", "judges", cwd=runs)
+    options = "--out audit --resamples 100 -l ar,en -c task_quality"
+    metal("audit", DEMO, "judges", *options.split(), cwd=runs)
+    return runs
 
 
 def test_audit_writes_it_and_report_writes_it_again(folder: Path) -> None:
@@ -109,11 +106,8 @@ def retype(path: Path, column: str) -> None:
         (lambda run: (run / "run.toml").write_text('command = "audit"\n'), "no 'criteria'. Run `metal audit` again"),
         (lambda run: (run / "tables" / "judges.parquet").unlink(), "the file is missing. Run `metal audit` again"),
         (lambda run: (run / "tables" / "people.parquet").write_text("x"), "not readable as Parquet"),
-        (lambda run: (run / "disagreements.parquet").write_bytes(b"PAR1"), "not readable as Parquet"),
         (
-            lambda run: (run / "tables" / "people.parquet").write_bytes(
-                (run / "tables" / "verdicts.parquet").read_bytes()
-            ),
+            lambda run: shutil.copy(run / "tables" / "verdicts.parquet", run / "tables" / "people.parquet"),
             "no column 'against_all_f1'. Run `metal audit` again",
         ),
         (lambda run: (run / "raters.jsonl").unlink(), "raters.jsonl: the file is missing. Run `metal audit` again"),
@@ -127,8 +121,6 @@ def retype(path: Path, column: str) -> None:
     ],
 )
 def test_a_spoiled_run_is_told_from_a_good_one(folder: Path, tmp_path: Path, spoil: object, message: str) -> None:
-    import shutil
-
     shutil.copytree(folder / "audit", tmp_path / "run")
     before = (tmp_path / "run" / "report.html").read_bytes()
     spoil(tmp_path / "run")  # type: ignore[operator]
