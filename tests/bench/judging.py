@@ -28,10 +28,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metal.data.dataset import save_dataset
+from metal.data.dataset import load_dataset, save_dataset
 from metal.raters.judges.call import ModelRequest, Reply
 from metal.raters.judges.journal import Journal
-from metal.running.judging import JOURNAL, Request, wire
+from metal.running.judging import JOURNAL, JudgeRequest, judge_job
 from tests.bench.judging_ours import JUDGE, dataset, plan_of, run_of
 from tests.llm_server import LlmServer
 
@@ -261,18 +261,19 @@ def resume(repeats: int) -> list[dict[str, float]]:
         folder, out, full = (Path(place, name) for name in ("dataset", "run", "full.jsonl"))
         outputs = (ANSWERED + LEFT) // 10  # five criteria, asked twice
         save_dataset(dataset(outputs, 5), folder)
-        wired = wire(Request((JUDGE,), ("simple",), repeat=2, base_url=f"{server.url}/v1"), folder, IN_FLIGHT)
+        request = JudgeRequest((JUDGE,), ("simple",), repeat=2, base_url=f"{server.url}/v1")
+        job = judge_job(request, folder, load_dataset(folder), concurrency=IN_FLIGHT)
 
         async def fill() -> None:
             journal = Journal(full)
-            await run_of(wired.plan, journal, ANSWERED, lambda _: _Canned()).go()
+            await run_of(job.plan, journal, ANSWERED, lambda _: _Canned()).go()
             await journal.close()
 
         asyncio.run(fill())
         for _ in range(repeats):
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
-            wired.begin(out, force=False)
+            job.begin(out, force=False)
             shutil.copyfile(full, out / JOURNAL)
             first.clear()
             began = time.perf_counter()
