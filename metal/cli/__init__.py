@@ -143,11 +143,11 @@ def _defect(error: Exception) -> NoReturn:
 
 
 def _stop(message: str, code: int) -> NoReturn:
+    if code == 130:  # one more Ctrl-C would only break into the interpreter's end
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     from metal.show.terminal.console import clean  # a message quotes files, whose text could rewrite the screen
 
     one_line = " ".join(clean(as_typed(message)).split())
-    if code == 130:  # one more Ctrl-C would only break into the interpreter's end
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
     print(f"metal: {one_line}", file=sys.stderr)
     sys.exit(code)
 

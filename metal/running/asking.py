@@ -263,8 +263,10 @@ def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], Non
     def restore() -> None:
         if engine.stopping.is_set():  # what follows is short, and a further Ctrl-C would only break into it
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+            loop.add_signal_handler(signal.SIGINT, lambda: None)  # another thread may get it
+        else:
+            loop.remove_signal_handler(signal.SIGINT)
+        loop.remove_signal_handler(signal.SIGTERM)
 
     return restore
 
