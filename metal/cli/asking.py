@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from metal.api.asked import Generating, Judging
-    from metal.raters.judges.cost import Estimate
+    from metal.raters.judges.cost import CostEstimate
     from metal.running.callbacks import Callbacks
 
 INTERRUPTED = 130
@@ -34,7 +34,7 @@ def callbacks(ask: bool | None = None) -> Callbacks:
     )
 
 
-def _confirm(estimates: Sequence[Estimate]) -> bool:
+def _confirm(estimates: Sequence[CostEstimate]) -> bool:
     """Ask. The event loop's own Ctrl-C would wait for the answer; here it ends the question."""
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
