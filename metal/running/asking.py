@@ -145,7 +145,7 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
     with lock_run(out):
         try:
             if not terms.force:
-                merge_leftovers(out)
+                await merge_leftovers(out)
             answered, coming = _prepare(job, out, terms, callbacks)
         except BaseException:
             if new:

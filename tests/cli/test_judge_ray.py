@@ -112,6 +112,10 @@ def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: 
     assert known in metal(*JUDGE, "--dry-run", "--reuse", run, "--out", "other").said
     assert llm_server.requests == asked
     assert f"{settled} answers taken from" in metal(*JUDGE, "--reuse", run, "--out", "other", "--limit", 1).said
+    metal("judge", "--resume", run)  # which merges them, and asks for the rest
+    assert not (run / FOLDER).exists()
+    verdicts = [record["key"] for record in records(run) if record["kind"] == "verdict"]
+    assert len(verdicts) == len(set(verdicts)) == CALLS
 
 
 def test_what_does_not_go_together_is_said_before_anything_is_written(metal: Metal, tmp_path: Path) -> None:

@@ -232,10 +232,10 @@ def test_leftovers_are_merged_once(tmp_path: Path) -> None:
     shard_journal(tmp_path / FOLDER, 1).write_bytes(LINES[1] + LINES[2])
     shard_journal(tmp_path / FOLDER, 2).write_bytes(LINES[3] + LINES[4] + LINES[5][:-9])
     (tmp_path / "requests").mkdir()
-    assert merge_leftovers(tmp_path) == 3
+    assert asyncio.run(merge_leftovers(tmp_path)) == 3
     assert journal.read_bytes() == b"".join(LINES[:5])
     assert [path.name for path in tmp_path.iterdir()] == ["journal.jsonl"]
-    assert merge_leftovers(tmp_path) == 0
+    assert asyncio.run(merge_leftovers(tmp_path)) == 0
 
 
 def test_shards_have_one_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def journals(out: Path) -> list[Path]:
     return [out / JOURNAL, *_leftovers(out)]
 
 
-def merge_leftovers(out: Path) -> int:
+async def merge_leftovers(out: Path) -> int:
     """Merge what a killed driver left into OUT/journal.jsonl; how many lines. Hold the run's lock.
 
     Raises DataError for a damaged line, UsageError while the killed driver's coordinator still runs, OSError.
@@ -43,15 +43,11 @@ def merge_leftovers(out: Path) -> int:
     if not _leftovers(out):
         clear(out)
         return 0
-
-    async def merge_all() -> int:
-        journal = Journal(out / JOURNAL)
-        try:
-            return await merge(journal, out)
-        finally:
-            await journal.close()
-
-    return asyncio.run(merge_all())
+    journal = Journal(out / JOURNAL)
+    try:
+        return await merge(journal, out)
+    finally:
+        await journal.close()
 
 
 async def merge(journal: Journal, out: Path) -> int:
