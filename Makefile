@@ -31,8 +31,8 @@ else
 endif
 
 check: .venv/ready  ## lint and types
-	$(BIN)/ruff check metal tests
-	$(BIN)/ruff format --check metal tests
+	$(BIN)/ruff check metal tests examples
+	$(BIN)/ruff format --check metal tests examples
 	$(BIN)/mypy
 
 test: check  ## lint, types and the whole test suite

@@ -1,6 +1,6 @@
 """Audit a table of ratings: which judge agrees with the people, in which language, on which question.
 
-    python examples/audit_your_table.py ratings.csv
+python examples/audit_your_table.py ratings.csv
 """
 
 from __future__ import annotations
