@@ -13,7 +13,7 @@ from typing import Any
 from metal.runs.run import Run
 from metal.show.view import TableView
 
-LEVEL = 7  # of deflate: 9 takes twice the time for 1.5% less
+LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def test_a_round_trip(pairs: Commands, template: str) -> None:
 def test_criteria_that_are_missing_are_named(pairs: Commands) -> None:
     before = (pairs.folder / "mine/dataset.toml").read_bytes()
     message = pairs.refused("annotate", "html", "mine", "--template", "translation")
-    assert "mine lacks the criterion of template translation: adequacy. Pass `add_criteria=True`" in message
+    assert "mine lacks the criterion of template translation: adequacy. Pass --add-criteria" in message
     assert (pairs.folder / "mine/dataset.toml").read_bytes() == before
     assert not (pairs.folder / "runs").exists()
     pairs("annotate", "html", "mine", "--template", "translation", "-c", "task_quality")
@@ -152,16 +152,16 @@ def test_a_criterion_on_another_scale(pairs: Commands) -> None:
     save_dataset(other, own, force=True)
     message = pairs.refused("annotate", "html", "mine", "--template", "summarization", "--add-criteria")
     assert "criterion fluency of the dataset (0 to 100) is not the one of template summarization" in message
-    assert 'given with `prompt_folders="DIR"`' in message
+    assert "given with --prompt-folders DIR" in message
 
 
 def test_what_compares_is_asked_of_pairs_only(pairs: Commands) -> None:
     pairs("annotate", "html", "mine", "--template", "summarization", "--add-criteria")
     done = pairs("annotate", "html", "mine", "--out", "plain")
-    assert "not asked, for pairs only (`template='summarization'`): redundancy, fluency" in done
+    assert "not asked, for pairs only (--template summarization): redundancy, fluency" in done
     assert "Tasks for people: TQ" in done
     message = pairs.refused("annotate", "html", "mine", "--out", "x", "-c", "fluency")
-    assert "criterion fluency compares pairs; hand it out with `template='summarization'`" in message
+    assert "criterion fluency compares pairs; hand it out with --template summarization" in message
     kinds = {("output_first" in each) for each in records(pairs.folder / "mine", "tasks.jsonl")}
     assert kinds == {True, False}
 
