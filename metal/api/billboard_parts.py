@@ -210,7 +210,7 @@ def billboard_apply(
     out: Annotated[StrPath | None, Option("CSV file to write.", metavar="FILE")] = None,
     force: Annotated[bool, Option("Replace the file given with `out`.")] = False,
 ) -> EnsembleScores:
-    """Score `outputs` with the ensemble of a `signature`: of a board, also of an old one.
+    """Score `outputs` with the ensemble that has this `signature`, on a board's current version or an older one.
 
     signature: such as ensemble.cnndm+refs.AB+version.1, or a part of it that only one ensemble has. outputs: one of a
     table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one for each member of the ensemble, scores as on

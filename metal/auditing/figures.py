@@ -72,7 +72,10 @@ class Resampled:
 
     @property
     def by_source(self) -> bool:
-        """Whether sources are resampled: then all figures over outputs of as many sources share their resamples."""
+        """Whether sources are resampled; figures with the same number of sources then share resamples.
+
+        False without items.
+        """
         return bool(self.n) and isinstance(self.resamples, SourceDraws)
 
     @property

@@ -106,7 +106,8 @@ def reference_curve(
         for metric in by_references:
             rows += [_point(cell, metric, k, draws[k], texts, scores[metric.name]) for k in draws]
         rows += [
-            _line(cell, metric.name, "metric", _plain(metric, texts, scores[metric.name], cell)) for metric in plain
+            _line(cell, metric.name, "metric", _without_references(metric, texts, scores[metric.name], cell))
+            for metric in plain
         ]
         rows += [
             _line(cell, rater.name, rater.kind, cell.of(rater.name))
@@ -275,8 +276,8 @@ def _of_subset(
     return _sign(metric) * metric.better(numbers) if numbers else float("nan")
 
 
-def _plain(metric: Metric, texts: _Texts, scores: Mapping[Key, Scored], cell: BoardCell) -> Numbers:
-    """(items,) the scores of a metric without references."""
+def _without_references(metric: Metric, texts: _Texts, scores: Mapping[Key, Scored], cell: BoardCell) -> Numbers:
+    """(items,) the scores of a metric that reads no references, higher is better; NaN if unrated or unscored."""
     numbers = np.full(len(cell.outputs), np.nan)
     for row in np.flatnonzero(cell.rated):
         score = scores[texts.key(int(cell.outputs[row]), ())].score

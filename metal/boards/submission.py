@@ -25,7 +25,7 @@ SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summar
 def check_name(name: str, taken: Iterable[str], what: str) -> str:
     """The name of something new on the board, normalised.
 
-    Raises UsageError for a name that is taken, empty, long, or not printable.
+    Raises UsageError for a name that is taken, reserved for the board, empty, too long or not printable.
     """
     plain = normalize("NFC", name.strip())
     if not plain or len(plain) > NAME_LENGTH or not plain.isprintable():

@@ -25,14 +25,15 @@ def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"{path} row {row + 1}", record
 
 
-def _check_names(record: dict[str, Any], where: str, required: tuple[str, ...], remedy: str) -> None:
+def _check_required(record: dict[str, Any], where: str, required: tuple[str, ...], remedy: str) -> None:
+    """Raise DataError unless each required field is a string that is not empty."""
     for name in required:
         if not isinstance(record.get(name), str) or not record[name]:
             raise DataError(where, f"no {name!r}", remedy)
 
 
 def _check_keys(record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
-    _check_names(record, where, required, f"Each line has {', '.join(required)}")
+    _check_required(record, where, required, f"Each line has {', '.join(required)}")
     for name in record:
         if name not in required + optional:
             raise UnknownName(f"{where}: key", name, required + optional)
@@ -92,7 +93,7 @@ def read_output(record: dict[str, Any], where: str) -> Output:
 
 
 def _rater(record: dict[str, Any], where: str) -> Rater:
-    _check_names(record, where, ("rater", "kind"), "Each line has rater, kind and usually group")
+    _check_required(record, where, ("rater", "kind"), "Each line has rater, kind and usually group")
     about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
     if not isinstance(about.get("repeats", ""), str):
         raise DataError(where, f"repeats is {about['repeats']!r}", "It is the name of the rater that was asked again")

@@ -32,8 +32,8 @@ class Request(Protocol):
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    def extends(self, older: Any) -> str:
-        """The first setting in which this is neither equal to the older request nor asks for more; empty if none."""
+    def first_conflict(self, older: Any) -> str:
+        """The first setting that neither equals the older request's nor asks for more than it; empty if none."""
         ...
 
 
@@ -76,7 +76,7 @@ def discard(out: Path) -> None:
 
 def check_same(out: Path, request: Kind, older: Kind, dataset: Path, first: str) -> None:
     """Raises UsageError when the request is not the older one, or more of it, over the same dataset (first)."""
-    different = request.extends(older)
+    different = request.first_conflict(older)
     if different:
         had = getattr(older, different) or "all"
         shown = ", ".join(had) if isinstance(had, tuple) else had

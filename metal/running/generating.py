@@ -44,8 +44,8 @@ class GenerateRequest:
     keep_flagged: bool = False
     seed: int = 0
 
-    def extends(self, older: GenerateRequest) -> str:
-        """The first setting in which this is neither equal to the older request nor asks for more; empty if none.
+    def first_conflict(self, older: GenerateRequest) -> str:
+        """The first setting that neither equals the older request's nor asks for more than it; empty if none.
 
         How outputs are chosen may change: nothing is asked anew for it.
         """

@@ -62,8 +62,8 @@ class JudgeRequest:
     base_url: str = ""
     test_questions: str = ""
 
-    def extends(self, older: JudgeRequest) -> str:
-        """The first setting in which this is neither equal to the older request nor asks for more; empty if none."""
+    def first_conflict(self, older: JudgeRequest) -> str:
+        """The first setting that neither equals the older request's nor asks for more than it; empty if none."""
         for name in LISTS:
             asked, before = getattr(self, name), getattr(older, name)
             if name in ("criteria", "languages") and not asked:  # all

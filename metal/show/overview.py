@@ -46,7 +46,7 @@ def legend() -> list[tuple[str, str, str, str]]:
 
 
 def matrices(run: AuditRun) -> list[Matrix]:
-    """A matrix a criterion; none without judges."""
+    """One matrix of verdicts, judges by languages, per criterion; none without judges."""
     shown: list[Matrix] = []
     for criterion in run.audited:
         records = run.records("verdicts", criterion=criterion.name)

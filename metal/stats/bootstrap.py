@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept while small.
 _CHUNK = 20_000_000
-_FEW_COUNTS = 200_000  # a table of counts that need not be sparse, which spares the import of scipy.sparse
+_FEW_ITEMS = 20_000  # that are added up without scipy.sparse, whose import would take longer; the sums are the same
 _KEEP = 50_000_000
 _MOST = 4096  # sources that are drawn one by one
 _FEW_PATTERNS = 1_000  # with more patterns, a multinomial takes longer than adding up over sources
@@ -63,11 +63,21 @@ class SourceDraws:
 
     def contributions(self, features: Any) -> Any:
         """(sources, F) what each source adds to the sums; features: (patterns, F)."""
-        if features.dtype.kind == "f" or self.sources * len(self.patterns.rows) > _FEW_COUNTS:
-            return self._by_source @ features.astype(np.float64 if features.dtype.kind == "f" else np.int32)
-        cell = self.source.astype(np.int64) * len(self.patterns.rows) + self.patterns.which
-        counts = np.bincount(cell, minlength=self.sources * len(self.patterns.rows))
-        return counts.reshape(self.sources, -1).astype(np.int32) @ features.astype(np.int32)
+        features = features.astype(np.float64 if features.dtype.kind == "f" else np.int32)
+        if len(self.source) > _FEW_ITEMS:
+            return self._by_source @ features
+        occurs, source, pattern = self._cells
+        sums = np.empty((self.sources, features.shape[1]), dtype=features.dtype)
+        for j, column in enumerate((occurs[:, None] * features[pattern]).T):
+            sums[:, j] = np.bincount(source, weights=column, minlength=self.sources)
+        return sums
+
+    @cached_property
+    def _cells(self) -> tuple[Codes, Codes, Codes]:
+        """Where a source has items of a pattern: how many, the source, the pattern."""
+        patterns = max(len(self.patterns.rows), 1)
+        cells, counts = np.unique(self.source.astype(np.int64) * patterns + self.patterns.which, return_counts=True)
+        return counts, cells // patterns, cells % patterns
 
     @cached_property
     def _by_source(self) -> csr_matrix:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metal.stats import bootstrap as module
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval, share_at_most
 from metal.stats.classification import weighted_f1
 from metal.stats.patterns import confusion, find_patterns
@@ -41,6 +42,20 @@ def test_same_seed_same_figure_and_data_not_order_decides() -> None:
     first = resampled_f1(codes, np.arange(200), SourceBootstrap(500, 7))
     assert np.array_equal(first, resampled_f1(codes[::-1], np.arange(200), SourceBootstrap(500, 7)))
     assert not np.array_equal(first, resampled_f1(codes, np.arange(200), SourceBootstrap(500, 8)))
+
+
+@pytest.mark.parametrize("features", [np.arange(12).reshape(6, 2), np.sqrt(np.arange(12)).reshape(6, 2)])
+def test_many_items_are_added_up_to_the_same_last_bit(features: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    patterns = find_patterns(np.concatenate([np.arange(6), rng.integers(0, 6, 500)])[:, None])
+    draws = SourceDraws(SourceBootstrap(10), patterns, rng.integers(0, 40, 506), 41)  # the last source has no item
+    few = draws.contributions(features)
+    monkeypatch.setattr(module, "_FEW_ITEMS", 0)
+    many = draws.contributions(features)
+    assert np.array_equal(few, many)
+    by_hand = sum(features[patterns.which[draws.source == 7]])
+    assert few[7] == pytest.approx(by_hand)
+    assert not few[40].any()
 
 
 def test_ninety_five_percent_intervals_cover_about_that_often() -> None:

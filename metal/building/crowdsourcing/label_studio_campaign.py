@@ -197,7 +197,7 @@ def _fill(server: LabelStudio, number: int, project: Project) -> None:
 def fetch(
     server: LabelStudio, campaign: LabelStudioCampaign, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Iterator[tuple[str, bytes]]:
-    """(name, export) of each project, as far as it was done. Raises UsageError if nothing was posted yet."""
+    """(label, JSON export) of each project, with what was submitted so far. Raises UsageError if nothing was posted."""
     numbers = {name: int(record["project"]) for name, record in campaign.journal().items() if "project" in record}
     if not numbers:
         raise UsageError(f"campaign {campaign.name!r} has no project yet; give its `push` again")

@@ -168,7 +168,7 @@ def requirements_of(
 
 
 def exclude(turk: MTurk, campaign: MTurkCampaign, qualification: str, workers: Mapping[str, str]) -> int:
-    """Keep workers (worker -> why) from further HITs of the campaign; how many of them are new."""
+    """Keep workers (worker -> why) from further HITs of the campaign. Returns how many were not excluded before."""
     before = campaign.excluded()
     fresh = {worker: why for worker, why in workers.items() if worker not in before}
     for worker, why in fresh.items():

@@ -48,10 +48,11 @@ def parse_schedule(text: str) -> Schedule:
     hour, minute = int(match["hour"]), int(match["minute"])
     if hour > 23 or minute > 59:
         raise UsageError(f"{text!r}: {hour}:{minute:02} is no time of day; hours go from 0 to 23, minutes to 59")
-    return Schedule(_days(match["days"]), time(hour, minute), _zone(match["zone"]))
+    return Schedule(_weekdays(match["days"]), time(hour, minute), _zone(match["zone"]))
 
 
-def _days(text: str) -> frozenset[int]:
+def _weekdays(text: str) -> frozenset[int]:
+    """Weekdays, 0 for Monday, of text such as "Mon-Fri", "Sat,Sun" or "daily". Raises UnknownName."""
     days: set[int] = set()
     for part in text.split(","):
         if part.casefold() in _SETS:

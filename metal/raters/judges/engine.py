@@ -111,7 +111,7 @@ class Session:
     open_batch_client: Callable[[Model], BatchClient] = open_batch_client
 
     def setup(self, model: Model) -> JudgeSetup:
-        """The part of one model of the plan."""
+        """What is needed to ask one model its share of the plan, with the parameters it has already rejected."""
         rejected = self.answered.rejected.get(model.name, {})
         plan = self.plan
         return JudgeSetup(model, self.rules, self.secrets, plan.answer_tokens, plan.questions_per_model, rejected)

@@ -60,7 +60,7 @@ class Journal:
         self._waiting: list[Callable[[], None]] = []
         self._closing = False
         self._failure: OSError | None = None
-        self._syncing = asyncio.create_task(self._sync())
+        self._syncing = asyncio.create_task(self._keep_synced())
 
     def append(self, line: bytes, then: Callable[[], None] = lambda: None) -> None:
         """Write a line now; `then` is called once it is on the disk. Raises OSError, for example of a full disk."""
@@ -91,7 +91,8 @@ class Journal:
         if self._failure:
             raise self._failure
 
-    async def _sync(self) -> None:
+    async def _keep_synced(self) -> None:
+        """Until the journal is closed, flush new lines to disk and wake those waiting for it."""
         loop = asyncio.get_running_loop()
         while not self._closing or self._waiting:
             await self._written.wait()

@@ -21,7 +21,7 @@ def facts(run: DesignRun) -> list[Fact]:
     return [
         Fact("Simulated", _simulated(run)),
         Fact("One label or several", _labels(run)),
-        *(Fact(about, _needed(run, question)) for question, about in asked.items()),
+        *(Fact(about, _items_needed(run, question)) for question, about in asked.items()),
         *_pay(run),
         Fact("Not to be concluded", _limits(run)),
     ]
@@ -56,7 +56,8 @@ def _labels(run: DesignRun) -> str:
     return f"{words}."
 
 
-def _needed(run: DesignRun, question: str) -> str:
+def _items_needed(run: DesignRun, question: str) -> str:
+    """A sentence: how many items a question needs with the most raters, or why that is undefined."""
     rows = run.records("needs", question=question)
     most = max(int(row["raters"]) for row in rows)
     rows = [row for row in rows if row["raters"] == most]

@@ -17,7 +17,7 @@ SCALES = {"as rated": "scale as rated", "binary": "binary"}
 
 
 def designs_table(run: DesignRun) -> TableView:
-    """A cell and design a row: mean score and standard deviation of both ways to spend the labels."""
+    """One row per cell and design: mean score and standard deviation of both ways to spend the labels."""
     designs: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     records = run.records("designs", population=ALL)
     for row in records:

@@ -53,7 +53,7 @@ def _inside_clusters(run: LeaderboardRun, rows: Sequence[Row], criterion: str, l
 
 
 def ranking_chart(run: LeaderboardRun) -> Chart:
-    """The main ranking, a row each with its interval."""
+    """The main ranking: one row per generator, its score as a dot with its interval."""
     rows = [scored(row["generator"], row) for row in run.ranking(run.main, run.language)]
     best, last = rows[0], rows[-1]
     alt = (

@@ -18,7 +18,7 @@ MOST = 20  # people of a table
 
 
 def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:
-    """Test questions, then people beside each other, then what to do next."""
+    """Test questions, people beside each other, warnings, and what excluding noisy people would drop."""
     if run.examined:
         yield from _tests(run)
     else:

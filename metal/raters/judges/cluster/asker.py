@@ -200,7 +200,7 @@ class ShardRun:
                 self.attempts.pace.leave()
 
     async def reserve(self, question: Question) -> float | None:
-        """Reserve a question's cost from the run's budget; None: it may not be begun."""
+        """Reserve a question's highest cost from the run's budget and return it; None if it must not be asked."""
         cost = self.attempts.highest_cost(question, self.worker.model.price)
         if self.attempts.closed.is_set() or not await self.worker.leases.call(cost):
             return None
