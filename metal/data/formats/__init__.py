@@ -4,7 +4,7 @@ A format is a `Format` record, offered by an entry point of the group `metal.for
 one line, here or in a package of your own:
 
     [project.entry-points."metal.formats"]
-    mine = "my_package.my_format:FORMAT"
+    my_format = "my_package.my_format:FORMAT"
 """
 
 from __future__ import annotations
