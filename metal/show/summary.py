@@ -68,11 +68,11 @@ def _counts(cells: Sequence[dict[str, Any]]) -> str:
     counts = Counter(cell["verdict"] for cell in cells)
     if len(counts) == 1:
         (verdict,) = counts
-        number = "There is one" if len(cells) == 1 else f"All {len(cells):,}, one a judge, language and criterion"
+        number = "There is one" if len(cells) == 1 else f"All {len(cells):,}, one per judge, language and criterion"
         more = " Neither good nor bad has been shown of any judge." if verdict == TOO_FEW else ""
         return f"{number}: {verdict}.{more}"
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
-    return f"Of {len(cells):,}, one a judge, language and criterion: {listed(parts)}."
+    return f"Of {len(cells):,}, one per judge, language and criterion: {listed(parts)}."
 
 
 def _where(cell: dict[str, Any], run: AuditRun) -> str:

@@ -59,7 +59,7 @@ def f1_against_kappa(key: str, title: str, label: str, dots: Sequence[F1AndKappa
             parts.append(svg.text(x(dot.kappa) + 7, y(dot.f1) + 4, dot.language))
     at_chance = [dot for dot in drawn if dot.chance]
     alt = (
-        f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one a judge and language. "
+        f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one per judge and language. "
         f"For {len(at_chance)} of them agreement beyond chance is not shown"
         + (f", the highest F1 among these being {figure(max(dot.f1 for dot in at_chance))}." if at_chance else ".")
     )
