@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metal.data.network import PATIENCE, reachable
+from metal.data.tokens import PATIENCE, reachable
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metal.data.dataset import Card, Dataset, assemble
-from metal.data.people import people_named
+from metal.data.dataset import Card, Dataset, assemble, people_named
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
 from metal.errors import UnknownName, UsageError

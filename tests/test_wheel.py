@@ -54,20 +54,18 @@ def test_wheel_contents(wheel: Path) -> None:
 def test_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     python = install(wheel, tmp_path / "environment")
     metal = python.with_name("metal")
-    where = "from metal.data.bundled import bundled; print(bundled('datasets/demo'))"
+    where = "from metal.data.files import bundled; print(bundled('datasets/demo'))"
     demo = run(python, "-c", where, cwd=tmp_path).strip()
     assert "_bundled" in demo
     run(metal, "judge", demo, "-j", "majority,lexical", "--out", "judges", cwd=tmp_path)
     shown = run(metal, "audit", demo, "judges", "--out", "run", "--resamples", "100", cwd=tmp_path)
     assert "Verdicts" in shown
-    criteria = (
-        "from metal.data.formats.criteria import metal_criterion; print(metal_criterion('hallucinations').direction)"
-    )
+    criteria = "from metal.data.formats import metal_criterion; print(metal_criterion('hallucinations').direction)"
     assert run(python, "-c", criteria, cwd=tmp_path).strip() == "lower"
 
 
 def test_checkout_finds_its_own_folders() -> None:
-    from metal.data.bundled import bundled
+    from metal.data.files import bundled
 
     assert bundled("prompts") == ROOT / "prompts"
     assert bundled("datasets/demo") == ROOT / "datasets" / "demo"

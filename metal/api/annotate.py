@@ -103,7 +103,7 @@ def annotate_export(
     from metal.building.store import note_given, read_given, task_key
     from metal.building.tasks import assign, make_tasks
     from metal.data.dataset import load_dataset, update_dataset
-    from metal.data.folders import check_new, new_folder, one_writer
+    from metal.data.files import check_new, new_folder, one_writer
     from metal.genie.gold_questions import SIDES, side_of
     from metal.genie.leaderboard.subsample import sources_chosen
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
@@ -234,7 +234,7 @@ def annotate_import(
     """
     from metal.building import forms
     from metal.data.dataset import load_dataset
-    from metal.data.folders import one_writer
+    from metal.data.files import one_writer
     from metal.running.annotating import import_answers
 
     if platform and not re.fullmatch("[a-z][a-z0-9_-]*", platform):

@@ -56,7 +56,7 @@ def annotate_push_label_studio(
         read_projects,
     )
     from metal.building.store import tasks_handed_out
-    from metal.data.folders import one_writer, recover
+    from metal.data.files import one_writer, recover
 
     dataset = Path(data)
     with one_writer(dataset):
@@ -116,7 +116,7 @@ def annotate_pull_label_studio(
     from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, fetch
     from metal.building.forms import label_studio
     from metal.data.dataset import load_dataset
-    from metal.data.folders import one_writer
+    from metal.data.files import one_writer
     from metal.running.annotating import import_answers
 
     dataset = Path(data)

@@ -106,7 +106,7 @@ def annotate_push_mturk(
     from metal.building.crowdsourcing.question import fields_of
     from metal.building.crowdsourcing.schedule import now, start_line, start_of
     from metal.building.store import tasks_handed_out
-    from metal.data.folders import one_writer, recover
+    from metal.data.files import one_writer, recover
 
     if print_start and not start:
         raise UsageError("`print_start` says when `start` is; give one, such as 'Mon-Fri 10:00 America/Los_Angeles'")
@@ -253,7 +253,7 @@ def annotate_pull_mturk(
     from metal.building.crowdsourcing.mturk_settings import read_bonus, read_endpoint, read_rejection
     from metal.building.crowdsourcing.schedule import now
     from metal.data.dataset import load_dataset
-    from metal.data.folders import one_writer, recover
+    from metal.data.files import one_writer, recover
     from metal.running.annotating import import_answers
 
     if expire and extend:

@@ -74,8 +74,8 @@ def billboard_crowd(
     """
     from metal.boards.crowd import CrowdSettings, crowd
     from metal.boards.settings import BoardSettings
-    from metal.data.csv_cells import csv_text
-    from metal.data.folders import check_new, new_folder
+    from metal.data.escaping import csv_text
+    from metal.data.files import check_new, new_folder
     from metal.show.charts.board_cells import crowd_charts
     from metal.show.files import write_svg
 
@@ -141,7 +141,7 @@ def billboard_references(
     """
     from metal.boards.references import ReferenceSettings, reference_curve
     from metal.boards.settings import BoardSettings
-    from metal.data.folders import check_new, check_new_file
+    from metal.data.files import check_new, check_new_file
     from metal.running.scoring import find_metrics
     from metal.show.charts.board_cells import reference_charts
     from metal.show.files import write_svg
@@ -168,8 +168,8 @@ def _is_csv(out: StrPath) -> bool:
 
 def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
     """FILE.csv, or a folder with references.csv and the pictures."""
-    from metal.data.csv_cells import csv_text
-    from metal.data.folders import new_file, new_folder
+    from metal.data.escaping import csv_text
+    from metal.data.files import new_file, new_folder
     from metal.show.charts.board_cells import reference_charts
     from metal.show.files import write_svg
 
@@ -221,8 +221,8 @@ def billboard_apply(
     UsageError where several fit or the members cannot be run, DataError for a file that cannot be used.
     """
     from metal.boards.apply import apply_ensemble, find_ensemble, members
-    from metal.data.csv_cells import csv_text
-    from metal.data.folders import check_new_file, new_file
+    from metal.data.escaping import csv_text
+    from metal.data.files import check_new_file, new_file
 
     if out:
         check_new_file(Path(out), force=force)
@@ -241,7 +241,7 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     """The ensembles of a dataset or run folder, or of all in datasets/ and runs/."""
     from metal.boards.apply import read_ensemble
     from metal.boards.store import stored_ensembles
-    from metal.data.json_files import read_json
+    from metal.data.files import read_json
 
     folders = [board] if board else [*sorted(Path("datasets").glob("*")), *sorted(Path("runs").glob("*"))]
     ensembles: list[Mapping[str, Any]] = []

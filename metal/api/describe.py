@@ -41,7 +41,7 @@ class Description:
         """Write run.toml, tables/ as CSV, JSON and Parquet, and charts/ as SVG."""
         import tomli_w
 
-        from metal.data.folders import new_folder
+        from metal.data.files import new_folder
         from metal.runs.parts import write_tables
         from metal.show.dataset import quality_charts
         from metal.show.svg import standalone

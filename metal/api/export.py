@@ -36,7 +36,7 @@ def export(
     Returns the table that was written; `attrs["warnings"]` says who was left out.
     """
     from metal.api.inputs import load
-    from metal.data.folders import check_new, check_new_file
+    from metal.data.files import check_new, check_new_file
     from metal.genie.excluding import without_noisy
 
     out = Path(out)
@@ -75,8 +75,8 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
 
 
 def _write_file(table: pd.DataFrame, to: str, out: Path) -> None:
-    from metal.data.csv_cells import csv_text
-    from metal.data.folders import new_file
+    from metal.data.escaping import csv_text
+    from metal.data.files import new_file
 
     out.parent.mkdir(parents=True, exist_ok=True)
     with new_file(out) as partial:
@@ -89,7 +89,7 @@ def _write_file(table: pd.DataFrame, to: str, out: Path) -> None:
 
 
 def _write_folder(table: pd.DataFrame, out: Path, force: bool) -> None:
-    from metal.data.folders import new_folder
+    from metal.data.files import new_folder
     from metal.errors import MissingExtra
 
     try:

@@ -86,7 +86,7 @@ async def generate_async(
     """
     from metal.api.asked import Generating
     from metal.api.progress import default_callbacks
-    from metal.data.folders import recover
+    from metal.data.files import recover
     from metal.running.asking import Terms, carry_out
     from metal.running.asking_folder import read_request
     from metal.running.generating import GenerateRequest, generate_job

@@ -87,7 +87,8 @@ def folder_of(run: Ratings) -> Path:
 
 def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
     """The dataset with the ratings of run folders added; of an audit's or a board's, those that it added."""
-    from metal.data.dataset import read_toml, with_ratings
+    from metal.data.dataset import with_ratings
+    from metal.data.files import read_toml
 
     for run in runs:
         about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}

@@ -71,8 +71,8 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     """
     import tempfile
 
-    from metal.data.bundled import bundled
-    from metal.data.formats.criteria import metal_criterion
+    from metal.data.files import bundled
+    from metal.data.formats import metal_criterion
     from metal.data.records import Output, Source
     from metal.raters.judges.call import JudgeStopped
     from metal.raters.judges.collect import Collected

@@ -108,7 +108,7 @@ def _folder(data: Data | None) -> Path | None:
 def _criteria(data: Data | None) -> list[Criterion]:
     """The dataset's criteria, or METAL's five."""
     from metal.api.inputs import as_dataset
-    from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
+    from metal.data.formats import METAL_CRITERIA, metal_criterion
 
     if data is None:
         return [*map(metal_criterion, METAL_CRITERIA)]

@@ -88,8 +88,8 @@ def sample(
     Returns the dataset, which is written to `out`. Raises UsageError where a bin holds fewer passages than asked for.
     """
     from metal.building.sample import SampleSettings, draw
-    from metal.data.folders import check_new
-    from metal.data.formats.criteria import METAL_CRITERIA
+    from metal.data.files import check_new
+    from metal.data.formats import METAL_CRITERIA
     from metal.data.formats.passages import find_passages
     from metal.data.tokens import load_encoding
     from metal.errors import UnknownName, UsageError
@@ -136,7 +136,7 @@ def _dataset(
     criteria: tuple[str, ...],
 ) -> Dataset:
     from metal.data.dataset import Card, assemble
-    from metal.data.formats.criteria import metal_criterion
+    from metal.data.formats import metal_criterion
     from metal.data.ratings import facts_from
 
     histograms = {code: histogram.record() for code, (histogram, _) in drawn.items()}

@@ -58,7 +58,7 @@ def score(
     from contextlib import ExitStack
 
     from metal.api.inputs import NOWHERE, load
-    from metal.data.folders import one_writer
+    from metal.data.files import one_writer
     from metal.raters.metrics.dataset_scores import with_metric_score
     from metal.running import scoring
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset
-from metal.data.people import people_named
+from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.data.records import Criterion
 from metal.errors import UnknownName, UsageError

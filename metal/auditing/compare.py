@@ -12,7 +12,7 @@ import pandas as pd
 from metal.auditing.figures import columns
 from metal.data.dataset import Dataset
 from metal.data.records import Estimate
-from metal.data.signature import join
+from metal.data.text import signature_line
 from metal.errors import UnknownName, UsageError
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 
@@ -56,7 +56,7 @@ def compare(dataset: Dataset, settings: CompareSettings) -> pd.DataFrame:
     order = {name: place for place, name in enumerate(dataset.criteria)}
     rows.sort(key=lambda row: (row["language"], order[row["criterion"]]))
     for row in rows:
-        row["signature"] = join(
+        row["signature"] = signature_line(
             {
                 "data": dataset.identity,
                 "stat": "mean",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metal import __version__
 from metal.auditing.settings import AuditSettings
-from metal.data.signature import join
+from metal.data.text import signature_line
 
 
 def signature(data: str, settings: AuditSettings, **about: object) -> str:
@@ -28,9 +28,9 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
     parts["seed"] = settings.seed
     if settings.paper_compat:
         parts["compat"] = "paper"
-    return join(parts)
+    return signature_line(parts)
 
 
 def short_signature(data: str, **about: object) -> str:
     """The short form, for captions: data and what the figure is about."""
-    return join({"metal": __version__, "data": data} | about)
+    return signature_line({"metal": __version__, "data": data} | about)

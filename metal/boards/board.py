@@ -26,8 +26,7 @@ from metal.boards.overrating import families, human_generators, overrating_rows,
 from metal.boards.ranking import Ranked, ceiling, comparisons, ranking
 from metal.boards.settings import BoardSettings
 from metal.boards.signature import ensemble_base, ensemble_signature, signature
-from metal.data.dataset import Dataset
-from metal.data.people import people_named
+from metal.data.dataset import Dataset, people_named
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Codes

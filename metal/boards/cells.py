@@ -13,8 +13,7 @@ import numpy as np
 from metal.boards.cell import BoardCell, BoardRater
 from metal.boards.criteria import can_be_combined, combined, criterion_scores, without_rounding
 from metal.boards.settings import BoardSettings
-from metal.data.dataset import Dataset
-from metal.data.people import people_named
+from metal.data.dataset import Dataset, people_named
 from metal.data.records import METRIC_SCORE
 from metal.errors import UnknownName, UsageError
 

@@ -20,10 +20,9 @@ from metal.boards.crowd_answer import CEILING, adjust, answer_row, compared, lar
 from metal.boards.crowd_outputs import OVERRATED, UNDERRATED, Example, area_of, dots, examples, sampled
 from metal.boards.ranking import ceiling
 from metal.boards.settings import BoardSettings
-from metal.data.dataset import Dataset
-from metal.data.people import people_named
+from metal.data.dataset import Dataset, people_named
 from metal.data.records import METRIC_SCORE, Estimate
-from metal.data.signature import join
+from metal.data.text import signature_line
 from metal.errors import UsageError
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.correlation import kendall
@@ -327,7 +326,7 @@ def _raters_of_score(dataset: Dataset) -> set[str]:
 
 
 def _signature(dataset: Dataset, settings: BoardSettings, choices: CrowdSettings) -> str:
-    return join(
+    return signature_line(
         {
             "metal": __version__,
             "data": dataset.identity,

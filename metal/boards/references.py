@@ -19,7 +19,7 @@ from metal.boards.crowd_answer import reference_name
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.data.records import Output, Rater
-from metal.data.signature import join
+from metal.data.text import signature_line
 from metal.errors import Undefined, UsageError
 from metal.raters.metrics import Item, Metric, Scored, scored
 from metal.stats.correlation import pearson
@@ -331,7 +331,7 @@ def _notes(cells: Sequence[BoardCell], texts: _Texts, choices: ReferenceSettings
 def _signature(
     dataset: Dataset, metrics: Sequence[Metric], settings: BoardSettings, choices: ReferenceSettings, most: int
 ) -> str:
-    return join(
+    return signature_line(
         {
             "metal": __version__,
             "data": dataset.identity,

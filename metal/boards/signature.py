@@ -12,7 +12,7 @@ from metal.boards.ensemble import BoardEnsemble
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.data.records import METRIC_SCORE
-from metal.data.signature import join
+from metal.data.text import signature_line
 
 
 def signature(data: str, settings: BoardSettings, **about: object) -> str:
@@ -33,7 +33,7 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
         "perm": settings.permutations,
         "seed": settings.seed,
     }
-    return join(parts)
+    return signature_line(parts)
 
 
 def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:

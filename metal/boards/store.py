@@ -25,8 +25,7 @@ from metal.boards.history import Entry, Submission, board_at, entry_at, standing
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, load_dataset
 from metal.data.dataset_lines import numbered_records, output_record, rater_record, read_output, read_raters
-from metal.data.folders import new_file, new_folder, one_writer, recover
-from metal.data.json_files import read_json, whole_text, write_jsonl
+from metal.data.files import new_file, new_folder, one_writer, read_json, recover, whole_text, write_jsonl
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.errors import DataError
 from metal.stats.lasso import Rule

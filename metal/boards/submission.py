@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 from metal.boards.ensemble import NAME
 from metal.data.dataset import Dataset
-from metal.data.json_files import whole_text
+from metal.data.files import whole_text
 from metal.data.records import Output
 from metal.errors import DataError, UsageError, nearest
 

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from metal.data.dataset import read_toml
+from metal.data.files import read_toml
 from metal.data.languages import language_name, sides
 from metal.data.records import Source
 from metal.errors import DataError, UnknownName

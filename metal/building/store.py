@@ -22,8 +22,7 @@ from metal.building.answers import Given
 from metal.building.pairs import Pair
 from metal.building.tasks import Answer, Assignment, Task
 from metal.building.template import DEFAULT, relabelled
-from metal.data.folders import new_file
-from metal.data.json_files import read_jsonl, whole_text, write_jsonl
+from metal.data.files import new_file, read_jsonl, whole_text, write_jsonl
 from metal.data.records import Criterion
 from metal.errors import DataError, UsageError
 

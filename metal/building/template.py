@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from metal.data.dataset import read_toml
+from metal.data.files import read_toml
 from metal.data.records import Criterion
 from metal.errors import DataError, UnknownName
 from metal.raters.judges.rubric import Rubric, declared

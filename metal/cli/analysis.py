@@ -33,7 +33,7 @@ def analyse(
     **options: Any,
 ) -> Kind:
     """Call the public function with a progress bar, and save what it returns."""
-    from metal.data.folders import check_new
+    from metal.data.files import check_new
     from metal.show.terminal import console
 
     check_new(out, force=force)

@@ -37,7 +37,7 @@ from metal.cli.verb import AS_JSON, DATASET, PATH, verb
     """,
 )
 def apply(signature: str, outputs: Path, **options: Any) -> None:
-    from metal.data.csv_cells import csv_text
+    from metal.data.escaping import csv_text
     from metal.show.terminal import console
 
     scores = api.billboard_apply(signature, outputs, **options)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options: Any) -> None:
     from metal.cli.check import show_table, warn_at_once
-    from metal.data.folders import check_new
+    from metal.data.files import check_new
     from metal.show.terminal import console
 
     out = run_folder(out, data, "-description")

@@ -43,7 +43,7 @@ def import_(
     force: bool,
     **options: Any,
 ) -> None:
-    from metal.data.folders import check_new
+    from metal.data.files import check_new
 
     if list_formats:
         for name, summary in api.formats().items():

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,18 +23,19 @@ import pandas as pd
 
 from metal.data import ratings, ratings_files
 from metal.data.dataset_lines import (
+    criterion_record,
     numbered_records,
     output_record,
     rater_record,
+    read_criterion,
     read_output,
     read_raters,
     read_source,
     source_record,
 )
-from metal.data.folders import copy_others, new_folder, one_writer, recover
-from metal.data.json_files import write_jsonl
+from metal.data.files import copy_others, new_folder, one_writer, read_toml, recover, write_jsonl
 from metal.data.languages import check_language
-from metal.data.records import METRIC_SCORE, Criterion, Level, Output, Rater, Scale, Source
+from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source
 from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
 
@@ -170,6 +170,39 @@ def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
     return by_name
 
 
+def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
+    """The people that `reference` names, in string order.
+
+    reference: "" for all people, `GROUP` or `group=GROUP`, or `rater=A1,A2`. Raises UnknownName for a group or person
+    that does not occur, UsageError when it names nobody.
+    """
+    humans = {rater.rater: rater for rater in dataset.raters.values() if rater.kind == "human"}
+    what, equals, value = reference.partition("=")
+    if not equals:
+        what, value = "group", reference
+    if what not in ("group", "rater"):
+        raise UsageError(f"`reference` {reference}: write group=NAME or rater=NAME,NAME")
+    named = [name.strip() for name in value.split(",") if name.strip()]
+    if equals and not named:
+        raise UsageError(f"`reference` {reference}: nobody is named; write {what}=NAME, or leave it out for all people")
+    if value and what == "group":
+        groups = sorted({rater.group for rater in humans.values() if rater.group})
+        if value not in groups:
+            raise UnknownName("group of people", value, groups)
+        return tuple(sorted(name for name, rater in humans.items() if rater.group == value))
+    if value:
+        for name in named:
+            if name not in humans:
+                raise UnknownName("person", name, sorted(humans))
+        return tuple(sorted(set(named)))
+    if not humans:
+        raise UsageError(
+            f"dataset {dataset.card.name} has no human raters; judges are compared with people "
+            "(check `kind` in raters.jsonl)"
+        )
+    return tuple(sorted(humans))
+
+
 # ---------------------------------------------------------------- read
 
 
@@ -192,16 +225,6 @@ def load_dataset(folder: str | Path) -> Dataset:
     return replace(dataset, folder=folder)
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file; DataError with the place when it cannot be read."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError:
-        raise DataError(path, "not UTF-8", "Save it as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(path, f"not TOML ({error})", "See https://toml.io") from None
-
-
 def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criterion], dict[str, Any]]:
     on_card = {"name", "title", "description", "licence", "citation"}
     if not isinstance(described.get("name"), str) or not described["name"]:
@@ -212,29 +235,6 @@ def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criter
     criteria = [read_criterion(name, entry, path) for name, entry in described["criteria"].items()]
     extra = {key: value for key, value in described.items() if key not in on_card | {"criteria", "counts", "languages"}}
     return card, criteria, extra
-
-
-def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion:
-    """A criterion from its TOML table. Unknown keys are refused by name."""
-    keys = ["abbreviation", "label", "question", "measure", "direction", "of_source", "levels", "range"]
-    for key in entry:
-        if key not in keys:
-            raise UnknownName(f"{path}: criterion {name}: key", key, keys)
-    try:
-        levels = tuple(Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", []))
-    except (KeyError, TypeError, ValueError):
-        raise DataError(path, f"criterion {name}: levels", 'Each is { value = 0, label = "Bad" }') from None
-    ends = entry.get("range", [None, None])
-    if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int | float | None) for end in ends)):
-        raise DataError(path, f"criterion {name}: range {ends!r}", "It is two numbers: range = [1, 5]")
-    if not isinstance(entry.get("of_source", True), bool):
-        raise DataError(path, f"criterion {name}: of_source {entry['of_source']!r}", "It is true or false")
-    try:
-        scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
-        words = {key: str(entry[key]) for key in ("abbreviation", "label", "question") if key in entry}
-        return Criterion(name, scale, entry.get("direction", "higher"), of_source=entry.get("of_source", True), **words)
-    except DataError as error:
-        raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
 
 
 # ---------------------------------------------------------------- more ratings
@@ -351,22 +351,3 @@ def _card_toml(dataset: Dataset) -> str:
     described["counts"] = {name: len(getattr(dataset, name)) for name in parts}
     described["criteria"] = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
     return tomli_w.dumps(described)
-
-
-def criterion_record(criterion: Criterion) -> dict[str, Any]:
-    """A criterion as its TOML table; read_criterion reads it back."""
-    record: dict[str, Any] = {
-        key: getattr(criterion, key) for key in ("abbreviation", "label", "question") if getattr(criterion, key)
-    }
-    record["measure"] = criterion.scale.measure
-    record["direction"] = criterion.direction
-    if not criterion.of_source:
-        record["of_source"] = False
-    if criterion.scale.levels:
-        record["levels"] = [
-            {"value": int(level.value) if float(level.value).is_integer() else level.value, "label": level.label}
-            for level in criterion.scale.levels
-        ]
-    if criterion.scale.low is not None:
-        record["range"] = [criterion.scale.low, criterion.scale.high]
-    return record

@@ -1,13 +1,13 @@
-"""Lines of sources.jsonl, outputs.jsonl and raters.jsonl: records from them and to them."""
+"""Records in the files of a dataset folder: lines of JSON, and the criteria of dataset.toml, read and written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metal.data import json_files
-from metal.data.records import Output, Rater, Source
+from metal.data.files import read_jsonl
+from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
 from metal.errors import DataError, UnknownName
 
 
@@ -21,7 +21,7 @@ def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if not path.is_file():
         remedy = "A dataset folder needs it; `metal.read(...).save(folder)` writes all of them"
         raise DataError(path, "the file is missing", remedy)
-    for row, record in json_files.read_jsonl(path):
+    for row, record in read_jsonl(path):
         yield f"{path} row {row + 1}", record
 
 
@@ -125,3 +125,48 @@ def output_record(output: Output) -> dict[str, Any]:
 def rater_record(rater: Rater) -> dict[str, Any]:
     """A rater as its line of raters.jsonl."""
     return {"rater": rater.rater, "kind": rater.kind, "group": rater.group} | dict(rater.about)
+
+
+# ---------------------------------------------------------------- criteria, in dataset.toml
+
+
+def read_criterion(name: str, entry: Mapping[str, Any], path: Path) -> Criterion:
+    """A criterion from its TOML table. Unknown keys are refused by name."""
+    keys = ["abbreviation", "label", "question", "measure", "direction", "of_source", "levels", "range"]
+    for key in entry:
+        if key not in keys:
+            raise UnknownName(f"{path}: criterion {name}: key", key, keys)
+    try:
+        levels = tuple(Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", []))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(path, f"criterion {name}: levels", 'Each is { value = 0, label = "Bad" }') from None
+    ends = entry.get("range", [None, None])
+    if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int | float | None) for end in ends)):
+        raise DataError(path, f"criterion {name}: range {ends!r}", "It is two numbers: range = [1, 5]")
+    if not isinstance(entry.get("of_source", True), bool):
+        raise DataError(path, f"criterion {name}: of_source {entry['of_source']!r}", "It is true or false")
+    try:
+        scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
+        words = {key: str(entry[key]) for key in ("abbreviation", "label", "question") if key in entry}
+        return Criterion(name, scale, entry.get("direction", "higher"), of_source=entry.get("of_source", True), **words)
+    except DataError as error:
+        raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
+
+
+def criterion_record(criterion: Criterion) -> dict[str, Any]:
+    """A criterion as its TOML table; read_criterion reads it back."""
+    record: dict[str, Any] = {
+        key: getattr(criterion, key) for key in ("abbreviation", "label", "question") if getattr(criterion, key)
+    }
+    record["measure"] = criterion.scale.measure
+    record["direction"] = criterion.direction
+    if not criterion.of_source:
+        record["of_source"] = False
+    if criterion.scale.levels:
+        record["levels"] = [
+            {"value": int(level.value) if float(level.value).is_integer() else level.value, "label": level.label}
+            for level in criterion.scale.levels
+        ]
+    if criterion.scale.low is not None:
+        record["range"] = [criterion.scale.low, criterion.scale.high]
+    return record

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset, assemble, concat_facts
-from metal.data.json_files import read_json
+from metal.data.files import read_json
 from metal.data.ratings import FACTS, rating_keys
 from metal.data.records import Criterion, Output, Rater, Source
 from metal.errors import DataError

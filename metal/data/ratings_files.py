@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, NoReturn
 import pandas as pd
 import pyarrow as pa
 
-from metal.data.json_files import not_utf8, read_jsonl
+from metal.data.files import not_utf8, read_jsonl, read_text
 from metal.data.ratings import FACTS, facts_from, row_of, tidy_facts
 from metal.data.records import Rating
 from metal.errors import DataError, UsageError, nearest
@@ -133,13 +133,8 @@ def _read_csv(path: Path) -> pa.Table:
 
 def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
     """Raise DataError for the row that pyarrow could not read."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as failure:
-        line = path.read_bytes()[: failure.start].count(b"\n")
-        raise not_utf8(path, line, failure) from None
     position = header.index("score")
-    for number, fields in enumerate(csv.reader(io.StringIO(text, newline=""))):
+    for number, fields in enumerate(csv.reader(io.StringIO(read_text(path), newline=""))):
         if not number or not fields:
             continue
         where = row_of(path, number - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 UNDEFINED = "–"
@@ -182,3 +182,15 @@ def slugs(texts: Iterable[str]) -> dict[str, str]:
 def listed(names: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def signature_line(parts: Mapping[str, object]) -> str:
+    """The line under a figure: `key:value|key:value`. The same signature gives the same figure.
+
+    A | inside a value is written %7C; parts without a value are left out.
+
+    >>> signature_line({"data": "demo@3f9c", "judge": "a|b", "lang": ""})
+    'data:demo@3f9c|judge:a%7Cb'
+    """
+    given = {key: value for key, value in parts.items() if value not in (None, "")}
+    return "|".join(f"{key}:{str(value).replace('|', '%7C')}" for key, value in given.items())

@@ -12,6 +12,7 @@ import hashlib
 import http.client
 import importlib.util
 import os
+import socket
 import tempfile
 import urllib.request
 from collections import deque
@@ -22,9 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.error import URLError
 
-from metal.data.folders import new_file
-from metal.data.json_files import whole_text
-from metal.data.network import reachable
+from metal.data.files import new_file, whole_text
 from metal.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +42,7 @@ CARRIERS = {"litellm": "litellm_core_utils/tokenizers", "llama_index.core": "_st
 
 CHUNK = 64  # texts a thread takes at a time
 PIECE = 50_000  # letters of a text that cannot be counted at once
+PATIENCE = 1.0  # seconds until a host counts as out of reach
 
 
 def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
@@ -113,6 +113,20 @@ def _downloaded(url: str, name: str, path: Path) -> bytes:
         f"the tokenizer {name} is not on this machine and {problem}. Put {url.rsplit('/', 1)[1]}, downloaded "
         f"elsewhere, at {path}, or install a package that carries it (pip install llama-index-core)"
     )
+
+
+def reachable(host: str) -> bool:
+    """Whether `host` answers on port 443; without a network, libraries try for half a minute.
+
+    Always true with a proxy, which cannot be asked.
+    """
+    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+        return True
+    try:
+        socket.create_connection((host, 443), timeout=PATIENCE).close()
+    except OSError:
+        return False
+    return True
 
 
 # ---------------------------------------------------------------- counting

@@ -9,7 +9,7 @@ import pandas as pd
 
 from metal import __version__
 from metal.data.dataset import Dataset
-from metal.data.signature import join
+from metal.data.text import signature_line
 from metal.errors import UsageError
 from metal.genie.colleagues.behaviour import COLUMNS as BEHAVIOUR
 from metal.genie.colleagues.behaviour import behaviour
@@ -162,4 +162,4 @@ def monitor_signature(data: str, tests: str, settings: Mapping[str, Any]) -> str
         "bs": settings["resamples"],
         "seed": settings["seed"],
     }
-    return join(parts)
+    return signature_line(parts)

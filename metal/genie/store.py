@@ -17,8 +17,7 @@ import pandas as pd
 from metal.data import ratings_files
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.dataset_lines import numbered_records, output_record, read_output
-from metal.data.folders import new_file
-from metal.data.json_files import write_jsonl
+from metal.data.files import new_file, write_jsonl
 from metal.data.ratings import facts_from, join
 from metal.data.records import Output, Rating
 from metal.errors import DataError, UsageError

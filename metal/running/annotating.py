@@ -110,8 +110,8 @@ def import_answers(
         read_pairs,
         tasks_handed_out,
     )
-    from metal.data.csv_cells import csv_text
     from metal.data.dataset import assemble, concat_facts, update_dataset
+    from metal.data.escaping import csv_text
     from metal.genie.gold_questions import apart
     from metal.genie.monitoring import monitor
     from metal.genie.store import answers_files, read_answers, read_questions

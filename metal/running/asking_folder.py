@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import tomli_w
 
-from metal.data.dataset import Dataset, read_toml
-from metal.data.folders import check_new, new_file
+from metal.data.dataset import Dataset
+from metal.data.files import check_new, new_file, read_toml
 from metal.errors import DataError, UsageError
 from metal.raters.judges.batch.ledger import FILE as LEDGER
 from metal.raters.judges.batch.ledger import FOLDER as BATCHES
@@ -52,7 +52,7 @@ def check_place(out: Path, command: str, *, force: bool) -> None:
 
 
 def _left_over(out: Path) -> Iterator[Path]:
-    """Files that a killed process had not finished (see metal.data.folders.new_file)."""
+    """Files that a killed process had not finished (see metal.data.files.new_file)."""
     for name in PARTS:
         yield from out.glob(f".{name}.*.part")
 

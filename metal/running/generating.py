@@ -13,8 +13,7 @@ from metal.building.instructions import REFERENCE, Instruction, load_instruction
 from metal.building.languages import LanguageProfiles
 from metal.building.store import read_tasks
 from metal.data.dataset import Dataset, load_dataset, update_dataset
-from metal.data.folders import check_outside, one_writer
-from metal.data.json_files import whole_text
+from metal.data.files import check_outside, one_writer, whole_text
 from metal.data.languages import sides
 from metal.data.records import Output
 from metal.data.tokens import ENCODING, count_text, load_encoding

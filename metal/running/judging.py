@@ -9,11 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from metal.data.bundled import bundled
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import rater_record
-from metal.data.folders import new_file
-from metal.data.json_files import write_jsonl
+from metal.data.files import bundled, new_file, write_jsonl
 from metal.data.ratings import FACTS
 from metal.data.ratings_files import write_ratings
 from metal.data.records import Output, Rating

@@ -14,11 +14,19 @@ from typing import Any, Protocol
 import pandas as pd
 import tomli_w
 
-from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset, read_toml, update_dataset
+from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset, update_dataset
 from metal.data.dataset_lines import rater_record, read_raters
-from metal.data.folders import check_new, check_outside, new_folder, one_writer, recover
+from metal.data.files import (
+    check_new,
+    check_outside,
+    new_folder,
+    one_writer,
+    read_toml,
+    recover,
+    whole_text,
+    write_jsonl,
+)
 from metal.data.formats.table import read_frame
-from metal.data.json_files import whole_text, write_jsonl
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.data.records import METRIC_SCORE, Rater

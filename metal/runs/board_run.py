@@ -15,7 +15,7 @@ from metal.boards.ensemble import GROUP, NAME
 from metal.boards.history import Entry
 from metal.data.dataset import Dataset
 from metal.data.dataset_lines import numbered_records
-from metal.data.json_files import read_json, write_jsonl
+from metal.data.files import read_json, write_jsonl
 from metal.data.records import Manifest
 from metal.data.text import MINUS, amount, count, coverage, figure, known, percent, score, signed
 from metal.errors import DataError

@@ -12,7 +12,7 @@ import pandas as pd
 
 from metal.building.store import ANSWERS, FOLDER
 from metal.data.dataset import Dataset
-from metal.data.json_files import read_jsonl
+from metal.data.files import read_jsonl
 from metal.data.languages import language_name
 from metal.data.records import Manifest
 from metal.data.text import count, figure, known, plural, rounded, share, slugs

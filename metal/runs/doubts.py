@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
-from metal.data.dataset import Dataset, read_toml
+from metal.data.dataset import Dataset
+from metal.data.files import read_toml
 
 
 def texts_digest(dataset: Dataset) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from metal.data import ratings_files
-from metal.data.dataset import read_toml
 from metal.data.dataset_lines import read_raters
+from metal.data.files import read_toml
 from metal.data.records import Rater
 from metal.errors import UsageError
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from metal import __version__
-from metal.data.dataset import Dataset, criterion_record
+from metal.data.dataset import Dataset
+from metal.data.dataset_lines import criterion_record
 from metal.data.records import Manifest
 
 LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "krippendorff")

@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
-from metal.data.csv_cells import csv_text
-from metal.data.dataset import read_criterion, read_toml
-from metal.data.dataset_lines import rater_record, read_raters
-from metal.data.json_files import write_jsonl
+from metal.data.dataset_lines import rater_record, read_criterion, read_raters
+from metal.data.escaping import csv_text
+from metal.data.files import read_toml, write_jsonl
 from metal.data.records import Criterion, Rater
 from metal.errors import DataError, UsageError
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from metal.data.folders import new_file, new_folder
+from metal.data.files import new_file, new_folder
 from metal.data.languages import language_name
 from metal.data.records import Criterion, Rater
 from metal.data.text import name

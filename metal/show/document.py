@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from metal.data.templates import environment, policy, source
+from metal.data.escaping import environment, policy, source
 from metal.data.text import count, name, printable_sentence
 from metal.show import svg
 from metal.show.packing import Payload

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from metal.data.folders import new_file
+from metal.data.files import new_file
 from metal.errors import MissingExtra, UsageError
 from metal.show.latex import beyond_latin, to_latex
 from metal.show.svg import standalone

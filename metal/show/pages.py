@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from metal.data.csv_cells import csv_text
+from metal.data.escaping import csv_text
 from metal.runs.run import Run
 from metal.show.document import PAGE_BYTES, document
 from metal.show.packing import Payload

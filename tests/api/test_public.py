@@ -20,7 +20,7 @@ import pytest
 import metal
 from metal.api.options import options_of
 from metal.cli import metal as command_line
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.data.records import Estimate
 from tests.llm_server import LlmServer
 

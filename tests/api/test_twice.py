@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import metal
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from tests.api.test_public import functions
 from tests.llm_server import LlmServer
 

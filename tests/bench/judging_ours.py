@@ -20,8 +20,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from metal.data.bundled import bundled
 from metal.data.dataset import Card, Dataset, assemble
+from metal.data.files import bundled
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.raters.judges.call import Client

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from metal.building.tasks import Assignment, assign, make_tasks
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.data.records import Criterion, Level, Output, Scale, Source
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from tests.browser import browser, visit

@@ -10,7 +10,7 @@ import pytest
 from metal.building import forms
 from metal.building.forms.crowd_csv import RATERS
 from metal.building.tasks import Answer, Assignment
-from metal.data.csv_cells import FORMULA_STARTS
+from metal.data.escaping import FORMULA_STARTS
 from metal.errors import DataError, UnknownName
 from tests.build.assignments import CRITERIA
 from tests.build.conftest import SECRETS

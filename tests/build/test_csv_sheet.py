@@ -10,7 +10,7 @@ import pytest
 from metal.building.forms import csv_sheet
 from metal.building.forms.rows import ABOUT, CELL_LIMIT
 from metal.building.tasks import Assignment, assign
-from metal.data.csv_cells import FORMULA_STARTS
+from metal.data.escaping import FORMULA_STARTS
 from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
 from tests.build.conftest import SECRETS, criterion, tasks_of

@@ -12,7 +12,7 @@ import pytest
 
 from metal.building.describe import ALL, NO_CLASS, classes, lengths, quality_of, reversals, table_1, table_2
 from metal.data.dataset import Card, Dataset, assemble
-from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
+from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
 from tests.conftest import MakeDataset

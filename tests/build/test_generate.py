@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from metal.building.generate import Generation, choose, flagged, generated_outputs, references
 from metal.building.instructions import Instruction, load_instruction
 from metal.building.languages import LanguageProfiles
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.raters.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VERDICT
 from metal.raters.judges.models import Model, find_model

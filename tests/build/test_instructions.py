@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metal.building.instructions import GeneratedText, Instruction, instruction_names, load_instruction, read_generated
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.data.records import Source
 from metal.errors import MetalError
 from metal.raters.judges.prompts import fence, fence_code

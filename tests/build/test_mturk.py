@@ -13,7 +13,7 @@ import pytest
 
 from metal.building.forms import mturk
 from metal.building.tasks import assign
-from metal.data.csv_cells import FORMULA_STARTS
+from metal.data.escaping import FORMULA_STARTS
 from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
 from tests.build.conftest import SECRETS, criterion, tasks_of

@@ -19,7 +19,7 @@ from metal.building import forms
 from metal.building.forms import guidelines
 from metal.building.tasks import Assignment, Task, assign, make_tasks
 from metal.building.template import METAL, TEXTS, TaskTemplate, load_template, template_names
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName
 

@@ -40,7 +40,7 @@ import metal.raters.judges.batch.run
 import babel.dates, babel.numbers, filelock, krippendorff, openpyxl, pandas, pyarrow.parquet, rich.progress, rich.table
 import sacrebleu.metrics, scipy.optimize, scipy.special, scipy.stats, tenacity, tiktoken
 import metal.data.dataset
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 metal.data.dataset.load_dataset(bundled("datasets/demo"))
 pages = metal.show.document.templates()
 for template in pages.list_templates(["html"]):

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from metal.building.template import load_template
-from metal.data.bundled import bundled
 from metal.data.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.files import bundled
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Scale, Source
 from tests.cli.filling import filled

@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.data.bundled import bundled
 from metal.data.dataset import load_dataset
+from metal.data.files import bundled
 from tests.cli.forks import shared
 
 DEMO = bundled("datasets/demo")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.raters.judges.cluster.shards import FOLDER as SHARDS
 from metal.raters.judges.journal import scan
 from tests.batch_jobs import drawn

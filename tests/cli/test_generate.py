@@ -14,7 +14,7 @@ import pytest
 
 from metal.building.instructions import SCHEMA
 from metal.data.dataset import Card, assemble, load_dataset, save_dataset
-from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
+from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
 from metal.raters.judges.journal import lock_run

@@ -18,8 +18,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.data.bundled import bundled
 from metal.data.dataset_lines import read_raters
+from metal.data.files import bundled
 from metal.raters.judges.journal import lock_run
 from tests.cli.forks import Metal, Started, environment
 from tests.cli.runs import KEY, records, snapshot, until

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.raters.judges.batch.ledger import read_ledger
 from metal.raters.judges.engine import Progress
 from metal.raters.judges.models import Model

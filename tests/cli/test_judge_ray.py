@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.errors import MissingExtra
 from metal.raters.judges.cluster.nodes import check_ray
 from metal.raters.judges.cluster.shards import FOLDER

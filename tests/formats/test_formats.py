@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metal.data import formats, plugins
-from metal.data.formats.draft import Draft
+from metal.data.formats import Draft
 from metal.errors import MetalError
 
 ROWS = """item,language,criterion,rater,kind,score

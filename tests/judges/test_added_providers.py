@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from metal.data import plugins
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import providers

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.data.bundled import bundled
+from metal.data.files import bundled
 from metal.data.records import Level, Output, Scale, Source
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges.cost import Budget, CostEstimate, TokenEstimator, check_priced, estimates

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.data.bundled import bundled
-from metal.data.dataset import read_toml
+from metal.data.files import bundled, read_toml
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.prompts import Message, Prompt, fence, fence_code, load_template, template_names

@@ -10,8 +10,8 @@ import pytest
 
 from metal.auditing.audit import audit
 from metal.auditing.settings import AuditSettings
-from metal.data.bundled import bundled
 from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset
+from metal.data.files import bundled
 from metal.raters.judges.baselines import run_baselines
 from metal.runs.audit_run import AuditRun
 from metal.runs.manifest import manifest

@@ -19,9 +19,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from metal.data.dataset import read_toml
-from metal.data.folders import new_file
-from metal.data.json_files import read_jsonl, whole_text
+from metal.data.files import new_file, read_jsonl, read_toml, whole_text
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.journal import heal
 

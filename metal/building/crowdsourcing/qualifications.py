@@ -97,7 +97,7 @@ def read_items(path: Path) -> list[QualificationItem]:
 
     `right` is a choice, or a list of choices any of which is right. Raises DataError, naming the row.
     """
-    from metal.data.json_files import read_jsonl
+    from metal.data.files import read_jsonl
 
     items = []
     for row, entry in read_jsonl(path):

@@ -26,7 +26,7 @@ from metal.building.forms.rows import (
     unguarded,
 )
 from metal.building.tasks import Answer, Assignment
-from metal.data.csv_cells import guard
+from metal.data.escaping import guard
 from metal.data.records import Criterion
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric

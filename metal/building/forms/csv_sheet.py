@@ -8,7 +8,7 @@ from metal.building.forms import crowd_csv, guidelines, mturk
 from metal.building.forms.csv_files import csv_rows, is_csv
 from metal.building.forms.rows import about, answers_from, header
 from metal.building.tasks import Answer, Assignment
-from metal.data.csv_cells import guard
+from metal.data.escaping import guard
 from metal.data.records import Criterion
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from metal.building.forms.rows import printable
 from metal.building.template import METAL, TaskTemplate
-from metal.data.templates import environment
+from metal.data.escaping import environment
 from metal.raters.judges.rubric import LevelText, Rubric
 
 TITLE = "Guidelines for raters"

@@ -17,10 +17,10 @@ from markupsafe import Markup
 
 from metal.building.tasks import Answer, Assignment
 from metal.data import languages
-from metal.data.json_files import whole_text
+from metal.data.escaping import environment, policy, source
+from metal.data.files import whole_text
 from metal.data.languages import language_name, text_direction
 from metal.data.records import Criterion
-from metal.data.templates import environment, policy, source
 from metal.data.text import HARMFUL, printable
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric

@@ -20,7 +20,7 @@ from metal.building.forms.html_form import json_list
 from metal.building.forms.label_studio_export import FIELD, Annotation, read_annotations
 from metal.building.tasks import Answer, Assignment, Task
 from metal.building.template import METAL
-from metal.data.json_files import whole_text
+from metal.data.files import whole_text
 from metal.data.languages import language_name, text_direction
 from metal.data.records import Criterion
 from metal.raters.judges.rubric import Rubric

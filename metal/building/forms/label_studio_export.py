@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.json_files import whole_text
+from metal.data.files import whole_text
 from metal.errors import DataError
 
 FIELD = "score:"  # before the name of a criterion

@@ -26,10 +26,9 @@ from metal.building.forms.rows import (
 )
 from metal.building.tasks import Answer, Assignment, Task
 from metal.building.template import TaskTemplate
-from metal.data.csv_cells import FORMULA_STARTS
+from metal.data.escaping import FORMULA_STARTS, environment
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.templates import environment
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric
 

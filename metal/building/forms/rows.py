@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from metal.building.tasks import Answer, Assignment, Task
 from metal.building.template import METAL, TEXTS, TaskTemplate
 from metal.data import languages
-from metal.data.csv_cells import FORMULA_STARTS
+from metal.data.escaping import FORMULA_STARTS
 from metal.data.languages import text_direction
 from metal.data.records import Criterion
 from metal.errors import DataError, UnknownName

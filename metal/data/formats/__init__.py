@@ -1,4 +1,4 @@
-"""Other people's formats, one file each.
+"""Other people's formats, one file each, and what their readers return: a draft, before its parts are checked.
 
 A format is a `Format` record, offered by an entry point of the group `metal.formats`. To add one, write its file and
 one line, here or in a package of your own:
@@ -9,16 +9,101 @@ one line, here or in a package of your own:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metal.data.formats.draft import COMMON_OPTIONS, Draft, with_common_options
+import pandas as pd
+
+from metal.data.dataset import Card, Dataset, assemble, counts
+from metal.data.dataset_lines import read_criterion
+from metal.data.files import bundled, read_toml
+from metal.data.languages import find_language
 from metal.data.plugins import load_plugin, plugins
-from metal.errors import UsageError
+from metal.data.ratings import FACTS, FRAME, tidy_facts
+from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
+from metal.errors import UnknownName, UsageError
 
 GROUP = "metal.formats"
+COMMON_OPTIONS = frozenset({"name", "only"})
+
+# SummEval's criteria that look at the summary alone, in any release.
+OF_THE_TEXT = ("coherence", "fluency")
+
+FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
+
+METAL_CRITERIA = (
+    "linguistic_acceptability",
+    "output_content_quality",
+    "task_quality",
+    "problematic_content",
+    "hallucinations",
+)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The parts of a dataset as read. facts: see metal.data.ratings.tidy_facts.
+
+    notes: what the reader changed, left out or found odd, a line each, with counts.
+    counted_from: set where source ids are positions in a list kept elsewhere: the number of its first source.
+    """
+
+    card: Card
+    criteria: tuple[Criterion, ...]
+    sources: tuple[Source, ...]
+    outputs: tuple[Output, ...]
+    raters: tuple[Rater, ...]
+    facts: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    counted_from: int | None = None
+
+    def __repr__(self) -> str:
+        parts = counts(source=self.sources, output=self.outputs, rater=self.raters, rating=self.facts, note=self.notes)
+        return f"Draft({self.card.name!r}: {parts})"
+
+    def assemble(self, where: str | Path = FRAME) -> Dataset:
+        """The checked dataset, with the notes as its report. where: the file that messages about single ratings name.
+
+        Raises DataError for the first fault.
+        """
+        parts = (self.card, self.criteria, self.sources, self.outputs, self.raters, self.facts)
+        return replace(assemble(*parts, where=Path(where), extra=self.extra), report=self.notes)
+
+
+@dataclass
+class Reading:
+    """What a reader has gathered so far. rows: (output, criterion, rater, score, reason, comment), NaN for no score."""
+
+    sources: dict[str, Source] = field(default_factory=dict)
+    outputs: dict[str, Output] = field(default_factory=dict)
+    raters: dict[str, Rater] = field(default_factory=dict)
+    rows: list[tuple[str, str, str, float, str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def note_missing(self) -> None:
+        """Note for each rater how many ratings have no score, by reason."""
+        missing = Counter((rater, reason) for _, _, rater, _, reason, _ in self.rows if reason)
+        self.notes += [
+            f"{rater}: {count} ratings without a score ({reason})" for (rater, reason), count in missing.items()
+        ]
+
+    def draft(self, card: Card, criteria: Iterable[Criterion], extra: Mapping[str, Any] | None = None) -> Draft:
+        """The draft of everything gathered."""
+        return Draft(
+            card,
+            tuple(criteria),
+            tuple(self.sources.values()),
+            tuple(self.outputs.values()),
+            tuple(self.raters.values()),
+            tidy_facts(pd.DataFrame(self.rows, columns=list(FACTS))),
+            tuple(self.notes),
+            extra or {},
+        )
 
 
 @dataclass(frozen=True)
@@ -58,3 +143,102 @@ def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
     if unused:
         raise UsageError(f"format {name} does not use the option for {', '.join(unused)}; leave it out")
     return with_common_options(chosen.read(Path(path), options), options)
+
+
+def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
+    """The draft after the options that every format has.
+
+    name: of the dataset. only: the kinds of rater to keep. Raises UnknownName for what is no kind, UsageError when no
+    rater is left.
+    """
+    if options.get("name"):
+        draft = replace(draft, card=replace(draft.card, name=options["name"]))
+    only = options.get("only") or ()
+    return keep_kinds(draft, [only] if isinstance(only, str) else only) if only else draft
+
+
+def keep_kinds(draft: Draft, kinds: Sequence[str]) -> Draft:
+    """The draft with raters of these kinds only, and the criteria that they answered; outputs stay.
+
+    Raises UnknownName for what is no kind, UsageError when no rater is left.
+    """
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UnknownName("`only`: kind", kind, KINDS)
+    option = f"`only={list(kinds)}`"
+    kept = tuple(rater for rater in draft.raters if rater.kind in kinds)
+    if not kept:
+        raise UsageError(f"{option}: no such raters there, only {_by_kind(draft.raters)}")
+    gone = [rater for rater in draft.raters if rater.kind not in kinds]
+    if not gone:
+        return draft
+    facts = draft.facts[draft.facts["rater"].isin([rater.rater for rater in kept])].reset_index(drop=True)
+    for column in ("criterion", "rater"):
+        facts[column] = facts[column].cat.remove_unused_categories()
+    note = f"{option} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,} ratings"
+    return replace(
+        draft,
+        criteria=tuple(c for c in draft.criteria if c.name in facts["criterion"].cat.categories),
+        raters=kept,
+        facts=facts,
+        notes=(*draft.notes, note),
+    )
+
+
+def _by_kind(raters: Iterable[Rater]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in Counter(rater.kind for rater in raters).items())
+
+
+# ---------------------------------------------------------------- for readers
+
+
+def read_score(text: Any, allowed: Container[float], missing: str, unparsable: str) -> tuple[float, str]:
+    """The score and no reason, or NaN and the reason: `missing` for NaN, `unparsable`, or off the scale."""
+    try:
+        score = float(text)
+    except (TypeError, ValueError):
+        return math.nan, unparsable
+    if math.isnan(score):
+        return math.nan, missing
+    return (score, "") if score in allowed else (math.nan, f"off scale: {score:g}")
+
+
+def judge_rater(model: str, prompt: str, group: str) -> Rater:
+    """An LLM judge: a model asked with a prompt."""
+    return Rater(f"{model}/{prompt}", "llm", group, {"model": model, "prompt": prompt})
+
+
+def human_generators(generators: Iterable[str]) -> dict[str, Any]:
+    """The further key of dataset.toml that marks generators as people by their names (`Human-H`), if there are any."""
+    people = {name: {"kind": "human"} for name in dict.fromkeys(generators) if name.startswith("Human")}
+    return {"generators": people} if people else {}
+
+
+def language_option(given: str) -> str:
+    """The code of the language in the option `language`. Raises UsageError when it is no language."""
+    code = find_language(given)
+    if code is None:
+        raise UsageError(f"`language` {given!r} is not known; write a code such as en, or a pair such as zh-en")
+    return code
+
+
+def only_file(path: Path, pattern: str) -> Path:
+    """`path` itself if it is a file, else the one file in it that matches. Raises UsageError otherwise."""
+    if path.is_file():
+        return path
+    files = sorted(path.glob(pattern))
+    if len(files) != 1:
+        raise UsageError(f"{path}: {len(files)} files named {pattern} there; give the released file itself")
+    return files[0]
+
+
+def metal_criterion(name: str) -> Criterion:
+    """One of METAL_CRITERIA."""
+    path = bundled("prompts") / "criteria" / f"{name}.toml"
+    texts = ("simple", "detailed")  # instructions for judges, see metal.raters.judges.rubric
+    return read_criterion(name, {key: value for key, value in read_toml(path).items() if key not in texts}, path)
+
+
+def summary_criterion(name: str) -> Criterion:
+    """A criterion of summaries on levels 1 to 5, as SummEval and its successors have them."""
+    return Criterion(name, FIVE_LEVELS, of_source=name not in OF_THE_TEXT)

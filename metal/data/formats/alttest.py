@@ -16,10 +16,8 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
-from metal.data.formats import Format
-from metal.data.formats.criteria import OF_THE_TEXT
-from metal.data.formats.draft import Draft
-from metal.data.json_files import read_json
+from metal.data.files import read_json
+from metal.data.formats import OF_THE_TEXT, Draft, Format
 from metal.data.ratings import tidy_facts
 from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
 from metal.errors import DataError, UsageError

@@ -14,10 +14,8 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
-from metal.data.formats import Format
-from metal.data.formats.criteria import FIVE_LEVELS, summary_criterion
-from metal.data.formats.draft import Draft, Reading, read_score
-from metal.data.json_files import read_jsonl
+from metal.data.files import read_jsonl
+from metal.data.formats import FIVE_LEVELS, Draft, Format, Reading, read_score, summary_criterion
 from metal.data.records import Output, Rater, Source
 from metal.errors import DataError, UsageError
 

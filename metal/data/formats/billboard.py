@@ -20,9 +20,8 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Card
-from metal.data.formats import Format
-from metal.data.formats.billboard_files import BETWEEN, ReleasedScores, read_scores, texts_of
-from metal.data.formats.draft import Draft, human_generators, language_option
+from metal.data.formats import Draft, Format, human_generators, language_option
+from metal.data.formats.billboard import BETWEEN, ReleasedScores, read_scores, texts_of
 from metal.data.languages import is_language
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Rater, Source

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from metal.data.json_files import not_utf8, read_jsonl
+from metal.data.files import not_utf8, read_jsonl
 from metal.errors import DataError
 
 BETWEEN = "||"  # generator and metric in a file's name

@@ -10,10 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from metal.data.formats import Format
-from metal.data.formats.draft import Draft
+from metal.data.formats import Draft, Format
 from metal.data.formats.table import OPTIONS, draft_from
-from metal.data.network import reachable
+from metal.data.tokens import reachable
 from metal.errors import MissingExtra, UsageError
 
 HUB = "huggingface.co"

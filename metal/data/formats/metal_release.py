@@ -13,10 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.dataset import Card
-from metal.data.formats import Format
-from metal.data.formats.criteria import METAL_CRITERIA, metal_criterion
-from metal.data.formats.draft import Draft, Reading, judge_rater, only_file, read_score
-from metal.data.json_files import read_json
+from metal.data.files import read_json
+from metal.data.formats import (
+    METAL_CRITERIA,
+    Draft,
+    Format,
+    Reading,
+    judge_rater,
+    metal_criterion,
+    only_file,
+    read_score,
+)
 from metal.data.languages import find_language
 from metal.data.records import Output, Rater, Source
 from metal.errors import DataError

@@ -16,9 +16,8 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
-from metal.data.formats import Format
-from metal.data.formats.draft import Draft, human_generators, language_option, only_file
-from metal.data.json_files import not_utf8
+from metal.data.files import read_text
+from metal.data.formats import Draft, Format, human_generators, language_option, only_file
 from metal.data.ratings import tidy_facts
 from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.errors import DataError
@@ -60,10 +59,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 def _rows(file: Path) -> dict[tuple[int, str], float]:
     """{(place, system): score} in the order of the file; NaN where the file says nan."""
-    try:
-        lines = file.read_bytes().decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise not_utf8(file, error.object[: error.start].count(b"\n"), error) from None
+    lines = read_text(file).splitlines()
     header = _fields(lines[0]) if lines else []
     lacking = [name for name in COLUMNS if name not in header]
     if lacking:

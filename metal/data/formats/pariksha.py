@@ -20,10 +20,8 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card
-from metal.data.formats import Format
-from metal.data.formats.criteria import metal_criterion
-from metal.data.formats.draft import Draft, Reading, judge_rater
-from metal.data.json_files import read_json
+from metal.data.files import read_json
+from metal.data.formats import Draft, Format, Reading, judge_rater, metal_criterion
 from metal.data.languages import find_language
 from metal.data.records import Output, Rater, Source
 from metal.errors import DataError, UsageError

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from metal.data.files import read_jsonl, read_text
 from metal.data.formats import hugging_face, xlsum
-from metal.data.json_files import not_utf8, read_jsonl
 from metal.data.languages import find_language
 from metal.errors import DataError, MetalError, UnknownName, UsageError
 
@@ -244,18 +244,11 @@ def _code_of(asked: str) -> str:
 def _from_files(files: Sequence[Path], roles: Mapping[str, str]) -> Iterator[Passage]:
     for path in files:
         if path.suffix == ".txt":
-            yield _from_text(path)
+            yield Passage(read_text(path), path.stem, where=str(path))
         elif path.suffix == ".parquet":
             yield from _from_rows(_parquet_rows(path, roles), roles, str(path))
         else:
             yield from _from_rows((record for _, record in read_jsonl(path)), roles, str(path))
-
-
-def _from_text(path: Path) -> Passage:
-    try:
-        return Passage(path.read_bytes().decode("utf-8-sig"), path.stem, where=str(path))
-    except UnicodeDecodeError as error:
-        raise not_utf8(path, error.object[: error.start].count(b"\n"), error) from None
 
 
 def _parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:

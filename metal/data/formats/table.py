@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Card
-from metal.data.formats import Format
-from metal.data.formats.draft import COMMON_OPTIONS, Draft, with_common_options
+from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_options
 from metal.data.languages import find_language
 from metal.data.ratings import FRAME, row_of, tidy_facts
 from metal.data.records import DIRECTIONS, KINDS, MEASURES, Criterion, Level, Output, Rater, Scale, Source

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.dataset import Card
-from metal.data.formats import Format
-from metal.data.formats.criteria import summary_criterion
-from metal.data.formats.draft import Draft, Reading, human_generators, only_file
-from metal.data.json_files import read_jsonl
+from metal.data.files import read_jsonl
+from metal.data.formats import Draft, Format, Reading, human_generators, only_file, summary_criterion
 from metal.data.records import Output, Rater, Source
 from metal.errors import DataError
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.dataset import Dataset
-from metal.data.people import people_named
+from metal.data.dataset import Dataset, people_named
 from metal.data.records import KINDS, Criterion
 from metal.errors import UnknownName
 from metal.genie.colleagues.answers_beside import ColleagueAnswers, ColleaguesCell, all_cells_together

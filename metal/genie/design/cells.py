@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from metal.data.dataset import Dataset
-from metal.data.people import people_named
+from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import CodeMatrix, code_matrix
 from metal.data.records import METRIC_SCORE, Criterion
 from metal.errors import UnknownName, UsageError

@@ -12,7 +12,7 @@ import pandas as pd
 
 from metal import __version__
 from metal.data.dataset import Dataset
-from metal.data.signature import join
+from metal.data.text import signature_line
 from metal.errors import Undefined
 from metal.genie.design.cells import DesignCell, design_cells
 from metal.genie.design.cost import DesignCost, Prices, cost
@@ -308,7 +308,7 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
 def signature(data: str, settings: DesignSettings) -> str:
     """Program, data, and every setting that moves a figure. data: Dataset.identity."""
     parts: dict[str, object] = {"metal": __version__, "data": data, "design": "genie4"}
-    return join(
+    return signature_line(
         parts
         | {
             "ref": settings.reference or "all-people",

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.dataset import Dataset
-from metal.data.people import people_named
+from metal.data.dataset import Dataset, people_named
 from metal.errors import UnknownName, UsageError
 from metal.genie.leaderboard.beside import beside_rows, raters_beside
 from metal.genie.leaderboard.cautions import about_a_ranking, about_overall, about_people

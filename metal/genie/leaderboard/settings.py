@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from metal import __version__
-from metal.data.signature import join
+from metal.data.text import signature_line
 from metal.errors import UsageError
 
 OVERALL = "overall"
@@ -58,7 +58,7 @@ class LeaderboardSettings:
 
 def signature(data: str, settings: LeaderboardSettings) -> str:
     """Program, data, and every setting that moves a figure. data: Dataset.identity."""
-    return join(
+    return signature_line(
         {
             "metal": __version__,
             "data": data,

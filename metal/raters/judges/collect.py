@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.json_files import whole_text
+from metal.data.files import whole_text
 from metal.data.records import Rater, Rating
 from metal.raters.judges.call import VERDICT
 from metal.raters.judges.models import Model

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from metal.data.dataset import read_toml
+from metal.data.files import read_toml
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.batch.settings import BatchSettings, read_batch_settings
 from metal.raters.judges.providers import find_provider, provider_names

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metal.data.dataset import read_criterion, read_toml
-from metal.data.json_files import read_json
+from metal.data.dataset_lines import read_criterion
+from metal.data.files import read_json, read_toml
 from metal.data.records import Criterion
 from metal.errors import DataError, UnknownName, UsageError
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset, concat_facts
-from metal.data.json_files import whole_text
+from metal.data.files import whole_text
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Direction, Output, Rater
 from metal.errors import UsageError

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset
-from metal.data.json_files import whole_text
+from metal.data.files import whole_text
 from metal.data.records import Output, Rater
 from metal.errors import DataError, UnknownName, UsageError, nearest
 from metal.raters.metrics.dataset_scores import Scores, facts, with_digest

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metal.data.folders import naming
+from metal.data.files import naming
 from metal.errors import DataError
 from metal.raters.judges.journal import heal, read_line
 

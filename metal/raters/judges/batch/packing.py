@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from metal.data.folders import naming
+from metal.data.files import naming
 from metal.raters.judges.batch.contract import BatchLimits
 from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.call import Question

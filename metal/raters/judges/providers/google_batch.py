@@ -24,7 +24,7 @@ from google import genai
 from google.genai import errors, types
 from google.oauth2.credentials import Credentials
 
-from metal.data.folders import naming, new_file
+from metal.data.files import naming, new_file
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import BatchClient, BatchLimits, Status
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply

@@ -22,7 +22,7 @@ import aiohttp
 import httpx2
 import openai
 
-from metal.data.folders import naming
+from metal.data.files import naming
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import BatchLimits, Status
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply

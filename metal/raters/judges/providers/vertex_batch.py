@@ -18,7 +18,7 @@ with warnings.catch_warnings():  # about its own dependencies
     warnings.simplefilter("ignore")
     from google.cloud import aiplatform_v1 as vertex
 
-from metal.data.folders import new_file
+from metal.data.files import new_file
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.contract import BatchClient, BatchLimits, Status
