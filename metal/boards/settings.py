@@ -16,7 +16,7 @@ from metal.stats.lasso import Rule
 class BoardSettings:
     """Choices of a board. Empty tuples mean all.
 
-    reference: the people to agree with (metal.data.dataset.people_named). common: compare on the outputs that all raters scored.
+    reference: the people to agree with (people_named). common: compare on the outputs that all raters scored.
     members: kinds of rater an ensemble is made of. nonzero: its number of coefficients. alpha: None takes one from the
     interval by `rule` (metal.stats.lasso.choose_alpha). human_generators: people among the generators, besides those
     that dataset.toml marks. families: generator -> family, besides those of dataset.toml. resamples: of the bootstrap

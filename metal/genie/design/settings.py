@@ -19,7 +19,7 @@ class DesignSettings:
 
     width: of a 95% interval that is asked for. power: of the alternative annotator test. raters: numbers of people an
     item; empty for 1 up to as many as usual, at most MOST_RATERS. judges: empty for the LLM judges. reference: the
-    people (metal.data.dataset.people_named). by: what makes a population of raters: group, rater, or a column `day` or `round` of
+    people (people_named). by: what makes a population of raters: group, rater, or a column `day` or `round` of
     raters.jsonl; auto takes the first of day, round, group that tells people apart, else rater. epsilon: of the test;
     None takes the people's group's. rounds: of every simulation.
     """
