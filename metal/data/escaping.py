@@ -25,9 +25,8 @@ def guard(table: pd.DataFrame) -> pd.DataFrame:
     for name in safe.columns:
         if pd.api.types.is_numeric_dtype(safe[name]) or pd.api.types.is_bool_dtype(safe[name]):
             continue
-        column = safe[name].astype(object)
-        risky = column.map(_risky)
-        safe[name] = column.where(~risky, column.map(lambda text: f"'{text}")) if risky.any() else column
+        cells = [f"'{cell}" if _risky(cell) else cell for cell in safe[name].astype(object)]
+        safe[name] = pd.Series(cells, index=safe.index, dtype=object)
     return safe
 
 

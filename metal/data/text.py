@@ -22,7 +22,10 @@ _ISOLATED = re.compile(f"{ISOLATE}([^{ISOLATE}{END_ISOLATE}]*){END_ISOLATE}")
 
 def printable(text: object) -> str:
     """The text with every character that a page must not hold replaced by U+FFFD."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(text).replace("\r\n", "\n").replace("\r", "\n"))
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", plain.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def printable_sentence(text: str) -> str:

@@ -99,10 +99,18 @@ class Run:
             rows = rows[rows[column] == value]
         return rows
 
+    @cached_property
+    def _plain(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of the tables that were asked for, as plain dictionaries."""
+        return {}
+
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
-        """The same rows as plain dictionaries."""
-        rows = self.rows(table, **where).to_dict("records")
-        return [{str(key): value for key, value in row.items()} for row in rows]
+        """The same rows as plain dictionaries, which are not to be changed."""
+        if table not in self._plain:
+            self._plain[table] = [
+                {str(key): value for key, value in row.items()} for row in self.tables[table].to_dict("records")
+            ]
+        return [row for row in self._plain[table] if all(row[column] == value for column, value in where.items())]
 
     def columns(self, table: str) -> tuple[Column, ...]:
         """The descriptions of a table's columns."""

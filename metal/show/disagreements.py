@@ -34,7 +34,7 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
         records = table.take(pa.array(np.sort(order))).to_pylist()
         packed = blob(_payload(run, records) | {"csv": csv})
         if len(packed) <= room or not len(order):
-            return Payload(packed, frozenset(csv), len(order))
+            return Payload(packed, frozenset(csv), len(table) - len(order))
         order = order[: int(len(order) * min(0.98, 0.99 * room / len(packed)))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from metal.show.packing import Payload
 from metal.show.view import Chart
 
 PAGE_BYTES = 1_450_000
+PAYLOAD = "<!--payload-->"  # where the template has it; text on a page is escaped and cannot contain it
 
 
 def document(
@@ -30,7 +32,8 @@ def document(
     rules = policy(style, script, "img-src data:")
     own = {"style": Markup(style), "script": Markup(script), "policy": rules, "inline": _inline}  # noqa: S704
     written = own_templates.get_template(template)
-    return lambda packed: written.render({**content, **own, "packed": packed})
+    around = cache(lambda empty: written.render({**content, **own, "packed": empty}).split(PAYLOAD))
+    return lambda packed: packed.blob.join(around(replace(packed, blob="")))
 
 
 @cache

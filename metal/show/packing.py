@@ -20,12 +20,12 @@ LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 class Payload:
     """What a page carries for its script.
 
-    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; shown: how many disagreements are.
+    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; left_out: how many disagreements are not.
     """
 
     blob: str
     csv: frozenset[str]
-    shown: int = 0
+    left_out: int = 0
 
 
 def blob(payload: Mapping[str, Any]) -> str:
@@ -38,7 +38,7 @@ def blob(payload: Mapping[str, Any]) -> str:
 def fitting(csv: Mapping[str, str], room: float) -> dict[str, str]:
     """The CSV files that fit into `room` characters of a blob; the largest are left out first."""
     kept = dict(csv)
-    while kept and len(blob({"csv": kept})) > room:
+    while kept and len(json.dumps(kept)) > room and len(blob({"csv": kept})) > room:  # deflating takes longer
         del kept[max(kept, key=lambda key: len(kept[key]))]
     return kept
 

@@ -290,17 +290,18 @@ def test_a_sample_is_even_seeded_and_says_so(make_dataset: MakeDataset, report_o
     few = {rater: values[:20] for rater, values in scores.items()}
     run = report_on(make_dataset({"en": scores, "hi": few}))
     everything = pack(run, {}, 1_000_000)
-    assert everything.shown == run.disagreement_table.num_rows == 320
+    assert not everything.left_out
+    assert run.disagreement_table.num_rows == 320
     room = 3_000
     sample = pack(run, {}, room)
     assert sample == pack(run, {}, room)
     assert len(sample.blob) <= room
     items = unpacked(sample.blob)["items"]
-    assert len(items) == sample.shown < 320
+    assert 0 < len(items) == 320 - sample.left_out < 320
     taken = Counter(item["l"] for item in items)
     assert taken["hi"] == min(20, taken["en"]) or taken["hi"] in (taken["en"], taken["en"] - 1)
     assert [item["l"] for item in items] == sorted(item["l"] for item in items)
-    assert pack(run, {}, 50).shown == 0
+    assert pack(run, {}, 50).left_out == 320
     other = replace(run, manifest={**run.manifest, "settings": {**run.manifest["settings"], "seed": 1}})
     assert unpacked(pack(other, {}, room).blob)["items"] != items
 
@@ -385,7 +386,7 @@ def test_large_csv_files_make_room_for_disagreements(make_dataset: MakeDataset, 
     large = "".join(noise.choice("abcdefghijklmnop") for _ in range(50_000))
     packed = pack(run, {"large": large, "small": "a,b\n1,2\n"}, 12_000)
     assert packed.csv == {"small"}
-    assert packed.shown > 0
+    assert packed.left_out < run.disagreement_table.num_rows
     assert unpacked(packed.blob)["csv"] == {"small": "a,b\n1,2\n"}
 
 
