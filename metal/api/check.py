@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.api.inputs import Data, Ratings
-    from metal.auditing.lint import Finding
+    from metal.auditing.check import Finding
     from metal.data.dataset import Dataset
 
 
@@ -60,8 +60,7 @@ def check(data: Data, *ratings: Ratings) -> Check:
     Returns tables and warnings. Raises DataError for the first fault.
     """
     from metal.api.inputs import load
-    from metal.auditing.lint import lint
-    from metal.auditing.profile import profile
+    from metal.auditing.check import lint, profile
     from metal.genie.excluding import warnings_of_tests
 
     inputs = load(data, ratings)

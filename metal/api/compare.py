@@ -51,10 +51,17 @@ def compare(
     mean_high, undefined (the reason where no source is shared; the mean is NaN then) and signature. Raises UnknownName
     for a name that does not occur, UsageError with fewer than two generators.
     """
-    from metal.auditing.compare import CompareSettings
-    from metal.auditing.compare import compare as compared
+    from metal.auditing.paper_tables import compare as compared
 
     inputs = load(data, ratings)
     dataset, warnings = inputs.without_noisy(exclude_noisy)
-    settings = CompareSettings(names(generators), names(raters), names(criteria), names(languages), resamples, seed)
-    return Comparison(compared(dataset, settings), warnings)
+    table = compared(
+        dataset,
+        generators=names(generators),
+        raters=names(raters),
+        criteria=names(criteria),
+        languages=names(languages),
+        resamples=resamples,
+        seed=seed,
+    )
+    return Comparison(table, warnings)

@@ -9,20 +9,15 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from metal.auditing.between_judges import DIFFERENCE_COLUMNS, SELF_COLUMNS, adjust, difference_rows, self_agreement_rows
 from metal.auditing.cells import AuditCell, cells
-from metal.auditing.differences import COLUMNS as DIFFERENCE_COLUMNS
-from metal.auditing.differences import adjust, difference_rows
+from metal.auditing.check import lint
 from metal.auditing.disagreements import disagreements
-from metal.auditing.distribution import distribution_rows, overall
 from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
 from metal.auditing.judging import JudgeFigures, judge_figures, judge_row
-from metal.auditing.layouts import table_3, table_6
-from metal.auditing.lint import lint
+from metal.auditing.paper_tables import distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
-from metal.auditing.self_agreement import COLUMNS as SELF_COLUMNS
-from metal.auditing.self_agreement import self_agreement_rows
-from metal.auditing.settings import AuditSettings
-from metal.auditing.signature import signature
+from metal.auditing.settings import AuditSettings, signature
 from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
 from metal.auditing.verdict import verdicts
 from metal.building.describe import classes, lengths
@@ -130,7 +125,7 @@ def _result(
     tables["classes_by_quality"] = classes(dataset, settings.aggregate, **limits)
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
     tables["table_3"] = table_3(tables["judges"], tables["people"], dataset)
-    tables["table_6"] = table_6(tables["people"], dataset, paper_compat=settings.paper_compat)
+    tables["table_6"] = table_6(tables["people"], dataset)
     for name in ("lengths", "classes_by_quality", "class_distribution_overall", "table_3", "table_6"):
         tables[name]["signature"] = signature(data, settings, stat=name)
     judges = list(dict.fromkeys(judge for cell in audited for judge in cell.judges))

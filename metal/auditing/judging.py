@@ -147,11 +147,11 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
     "difference_to_people": difference_to_people,
 }
 WITHOUT_INTERVAL = ("alpha",)
+ABOUT = ("language", "criterion", "judge", "asked", "answered", "coverage", "sources")
+OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
-    *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
-    *column_names(FIGURES, WITHOUT_INTERVAL),
-    *("lead_p", "alt_test_winning_rate", "alt_test_advantage", "alt_test_epsilon", "alt_test_passed"),
-    *("undefined", "signature"),
+    *(*ABOUT, "dropped", *column_names(FIGURES, WITHOUT_INTERVAL), "lead_p"),
+    *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
 
 
@@ -233,19 +233,11 @@ def judge_row(judge: JudgeFigures) -> dict[str, Any]:
     test = judge.test
     reasons = [undefined_note(judge.figures), f"alt_test: {judge.test_reason}" if judge.test_reason else ""]
     return {
-        "language": judge.language,
-        "criterion": judge.criterion,
-        "judge": judge.judge,
-        "asked": judge.asked,
-        "answered": judge.answered,
-        "coverage": judge.coverage,
-        "sources": judge.sources,
+        **{name: getattr(judge, name) for name in ABOUT},
         "dropped": dropped_note(judge.dropped),
         **columns(judge.figures, WITHOUT_INTERVAL),
         "lead_p": judge.lead_p,
-        "alt_test_winning_rate": test.winning_rate if test else float("nan"),
-        "alt_test_advantage": test.advantage if test else float("nan"),
-        "alt_test_epsilon": test.epsilon if test else float("nan"),
+        **{f"alt_test_{name}": getattr(test, name, float("nan")) for name in OF_TEST},
         "alt_test_passed": "" if test is None else "yes" if test.passed else "no",
         "undefined": "; ".join(filter(None, reasons)),
     }

@@ -1,10 +1,12 @@
-"""The settings of an audit; all that move a figure are part of the signature."""
+"""The settings of an audit, and the signature of a figure, which names every setting that moves it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from metal import __version__
+from metal.data.text import signature_line
 from metal.errors import UsageError
 from metal.stats.consensus import ALL_RULES
 
@@ -59,3 +61,27 @@ class AuditSettings:
             elif value not in (None, ()):
                 values[name] = list(value) if isinstance(value, tuple) else value
         return values
+
+
+def signature(data: str, settings: AuditSettings, **about: object) -> str:
+    """Program, data, what a figure is about, and the settings that move it: the same signature, the same figure.
+
+    data: Dataset.identity. about: judge, language (lang), criterion (crit), n, dropped, ... in this order;
+    the separators | and : never occur unescaped in a value.
+    """
+    parts: dict[str, object] = {"metal": __version__, "data": data}
+    parts |= about
+    parts["agg"] = settings.aggregate
+    parts["minr"] = settings.min_raters or "panel"
+    if settings.reference:
+        parts["ref"] = settings.reference.removeprefix("group=")
+    if settings.exclude_noisy:
+        parts["without"] = f"noisy@{settings.exclude_noisy}"
+    parts["eps"] = "group" if settings.epsilon is None else f"{settings.epsilon:g}"
+    if settings.wilcoxon:
+        parts["small"] = "wilcoxon"
+    parts["bs"] = settings.resamples
+    parts["seed"] = settings.seed
+    if settings.paper_compat:
+        parts["compat"] = "paper"
+    return signature_line(parts)

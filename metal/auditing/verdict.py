@@ -21,8 +21,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from metal.auditing.layouts import UNDEFINED
 from metal.data.records import Estimate
+from metal.data.text import MINUS, interval, signed
 from metal.stats.multiplicity import benjamini_yekutieli
 
 if TYPE_CHECKING:
@@ -146,11 +146,5 @@ def _doubts(judge: JudgeFigures, people_low: float) -> list[str]:
 
 
 def _interval(estimate: Estimate) -> str:
-    return f"{_signed(estimate.value)} [{_signed(estimate.low)}, {_signed(estimate.high)}]"
-
-
-def _signed(value: float | None) -> str:
-    """Two digits with a sign; a value that rounds to zero has none."""
-    if value is None:
-        return UNDEFINED
-    return "0.00" if abs(value) < 0.005 else f"{value:+.2f}"
+    """`+0.12 [-0.03, +0.27]`"""
+    return f"{signed(estimate.value)} {interval(estimate.low, estimate.high, signed)}".replace(MINUS, "-")

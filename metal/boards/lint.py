@@ -1,4 +1,4 @@
-"""Data problems that boards suffer from; those of datasets in general are in metal.auditing.lint."""
+"""Data problems that boards suffer from; those of datasets in general are in metal.auditing.check."""
 
 from __future__ import annotations
 

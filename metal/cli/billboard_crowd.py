@@ -89,7 +89,7 @@ def _print(result: Crowd, examples: int) -> None:
 
 
 def _row(row: dict[Any, Any]) -> list[str]:
-    from metal.auditing.layouts import number
+    from metal.auditing.paper_tables import number
 
     ends = "" if isnan(row["pearson_low"]) else f"[{_bare(row['pearson_low'])}, {_bare(row['pearson_high'])}]"
     name = f"{row['rater'][:19]}…" if len(row["rater"]) > 20 else row["rater"]
@@ -107,14 +107,14 @@ def _row(row: dict[Any, Any]) -> list[str]:
 
 def _bare(value: float) -> str:
     """`.25`, to save room."""
-    from metal.auditing.layouts import number
+    from metal.auditing.paper_tables import number
 
     return number(value).replace("0.", ".", 1)
 
 
 def _print_overview(result: Crowd) -> None:
     """Criterion by language, where there are several languages."""
-    from metal.auditing.layouts import UNDEFINED
+    from metal.auditing.paper_tables import UNDEFINED
     from metal.show.terminal import console as show
 
     wide = result.tables["crowd_answers"].pivot_table(

@@ -64,7 +64,7 @@ def _print_json(curve: ReferenceCurve, seconds: float) -> None:
 
 
 def _print(curve: ReferenceCurve) -> None:
-    from metal.auditing.layouts import number
+    from metal.auditing.paper_tables import number
     from metal.show.charts.board_cells import metrics_of_cell
     from metal.show.terminal import console as show
 
@@ -99,7 +99,7 @@ def _print(curve: ReferenceCurve) -> None:
 
 
 def _cell(row: dict[Any, Any] | None) -> str:
-    from metal.auditing.layouts import number
+    from metal.auditing.paper_tables import number
 
     if row is None:
         return "-"

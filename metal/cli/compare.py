@@ -46,7 +46,7 @@ def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
 
 
 def _mean(row: dict[Any, Any]) -> str:
-    from metal.auditing.layouts import UNDEFINED, number
+    from metal.auditing.paper_tables import UNDEFINED, number
 
     if isnan(row["mean"]):
         return UNDEFINED

@@ -64,7 +64,7 @@ def import_(
 
 def _report(dataset: Dataset, folder: Path) -> None:
     """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
-    from metal.auditing.lint import lint
+    from metal.auditing.check import lint
     from metal.data.languages import language_name
     from metal.show.terminal import console
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.auditing.distribution import PEOPLE
+from metal.auditing.paper_tables import PEOPLE
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, figure, name
 from metal.runs.audit_run import AuditRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from metal.auditing.distribution import PEOPLE
+from metal.auditing.paper_tables import PEOPLE
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, figure
 from metal.runs.audit_run import AuditRun

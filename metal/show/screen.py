@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from metal.auditing.signature import short_signature
+from metal import __version__
 from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import UNDEFINED, count, coverage, name, plural, within
+from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.run import Run
 from metal.show.judges import floors, self_agreement_table
@@ -30,8 +30,8 @@ def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
     yield Paragraph(f"{run.name}: {compared}; {languages}", strong=True)
     for criterion in run.audited:
         yield criterion_table(run, criterion)
-        signature = short_signature(run.data["identity"], stat="wf1", crit=criterion.short)
-        yield Paragraph(signature, soft=True, copied=True)
+        about = {"metal": __version__, "data": run.data["identity"], "stat": "wf1", "crit": criterion.short}
+        yield Paragraph(signature_line(about), soft=True, copied=True)
     if run.judge_names:
         yield verdict_table(run)
         yield from _verdict_reasons(run)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from metal.auditing.compare import CompareSettings, _means, compare
+from metal.auditing.paper_tables import _means, compare
 from metal.data.dataset import Dataset
 from metal.errors import MetalError
 from metal.stats.bootstrap import SourceBootstrap
@@ -23,7 +23,7 @@ SCORES: dict[str, list[int | None]] = {
 
 
 def test_means_over_shared_sources_only(make_dataset: MakeDataset) -> None:
-    table = compare(make_dataset({"ru": SCORES}, outputs_per_source=2), CompareSettings(resamples=200))
+    table = compare(make_dataset({"ru": SCORES}, outputs_per_source=2), resamples=200)
     people = table[table["rater"] == "people"].set_index("generator")
     assert people["mean"].to_dict() == pytest.approx({"g0": (2 + 1.5 + 1) / 3, "g1": (0 + 1 + 0) / 3})
     judge = table[table["rater"] == "judge"].set_index("generator")
@@ -36,7 +36,7 @@ def test_means_over_shared_sources_only(make_dataset: MakeDataset) -> None:
 
 def test_nothing_shared_is_undefined(make_dataset: MakeDataset) -> None:
     scores: dict[str, list[int | None]] = {"A1": [1, None, None, 2], "judge": [1, 1, 1, 1]}
-    table = compare(make_dataset({"ru": scores}, outputs_per_source=2), CompareSettings(resamples=200))
+    table = compare(make_dataset({"ru": scores}, outputs_per_source=2), resamples=200)
     people = table[table["rater"] == "people"]
     assert np.isnan(people["mean"]).all()
     assert set(people["undefined"]) == {"no source shared by all generators"}
@@ -45,11 +45,11 @@ def test_nothing_shared_is_undefined(make_dataset: MakeDataset) -> None:
 def test_refusals(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"ru": SCORES}, outputs_per_source=2)
     with pytest.raises(MetalError, match="generator 'g7' is not known"):
-        compare(dataset, CompareSettings(generators=("g7",)))
+        compare(dataset, generators=("g7",))
     with pytest.raises(MetalError, match="needs two"):
-        compare(dataset, CompareSettings(generators=("g0",)))
+        compare(dataset, generators=("g0",))
     with pytest.raises(MetalError, match="rater 'x'"):
-        compare(dataset, CompareSettings(raters=("x",)))
+        compare(dataset, raters=("x",))
 
 
 def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:

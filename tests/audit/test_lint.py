@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metal.auditing.lint import lint
-from metal.auditing.profile import profile
+from metal.auditing.check import lint, profile
 from metal.data import formats
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from

@@ -8,7 +8,7 @@ from math import isnan
 import pytest
 
 from metal.auditing.audit import audit
-from metal.auditing.lint import lint
+from metal.auditing.check import lint
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, assemble
 from metal.data.ratings import FACTS

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metal.auditing.lint import lint as audit_lint
+from metal.auditing.check import lint as audit_lint
 from metal.boards.board import Board
 from metal.boards.cells import board_cells
 from metal.boards.ensemble import board_ensemble

@@ -1,0 +1,211 @@
+"""METAL's own tables and figures: Tables 3, 4 and 6 as people read them, and Figures 2 and 3 as counts.
+
+In Tables 3 and 6 undefined figures are `-`; the reason is in the table that the figure comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.auditing.cells import AuditCell
+from metal.auditing.figures import columns
+from metal.data.dataset import Dataset
+from metal.data.records import Estimate
+from metal.data.text import MINUS, figure, signature_line
+from metal.data.text import UNDEFINED as DASH
+from metal.errors import UnknownName, UsageError
+from metal.stats.aggregate import CASES, TIE
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+
+UNDEFINED = "-"
+PEOPLE = "people"
+JUDGE = "judge"
+COUNTS = ["count", "compared", "compared_people", "items"]
+
+
+def number(value: Any, digits: int = 2) -> str:
+    """Two digits, `-` for undefined; a value that rounds to zero has no sign.
+
+    >>> number(-0.127), number(-0.001), number(float("nan"))
+    ('-0.13', '0.00', '-')
+    """
+    return figure(value, f".{digits}f").translate({ord(MINUS): "-", ord(DASH): UNDEFINED})
+
+
+def table_6(people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
+    """Languages in rows, criteria in columns, `kappa / pairwise F1` in cells (METAL Table 6)."""
+    rows = []
+    for language, group in people.groupby("language", observed=True, sort=True):
+        row: dict[str, Any] = {"language": language}
+        for record in group.to_dict("records"):
+            kappa, f1 = number(record["fleiss_kappa"]), number(record["pairwise_f1"])
+            row[dataset.criteria[record["criterion"]].short] = f"{kappa} / {f1}"
+        rows.append(row)
+    criteria = [dataset.criteria[name].short for name in people["criterion"].unique()]
+    return pd.DataFrame(rows, columns=["language", *criteria]).fillna(UNDEFINED)
+
+
+def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
+    """Criterion, prompt and model in rows, languages in columns, weighted F1 in cells (METAL Table 3).
+
+    The human row is the pairwise F1, as in the paper; the majority row is the most frequent class.
+    """
+    languages = sorted(people["language"].unique())
+    rows: list[dict[str, Any]] = []
+    for criterion in people["criterion"].unique():
+        short = dataset.criteria[criterion].short
+        humans = people[people["criterion"] == criterion].set_index("language")["pairwise_f1"]
+        rows.append(_row(short, "", "human", humans, languages))
+        judged = judges[judges["criterion"] == criterion]
+        if len(judged):
+            majority = judged.groupby("language", sort=True)["majority_f1"].first()
+            rows.append(_row(short, "", "majority class", majority, languages))
+        for judge in judged["judge"].unique():
+            about = dataset.raters[judge].about
+            f1 = judged[judged["judge"] == judge].set_index("language")["weighted_f1"]
+            rows.append(_row(short, str(about.get("prompt", "")), str(about.get("model", judge)), f1, languages))
+    return pd.DataFrame(rows)
+
+
+def _row(criterion: str, prompt: str, model: str, values: pd.Series, languages: list[str]) -> dict[str, Any]:
+    cells = {language: number(values.get(language)) for language in languages}
+    return {"criterion": criterion, "prompt": prompt, "model": model} | cells
+
+
+def compare(
+    dataset: Dataset,
+    *,
+    generators: Sequence[str] = (),
+    raters: Sequence[str] = (),
+    criteria: Sequence[str] = (),
+    languages: Sequence[str] = (),
+    resamples: int = 2000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """One row for each language, criterion, rater and generator: the mean score with its 95% interval (METAL Table 4).
+
+    Empty names mean all. PEOPLE among the raters stands for the mean over the people who rated an output.
+
+    A source counts only if every compared generator has an output for it that this rater scored; `sources` is the
+    number of these sources. Where there is none, the mean is undefined, and `undefined` says why.
+    Raises UnknownName for names that do not occur, UsageError with fewer than two generators.
+    """
+    generators = _chosen("generator", generators, sorted(dataset.ratings["generator"].unique()))
+    if len(generators) < 2:
+        if dataset.ratings.empty:
+            raise UsageError(f"dataset {dataset.card.name} has no ratings yet")
+        raise UsageError(f"dataset {dataset.card.name} has one generator ({generators[0]}); a comparison needs two")
+    criteria = _chosen("criterion", criteria, list(dataset.criteria))
+    languages = _chosen("language", languages, list(dataset.languages))
+    judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
+    raters = _chosen("rater", raters, [PEOPLE, *judges])
+    table = dataset.ratings
+    table = table[table["generator"].isin(generators) & table["criterion"].isin(criteria)]
+    table = table[table["language"].isin(languages)]
+    human = (table["kind"] == "human").to_numpy()
+    table = table.assign(by=np.where(human, PEOPLE, table["rater"].astype(object)))
+    bootstrap = SourceBootstrap(resamples, seed)
+    rows = [row for rater in raters for row in _mean_rows(table[table["by"] == rater], rater, generators, bootstrap)]
+    order = {name: place for place, name in enumerate(dataset.criteria)}
+    rows.sort(key=lambda row: (row["language"], order[row["criterion"]]))
+    for row in rows:
+        row["signature"] = signature_line(
+            {
+                "data": dataset.identity,
+                "stat": "mean",
+                "rater": row["rater"],
+                "lang": row["language"],
+                "crit": row["criterion"],
+                "gen": row["generator"],
+                "shared-by": len(generators),
+                "bs": resamples,
+                "seed": seed,
+                "n": row["sources"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _mean_rows(
+    table: pd.DataFrame, rater: str, generators: list[str], bootstrap: SourceBootstrap
+) -> Iterator[dict[str, Any]]:
+    for (language, criterion), cell in table.groupby(["language", "criterion"], observed=True, sort=True):
+        means = cell.groupby(["source", "generator"], observed=True)["score"].mean().unstack("generator")
+        shared = means.reindex(columns=generators).dropna().sort_index()
+        scores = shared.to_numpy(dtype=np.float64)
+        for generator, estimate in zip(generators, _means(scores, bootstrap), strict=True):
+            yield {
+                "language": language,
+                "criterion": criterion,
+                "rater": rater,
+                "generator": generator,
+                "sources": len(shared),
+                "sources_left_out": len(means) - len(shared),
+                **columns({"mean": estimate}),
+                "undefined": estimate.reason,
+            }
+
+
+def _means(scores: np.ndarray[Any, Any], bootstrap: SourceBootstrap) -> Iterator[Estimate]:
+    """The mean of each column; sources (rows) are resampled together, so that generators stay paired."""
+    sources, generators = scores.shape
+    if not sources:
+        for _ in range(generators):
+            yield Estimate.undefined("no source shared by all generators")
+        return
+    drawn = bootstrap.totals(scores) / bootstrap.totals(np.ones((sources, 1)))  # blocks differ in size
+    for column in range(generators):
+        interval = percentile_interval(drawn[:, column]) if sources > 1 else None
+        low, high = interval or (None, None)
+        yield Estimate(float(scores[:, column].mean()), low, high, n=sources)
+
+
+def _chosen(kind: str, asked: Sequence[str], names: list[str]) -> list[str]:
+    """The names asked for, or all of them; every name asked for must be among them."""
+    for name in asked:
+        if name not in names:
+            raise UnknownName(kind, name, names)
+    return list(asked) or names
+
+
+def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
+    """Class counts of the people's aggregate and of each judge, by agreement case and overall ("all items").
+
+    side: PEOPLE or JUDGE; rater: the judge, or PEOPLE. count: how often the level was given among the case's items.
+    Items that a judge did not answer are counted under the level "(no answer)", items without an aggregate class under
+    "(no class)", so that every column adds up. compared, compared_people: how often judge and people gave the level on
+    the items that have both, so that the two can be compared.
+    """
+    levels = cell.levels
+    settled = np.where(cell.truth == TIE, levels, cell.truth)
+    sides = [(PEOPLE, PEOPLE, settled)]
+    for judge in cell.judges:
+        codes = cell.by_judge(judge)
+        sides.append((JUDGE, judge, np.where(codes < 0, levels + 1, codes)))
+    names = [level.shown for level in cell.criterion.scale.levels] + ["(no class)", "(no answer)"]
+    groups = {"all items": cell.complete} | {case: cell.case == code for code, case in enumerate(CASES)}
+    for case, items in groups.items():
+        for side, rater, codes in sides:
+            both = items & (codes < levels) & (settled >= 0) & (settled < levels)
+            counted = (codes[items], codes[both], settled[both])
+            columns = np.stack([np.bincount(column, minlength=len(names)) for column in counted])
+            for name, counts in zip(names, columns.T.tolist(), strict=True):
+                if counts[0] or not name.startswith("("):
+                    yield {
+                        "language": cell.language,
+                        "criterion": cell.criterion.name,
+                        "case": case,
+                        "side": side,
+                        "rater": rater,
+                        "level": name,
+                    } | dict(zip(COUNTS, (*counts, int(items.sum())), strict=True))
+
+
+def overall(by_language: pd.DataFrame) -> pd.DataFrame:
+    """The counts summed over languages, as METAL's Figures 2 (all items) and 3 (by case) show them."""
+    keys = ["criterion", "case", "side", "rater", "level"]
+    return by_language.groupby(keys, sort=False, as_index=False)[COUNTS].sum()
