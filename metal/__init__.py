@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from metal.raters.metrics.contract import Answer as Answer
     from metal.raters.metrics.contract import Item as Item
     from metal.raters.metrics.contract import Metric as Metric
-    from metal.running.callbacks import Callbacks as Callbacks
+    from metal.running.asking import Callbacks as Callbacks
 
 # The imports above, which only type checkers make, are also the list by which Python finds a name on its first use.
 _SOURCE = Path(__file__).read_text(encoding="utf-8")

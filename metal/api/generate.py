@@ -30,7 +30,7 @@ from metal.errors import UsageError
 
 if TYPE_CHECKING:
     from metal.api.asked import Generating
-    from metal.running.callbacks import Callbacks
+    from metal.running.asking import Callbacks
 
 # What may be given again with `resume`: how the run is carried out, and how outputs are chosen.
 FREE = ("dry_run", "max_cost", "limit", "reuse", "concurrency", "callbacks", "choose", "keep_flagged", "seed")

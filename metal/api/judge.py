@@ -34,7 +34,7 @@ from metal.errors import NothingToDo, UsageError
 if TYPE_CHECKING:
     from metal.api.asked import Judging
     from metal.api.inputs import Data
-    from metal.running.callbacks import Callbacks
+    from metal.running.asking import Callbacks
 
 Repeat = Annotated[int, Option("Ask K times, for self-agreement.", metavar="K", least=1, most=50)]
 Sample = Annotated[int | None, Option("Judge N outputs, drawn evenly by language.", metavar="N", least=1)]
@@ -115,8 +115,7 @@ async def judge_async(
     from metal.api.progress import default_callbacks
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.running.asking import Terms, carry_out
-    from metal.running.asking_folder import read_request
-    from metal.running.engines import How, engine_of
+    from metal.running.asking_folder import How, engine_of, read_request
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
 
     functions: dict[str, JudgeFunction] = {}
@@ -185,8 +184,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     from metal.api.asked import Judging
     from metal.api.progress import default_callbacks
     from metal.running.asking import Terms, carry_out, run_to_end
-    from metal.running.asking_folder import read_request
-    from metal.running.engines import How, under_way
+    from metal.running.asking_folder import How, read_request, under_way
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
 
     folder = Path(run)

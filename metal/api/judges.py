@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.data.records import Criterion, Rating
+    from metal.raters.judges.collect import CallStatistics
     from metal.raters.judges.models import Model
-    from metal.raters.judges.run_statistics import CallStatistics
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,15 +75,13 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     from metal.data.formats import metal_criterion
     from metal.data.records import Output, Source
     from metal.raters.judges.call import JudgeStopped
-    from metal.raters.judges.collect import Collected
+    from metal.raters.judges.collect import Collected, index_journal
     from metal.raters.judges.engine import Rules, Session
-    from metal.raters.judges.journal import Journal
-    from metal.raters.judges.journal_records import Answered
+    from metal.raters.judges.journal import Answered, Journal
     from metal.raters.judges.models import find_model, judges_files, named_models
     from metal.raters.judges.plan import JudgingPlan, rater_name
     from metal.raters.judges.prompts import Prompt, load_template
     from metal.raters.judges.rubric import rubrics_for
-    from metal.raters.judges.run_statistics import index_journal
     from metal.raters.judges.runner import LocalRun
     from metal.raters.judges.secrets import Secrets
     from metal.running.asking import run_to_end

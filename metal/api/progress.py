@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from metal.running.callbacks import Callbacks
+from metal.running.asking import Callbacks
 
 
 def default_callbacks() -> Callbacks:

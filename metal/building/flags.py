@@ -7,7 +7,7 @@ import regex
 from metal.building.languages import LanguageProfiles
 from metal.data.languages import language_name, sides
 from metal.data.records import Source
-from metal.raters.judges.lexical import measure
+from metal.raters.judges.baselines import measure
 
 REFUSES, COPIES = "refuses", "copies the passage"
 

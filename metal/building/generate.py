@@ -17,11 +17,11 @@ from metal.data.records import Output, Source
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import parameters_of
 from metal.raters.judges.call import VERDICT
+from metal.raters.judges.collect import JournalIndex, failure_reason
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import rough_tokens
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.reader import EMPTY, UNPARSABLE
-from metal.raters.judges.run_statistics import JournalIndex, failure_reason
 
 ANSWER_TOKENS = 400  # tokens of a summary with its justification
 

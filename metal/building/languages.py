@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import langcodes
 import regex
 
-from metal.raters.judges.lexical import native_letters, terms_of
+from metal.raters.judges.baselines import native_letters, terms_of
 
 _LETTER = regex.compile(r"\p{L}\p{M}*")  # with the marks over and under it
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+")
@@ -24,7 +24,7 @@ UNSEEN = 0.1  # total probability of all letter groups that a language's passage
 
 
 def words_of(text: str) -> list[str]:
-    """The text's terms (metal.raters.judges.lexical) without digits, which belong to no language.
+    """The text's terms (metal.raters.judges.baselines) without digits, which belong to no language.
 
     >>> words_of("In 2024 it rained.")
     ['in', 'it', 'rained']

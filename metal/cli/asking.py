@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from metal.api.asked import Generating, Judging
     from metal.raters.judges.cost import CostEstimate
-    from metal.running.callbacks import Callbacks
+    from metal.running.asking import Callbacks
 
 INTERRUPTED = 130
 ASK = click.Option(["--ask/--yes"], default=None, help="Ask before spending. [default: ask in a terminal]")
@@ -20,7 +20,7 @@ ASK = click.Option(["--ask/--yes"], default=None, help="Ask before spending. [de
 
 def callbacks(ask: bool | None = None) -> Callbacks:
     """Notes, estimates and progress on the screen; in a terminal, somebody is asked before anything is paid."""
-    from metal.running.callbacks import Callbacks
+    from metal.running.asking import Callbacks
     from metal.show.terminal import asking_text, console
 
     asking = sys.stdin.isatty() if ask is None else ask

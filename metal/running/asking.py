@@ -1,4 +1,7 @@
-"""A job carried to its end: the estimate, the run with its progress, and what came of it."""
+"""A job carried to its end: the estimate, the run with its progress, and what came of it.
+
+Nothing is printed and nobody is asked here: a run reports and asks through `Callbacks`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import asyncio
 import gc
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -15,21 +19,42 @@ from typing import Any, Protocol, TypeVar
 from metal.errors import UsageError
 from metal.raters.judges.call import VERDICT, Client, RunPlan
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
+from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
 from metal.raters.judges.cost import CostEstimate, check_priced, estimates
 from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.functions import PROVIDER as FUNCTION
 from metal.raters.judges.journal import FILE as JOURNAL
-from metal.raters.judges.journal import Journal, lock_run, scan
-from metal.raters.judges.journal_records import Answered, read_answered
+from metal.raters.judges.journal import Answered, Journal, lock_run, read_answered, scan
 from metal.raters.judges.models import Model
-from metal.raters.judges.run_statistics import CallStatistics, index_journal, verdicts_to_reuse
 from metal.raters.judges.secrets import Secrets
-from metal.running.asking_folder import check_place, discard
-from metal.running.callbacks import Callbacks
-from metal.running.engines import BATCH, LOCAL, How, under_way
+from metal.running.asking_folder import BATCH, LOCAL, How, check_place, discard, under_way
 
 EVERY = 0.25  # seconds between two looks at the progress
 Value = TypeVar("Value")
+
+
+@contextmanager
+def unwatched(engine: Engine) -> Iterator[Callable[[], None]]:
+    """Nobody looks at the progress."""
+    yield lambda: None
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """What a run does with what there is to say. Every default stays silent and goes on.
+
+    say: a note or a warning. estimated: calls, tokens and cost to come, and what they are about, before anything is
+    sent. confirm: whether to go on, where something is to be paid. watch: entered with the engine while it works;
+    what it gives is called again and again, to show the progress. interrupted: what a first Ctrl-C came to.
+    signals: whether Ctrl-C and SIGTERM stop the run in good order; only in the main thread.
+    """
+
+    say: Callable[[str], None] = lambda line: None
+    estimated: Callable[[Sequence[CostEstimate], str], None] = lambda estimates, what: None
+    confirm: Callable[[Sequence[CostEstimate]], bool] = lambda estimates: True
+    watch: Callable[[Engine], AbstractContextManager[Callable[[], None]]] = unwatched
+    interrupted: Callable[[str], None] = lambda line: None
+    signals: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""The run folder of a command that asks models: begun, resumed, replaced."""
+"""The run folder of a command that asks models: begun, resumed, replaced; and the engine that it needs."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -17,14 +17,40 @@ from metal.data.files import check_new, new_file, read_toml
 from metal.errors import DataError, UsageError
 from metal.raters.judges.batch.ledger import FILE as LEDGER
 from metal.raters.judges.batch.ledger import FOLDER as BATCHES
+from metal.raters.judges.batch.ledger import open_calls
 from metal.raters.judges.cluster.shards import clear as clear_shards
+from metal.raters.judges.engine import EngineOptions
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import LOCK
 from metal.raters.judges.models import Model
 from metal.runs.manifest import manifest
 
 PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet")
+LOCAL, BATCH = "local", "batch"
 PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}  # where a setting is named otherwise
+
+
+@dataclass(frozen=True)
+class How(EngineOptions):
+    """An engine by name, and its options."""
+
+    engine: str = LOCAL
+
+
+def engine_of(out: Path) -> str:
+    """The engine that a run continues with when it is resumed: the one it was begun with."""
+    return BATCH if (out / BATCHES).is_dir() else LOCAL  # there before the first question is asked
+
+
+def under_way(out: Path, how: How) -> set[bytes]:
+    """The keys of questions in open batches. Raises UsageError when another engine would pay for them again."""
+    keys = open_calls(out)
+    if keys and how.engine != BATCH:
+        raise UsageError(
+            f'{out}: {len(keys):,} calls are in open batches; fetch them with `metal.judge(resume="{out}")`, or '
+            f'cancel them with `metal.judge_cancel("{out}")`'
+        )
+    return keys
 
 
 class Request(Protocol):

@@ -18,11 +18,11 @@ from metal.data.languages import sides
 from metal.data.records import Output
 from metal.data.tokens import ENCODING, count_text, load_encoding
 from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import Rubric, rubrics_for
-from metal.raters.judges.run_statistics import CallStatistics, JournalIndex, index_journal
 from metal.running.asking_folder import check_same, check_unchanged, clear, identities, read_request, write_run
 from metal.running.judging import prompt_folders
 

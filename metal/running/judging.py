@@ -20,7 +20,7 @@ from metal.genie.gold_questions import with_questions
 from metal.genie.store import draw_questions, read_questions, write_tests
 from metal.raters.judges.baselines import BASELINES, run_baselines
 from metal.raters.judges.call import Client
-from metal.raters.judges.collect import Collected
+from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.functions import FunctionClient, JudgeFunction, direct_prompt, function_model
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
@@ -28,7 +28,6 @@ from metal.raters.judges.plan import JudgingPlan, choose_outputs
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
-from metal.raters.judges.run_statistics import CallStatistics, index_journal
 from metal.running.asking_folder import (
     check_same,
     check_unchanged,

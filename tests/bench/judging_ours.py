@@ -26,8 +26,7 @@ from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.raters.judges.call import Client
 from metal.raters.judges.engine import Rules, Session
-from metal.raters.judges.journal import Journal
-from metal.raters.judges.journal_records import Answered
+from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prompts import Prompt, load_template

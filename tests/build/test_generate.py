@@ -19,10 +19,10 @@ from metal.building.languages import LanguageProfiles
 from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.raters.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VERDICT
+from metal.raters.judges.collect import CallStatistics, JournalIndex
 from metal.raters.judges.models import Model, find_model
 from metal.raters.judges.reader import EMPTY, UNPARSABLE
 from metal.raters.judges.rubric import Rubric
-from metal.raters.judges.run_statistics import CallStatistics, JournalIndex
 
 GPT, GEMINI = (find_model(name, {}) for name in ("openai:gpt-4o", "gemini:gemini-2.5-pro"))
 SOURCES = [Source(f"s{n}", "en", f"Passage {n}.", references=("R",) * (n % 2)) for n in range(3)]

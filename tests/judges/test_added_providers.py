@@ -16,16 +16,14 @@ from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import providers
-from metal.raters.judges.collect import Collected
+from metal.raters.judges.collect import Collected, index_journal
 from metal.raters.judges.engine import Rules, Session
-from metal.raters.judges.journal import Journal
-from metal.raters.judges.journal_records import Answered
+from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import family_of_name, find_model
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
 from metal.raters.judges.rubric import rubrics_for
-from metal.raters.judges.run_statistics import index_journal
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
 from tests.conftest import TASK_QUALITY

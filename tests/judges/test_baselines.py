@@ -10,8 +10,7 @@ import pytest
 from metal.data.dataset import Dataset
 from metal.data.records import Criterion, Level, Output, Scale, Source
 from metal.errors import MetalError
-from metal.raters.judges.baselines import run_baselines
-from metal.raters.judges.lexical import lexical_rating, measure, terms_of
+from metal.raters.judges.baselines import lexical_rating, measure, run_baselines, terms_of
 from tests.conftest import HALLUCINATIONS
 
 MakeDataset = Callable[..., Dataset]

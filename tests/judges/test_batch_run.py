@@ -18,14 +18,12 @@ from metal.raters.judges.batch.contract import BatchClient
 from metal.raters.judges.batch.ledger import DROPPED, FETCHED, MADE, MERGED, SUBMITTING, Batch, Ledger, read_ledger
 from metal.raters.judges.batch.run import BatchRun
 from metal.raters.judges.batch.settings import BatchSettings
-from metal.raters.judges.collect import Collected
+from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import EngineOptions, Rules, Session
-from metal.raters.judges.journal import Journal
-from metal.raters.judges.journal_records import Answered
+from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.providers import open_batch_client
-from metal.raters.judges.run_statistics import CallStatistics, index_journal
 from metal.raters.judges.secrets import Secrets
 from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Refusal, drawn, in_turn
 from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, a_plan, carried_out

@@ -21,13 +21,11 @@ from metal.raters.judges.cluster.leases import ClusterJudge, Places, SharedBudge
 from metal.raters.judges.cluster.messages import LeaseRequest, WorkerReport, WorkerSetup
 from metal.raters.judges.cluster.requests import read_shards, write_shards
 from metal.raters.judges.cluster.shards import FOLDER, lock_shards, merge_leftovers, shard_journal
-from metal.raters.judges.collect import Collected
+from metal.raters.judges.collect import Collected, index_journal
 from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import EngineOptions, JudgeSetup, Progress, Rules, Session
-from metal.raters.judges.journal import Journal
-from metal.raters.judges.journal_records import Answered, Record, read_answered
+from metal.raters.judges.journal import Answered, Journal, Record, read_answered
 from metal.raters.judges.models import Model, Price
-from metal.raters.judges.run_statistics import index_journal
 from metal.raters.judges.secrets import Secrets
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.judges.test_runner import KEY, QUICK, a_model, a_plan

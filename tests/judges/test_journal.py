@@ -16,15 +16,13 @@ import pytest
 
 from metal.errors import DataError, UsageError
 from metal.raters.judges import journal
-from metal.raters.judges.journal import Journal, head, heal, lock_run, read_line, scan
+from metal.raters.judges.journal import Journal, heal, lock_run, read_line, scan
 
 RECORDS = [("a1", "verdict", {"text": "one\u2028two"}), ("b2", "failed", {"why": "timeout"}), ("", "rejected", {})]
 
 
 def line(key: str, kind: str, **rest: object) -> bytes:
-    record = json.dumps({"key": key, "kind": kind} | rest, ensure_ascii=False, separators=(",", ":")).encode()
-    assert record.startswith(head(key, kind))
-    return record
+    return json.dumps({"key": key, "kind": kind} | rest, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 LINES = [line(key, kind, **rest) for key, kind, rest in RECORDS]

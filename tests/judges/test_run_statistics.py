@@ -9,11 +9,11 @@ import pytest
 from metal.errors import DataError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, CallFailed, Reply
-from metal.raters.judges.journal_records import Attempt, failure_line, rejected_line, reply_line
+from metal.raters.judges.collect import CallStatistics, failure_reason, index_journal
+from metal.raters.judges.journal import Attempt, failure_line, rejected_line, reply_line
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.plan import JudgingPlan, JudgingQuestion
 from metal.raters.judges.reader import UNPARSABLE
-from metal.raters.judges.run_statistics import CallStatistics, failure_reason, index_journal
 from tests.judges.test_plan import output, plan
 
 MODEL = Model("openai:m", "openai", "m")

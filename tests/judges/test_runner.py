@@ -19,16 +19,14 @@ from metal.data.records import Criterion, Output, Rating, Source
 from metal.raters.judges import call as calls
 from metal.raters.judges import journal as journals
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
-from metal.raters.judges.collect import Collected
+from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import Engine, Rules, Session
-from metal.raters.judges.journal import Journal
-from metal.raters.judges.journal_records import Answered, read_answered
+from metal.raters.judges.journal import Answered, Journal, read_answered
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.pace import Allowance, Pace
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.providers.openai_like import read_body
-from metal.raters.judges.run_statistics import CallStatistics, index_journal
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
 from metal.running.judging import JudgeRequest, load_prompts, prompt_folders

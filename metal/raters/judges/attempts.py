@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
@@ -16,7 +17,7 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Question, Reply
 from metal.raters.judges.cost import TokenEstimator, book
 from metal.raters.judges.engine import JudgeSetup, Progress
-from metal.raters.judges.journal_records import ASK_AGAIN, Attempt, Record, failure_line, reply_line
+from metal.raters.judges.journal import ASK_AGAIN, LASTING, Attempt, Record, failure_line, reply_line
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.pace import Pace, allowances, sleep_until
 
@@ -45,6 +46,26 @@ def request_for(model: Model, question: Question, rejected: Collection[str]) -> 
     elif "json_schema" in rejected and structured == "json_schema":
         structured = "json_object"
     return ModelRequest(question.message, question.schema, kept, structured, model.timeout)
+
+
+class Account(Protocol):
+    """Pays for questions, and keeps their records."""
+
+    async def reserve(self, question: Question) -> float | None:
+        """Reserve the US dollars that a question may cost at most; None: it may not be begun."""
+        ...
+
+    def release(self, reserved: float) -> None:
+        """Give back what was reserved for a question that has ended."""
+        ...
+
+    def charge(self, dollars: float) -> None:
+        """Count what a reply cost."""
+        ...
+
+    def write(self, record: Record) -> None:
+        """Write a journal record; it counts once it is on the disk."""
+        ...
 
 
 class Attempts:
@@ -91,6 +112,40 @@ class Attempts:
         """US dollars that a question may cost at most, judging by the replies so far; 0 without a price."""
         longest = self.model.parameters.get("max_tokens") or 0
         return price.cost(*self.estimator.most(question.rough_tokens, longest)) if price else 0.0
+
+    # ------------------------------------------------------------ one question to its end
+
+    async def settle(self, account: Account, question: Question, asked: int, reserved: float) -> None:
+        """Ask until a reply can be read or asking again does not help; for all engines that ask directly.
+
+        asked: its unreadable replies so far. reserved: US dollars, for the first attempt.
+        """
+        held: float | None = reserved
+        while held is not None:
+            asked += 1
+            attempt = Attempt(asked)
+            try:
+                reply = await self.reply(question, attempt)
+                record, cost = self.record_reply(question, reply, attempt, self.model.price)
+                account.charge(cost)
+            except CallFailed as failure:
+                if not self._abandons(failure):
+                    account.write(self.record_failure(question, failure, attempt))
+                return
+            finally:
+                account.release(held)
+            held = None if record.settled else await account.reserve(question)
+            account.write(replace(record, settled=held is None))
+            if held is not None:
+                await self.pace.hold(self.tokens(question), self.halted)
+
+    def _abandons(self, failure: CallFailed) -> bool:
+        """Whether a question without a reply is left open: it was only abandoned, or its judge was stopped."""
+        if failure.kind == ABANDONED or failure.kind in calls.FATAL:
+            return True
+        if self.interrupted and failure.kind not in LASTING:
+            return True
+        return bool(self.progress.stopped) and failure.kind in calls.TRANSIENT
 
     # ------------------------------------------------------------ requests
 

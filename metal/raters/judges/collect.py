@@ -1,21 +1,168 @@
-"""From the journal to ratings: a row for each output, criterion and judge.
+"""What a journal holds for a plan: the best record for each question, statistics of the calls, and a judge's ratings.
 
 Verdicts are read again from the replies, so that a better reply parser helps answers that are already paid for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
 
 from metal.data.files import whole_text
 from metal.data.records import Rater, Rating
-from metal.raters.judges.call import VERDICT
-from metal.raters.judges.models import Model
+from metal.raters.judges.call import VERDICT, Question, RunPlan
+from metal.raters.judges.journal import FAILED, REJECTED, read_line, scan
+from metal.raters.judges.models import Model, Price
 from metal.raters.judges.plan import NO_TEXT, JudgingPlan, JudgingQuestion, rater_name
 from metal.raters.judges.prompts import Prompt
-from metal.raters.judges.run_statistics import JournalIndex, failure_reason
+
+FAILED_AS = "failed: "  # prefix of the reason for a call that can still be made again
+
+Asked = TypeVar("Asked", bound=Question)
+
+
+@dataclass
+class CallStatistics:
+    """What the calls of one model and prompt were like, over all sessions of a run.
+
+    kinds: of replies and failures, one for each question. retried, asked_again: calls. wavering: verdicts that
+    contradict themselves. reused: answers taken from other runs. batched: of the tokens, those of the batch service
+    ("in", "out"). uncounted: replies whose tokens the provider did not give. seconds: of each reply.
+    """
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    retried: int = 0
+    asked_again: int = 0
+    wavering: int = 0
+    reused: int = 0
+    replies: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    batched: Counter[str] = field(default_factory=Counter)
+    uncounted: int = 0
+    not_asked: int = 0
+    seconds: array[float] = field(default_factory=lambda: array("f"))
+    versions: Counter[str] = field(default_factory=Counter)
+    sent: dict[str, Any] = field(default_factory=dict)
+    rejected: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> int:
+        """Calls given up, to be made when the run is resumed."""
+        return sum(count for kind, count in self.kinds.items() if kind.startswith(FAILED_AS))
+
+    @property
+    def answered(self) -> int:
+        """Calls whose reply contains what was asked for."""
+        return self.kinds[VERDICT]
+
+    def cost(self, price: Price | None, batch_price: Price | None = None) -> float | None:
+        """US dollars of all replies; None without a price. batch_price: of batched ones, where it differs."""
+        if not price:
+            return None
+        batched = self.batched["in"], self.batched["out"]
+        direct = price.cost(self.tokens_in - batched[0], self.tokens_out - batched[1])
+        return direct + (batch_price or price).cost(*batched)
+
+    def latency(self, percent: float) -> float | None:
+        """Seconds within which that percentage of the replies arrived; None without replies."""
+        return float(np.percentile(np.frombuffer(self.seconds, dtype=np.float32), percent)) if self.seconds else None
+
+    def count(self, record: Mapping[str, Any]) -> None:
+        """Count the journal record of a reply or failure."""
+        if "reused" in record:
+            self.reused += 1
+        else:
+            self.retried += bool(record.get("retries"))
+            self.asked_again += record.get("ask", 1) > 1
+            if "text" in record:
+                self._count_reply(record)
+        if "text" in record:
+            self.versions[f"{record['model']} {record['fingerprint']}".strip() or "not told"] += 1
+            self.sent = record["sent"]
+
+    def _count_reply(self, record: Mapping[str, Any]) -> None:
+        self.replies += 1
+        if record["seconds"] is not None:
+            self.seconds.append(record["seconds"])
+        tokens_in, tokens_out = (tokens or 0 for tokens in record["tokens"])
+        self.uncounted += None in record["tokens"]
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+        if "batch" in record:
+            self.batched.update({"in": tokens_in, "out": tokens_out})
+
+
+@dataclass(frozen=True)
+class JournalIndex:
+    """A journal and where its best records are. places: key -> four times the place of the line, plus its rank.
+
+    statistics: the name of a judge or generator -> what its calls were like.
+    """
+
+    path: Path
+    places: Mapping[bytes, int]
+    statistics: Mapping[str, CallStatistics]
+
+    def records(self, questions: Iterable[Asked]) -> Iterator[tuple[Asked, dict[str, Any] | None]]:
+        """Each question with its best record; None where there is none."""
+        with self.path.open("rb") as file:
+            for question in questions:
+                place = self.places.get(bytes.fromhex(question.key))
+                if place is None:
+                    yield question, None
+                    continue
+                file.seek(place // 4)
+                yield question, read_line(self.path, file.readline(), place // 4)
+
+
+def failure_reason(record: Mapping[str, Any]) -> str:
+    """Why the question of this record has no reply; empty when it has one."""
+    if "why" not in record:
+        return ""
+    return str(record["why"]) if record["kind"] != FAILED else FAILED_AS + str(record["why"])
+
+
+def index_journal(plan: RunPlan, path: Path) -> JournalIndex:
+    """Read a journal for the questions of a plan. Raises DataError for a damaged one."""
+    names = plan.names
+    statistics = {name: CallStatistics() for name in names.values()}
+    places: dict[bytes, int] = {}
+    for name, kind, place, line in scan(path):
+        record = read_line(path, line, place)
+        if kind == REJECTED:
+            for (model, _), judge in names.items():
+                if model == record["judge"]:
+                    statistics[judge].rejected[record["parameter"]] = record["said"]
+            continue
+        rank = 3 if kind == VERDICT else 1 if kind == FAILED else 2
+        key = bytes.fromhex(name)
+        if rank >= places.get(key, 0) % 4:
+            places[key] = place * 4 + rank
+        judge = names.get((record.get("judge", ""), record.get("prompt", "")), "")
+        if judge:
+            statistics[judge].count(record)
+    return JournalIndex(path, places, statistics)
+
+
+def verdicts_to_reuse(plan: RunPlan, journals: Iterable[Path], settled: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """(key, line) of verdicts in other runs' journals that answer open questions of the plan."""
+    wanted = {bytes.fromhex(question.key) for model in plan.models for question in plan.questions(model)} - settled
+    for path in journals:
+        for name, kind, _, line in scan(path):
+            key = bytes.fromhex(name)
+            if kind == VERDICT and key in wanted:
+                wanted.discard(key)
+                yield key, line
+
+
+# ---------------------------------------------------------------- ratings
 
 
 @dataclass(frozen=True)

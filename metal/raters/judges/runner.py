@@ -11,12 +11,11 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from metal.raters.judges.attempt_loop import AttemptLoop
 from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
 from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import EngineOptions, Progress, Session, check_clients, run_together
-from metal.raters.judges.journal_records import Record, rejected_line
+from metal.raters.judges.journal import Record, rejected_line
 from metal.raters.judges.models import Model
 
 
@@ -68,12 +67,11 @@ class LocalRun:
 
 
 class LocalJudge:
-    """One model's part of a local run: its workers. An attempt_loop.Account."""
+    """One model's part of a local run: its workers. An attempts.Account."""
 
     def __init__(self, run: LocalRun, model: Model) -> None:
         self.run, self.model, self.session = run, model, run.session
         self.attempts = Attempts(self.session.setup(model), self.session.open_client(model), self._note)
-        self.loop = AttemptLoop(self, self.attempts, self.session.answered.unreadable)
         self.questions = self._open_questions()
         self.probe = asyncio.Lock()
 
@@ -123,7 +121,8 @@ class LocalJudge:
             reserved = await self.reserve(question)
             if reserved is None:
                 return False
-            await self.loop.settle(question, key, reserved)
+            asked = self.session.answered.unreadable.get(key, 0)
+            await self.attempts.settle(self, question, asked, reserved)
         finally:
             self.attempts.pace.leave()
         return not self.attempts.closed.is_set()

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from metal.data.text import UNDEFINED, dollars, duration, thousands
 from metal.raters.judges.call import BUSY, DROPPED, SERVER, TOO_LONG, VERDICT, Question, RunPlan
+from metal.raters.judges.collect import CallStatistics
 from metal.raters.judges.cost import CostEstimate
 from metal.raters.judges.reader import OFF_SCALE
-from metal.raters.judges.run_statistics import CallStatistics
 from metal.show.terminal import console as show
 
 if TYPE_CHECKING:

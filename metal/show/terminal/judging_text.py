@@ -7,9 +7,9 @@ from pathlib import Path
 
 from metal.data.text import duration
 from metal.raters.judges.call import REFUSED
+from metal.raters.judges.collect import CallStatistics
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.reader import OFF_SCALE, UNPARSABLE
-from metal.raters.judges.run_statistics import CallStatistics
 from metal.show.terminal import console as show
 from metal.show.terminal.asking_text import oddities, show_calls
 

@@ -18,7 +18,7 @@ from metal.raters.judges.batch.packing import SAMPLE, PackedRequest, pack, room,
 from metal.raters.judges.batch.questions import BatchQuestions, written_of
 from metal.raters.judges.batch.state import BatchState
 from metal.raters.judges.call import CallFailed
-from metal.raters.judges.journal_records import rejected_line
+from metal.raters.judges.journal import rejected_line
 from metal.raters.judges.models import Model
 from metal.raters.judges.pace import sleep_until
 from metal.raters.judges.providers import asks_directly

@@ -16,8 +16,7 @@ from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.batch.packing import TURN, PackedRequest, Waiting
 from metal.raters.judges.batch.state import BatchState
 from metal.raters.judges.call import CallFailed, ModelRequest, Question, Reply
-from metal.raters.judges.journal import scan
-from metal.raters.judges.journal_records import LASTING, Attempt, Record
+from metal.raters.judges.journal import LASTING, Attempt, Record, scan
 from metal.raters.judges.models import Price
 
 

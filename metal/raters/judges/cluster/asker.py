@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from metal.errors import MetalError
-from metal.raters.judges.attempt_loop import AttemptLoop
 from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
 from metal.raters.judges.cluster.leasing import Leases, SharedPace
 from metal.raters.judges.cluster.messages import JudgeStatus, WorkerReport, WorkerSetup
 from metal.raters.judges.cluster.requests import read_shards
 from metal.raters.judges.engine import JudgeSetup
-from metal.raters.judges.journal_records import Answered, Record, rejected_line
+from metal.raters.judges.journal import Answered, Record, rejected_line
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.secrets import Secrets
 
@@ -170,18 +169,17 @@ class Worker:
 
 
 class ShardRun:
-    """The open questions of one shard. An attempt_loop.Account, on lease from the coordinator."""
+    """The open questions of one shard. An attempts.Account, on lease from the coordinator."""
 
     def __init__(self, worker: Worker, number: int, questions: Sequence[Question], answered: Answered) -> None:
         self.worker, self.number, self.attempts = worker, number, worker.attempts
         self.questions = self._open_questions(questions, answered)
-        self.loop = AttemptLoop(self, worker.attempts, answered.unreadable)
 
-    def _open_questions(self, questions: Sequence[Question], answered: Answered) -> Iterator[tuple[Question, bytes]]:
+    def _open_questions(self, questions: Sequence[Question], answered: Answered) -> Iterator[tuple[Question, int]]:
         for question in questions:
             key = bytes.fromhex(question.key)
             if key not in answered.settled and answered.unreadable[key] <= self.worker.rules.reasks:
-                yield question, key
+                yield question, answered.unreadable[key]
 
     async def work(self) -> None:
         """Ask question after question, while there are any."""
@@ -189,12 +187,12 @@ class ShardRun:
             following = next(self.questions, None)
             if following is None:
                 return
-            question, key = following
+            question, asked = following
             await self.attempts.pace.enter(self.attempts.tokens(question), self.attempts.closed)
             try:
                 reserved = await self.reserve(question)
                 if reserved is not None:
-                    await self.loop.settle(question, key, reserved)
+                    await self.attempts.settle(self, question, asked, reserved)
                     await self.worker.kept()  # only then is its place free: a lost worker loses what was in flight
             finally:
                 self.attempts.pace.leave()

@@ -18,8 +18,7 @@ from metal.raters.judges.cluster.messages import JudgeStatus, Lease, LeaseReques
 from metal.raters.judges.cluster.shards import REJECTED_PARAMETERS, lock_shards, shard_journal
 from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import Progress, Rules
-from metal.raters.judges.journal import Journal
-from metal.raters.judges.journal_records import Answered, read_answered
+from metal.raters.judges.journal import Answered, Journal, read_answered
 
 PATIENCE = 1.0  # seconds after which a worker is told the status again, and is heard of
 SILENCE = 20.0  # seconds without a word after which a worker counts as lost

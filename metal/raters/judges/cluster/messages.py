@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from metal.raters.judges.cost import TokenEstimator
 from metal.raters.judges.engine import JudgeSetup
-from metal.raters.judges.journal_records import Record
+from metal.raters.judges.journal import Record
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.raters.judges.call import Question, RunPlan
-from metal.raters.judges.journal_records import Answered
+from metal.raters.judges.journal import Answered
 from metal.raters.judges.models import Model
 
 FOLDER = "requests"
