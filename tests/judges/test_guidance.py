@@ -292,7 +292,7 @@ def test_a_missing_library_is_named_by_its_extra(missing: str, monkeypatch: pyte
         return None if name == missing else find(name, package)
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
-    assert not find_provider("guidance").installed
+    assert find_provider("guidance").state == "pip install 'metal-eval[guidance]'"
     with pytest.raises(MissingExtra, match=r"judge guidance:openai:gpt-4o .* pip install 'metal-eval\[guidance\]'"):
         open_client(find_model(GPT, {}))
 

@@ -21,7 +21,7 @@ from metal.raters.judges.call import CallFailed
 from metal.raters.judges.journal import rejected_line
 from metal.raters.judges.models import Model
 from metal.raters.judges.pace import sleep_until
-from metal.raters.judges.providers import asks_directly
+from metal.raters.judges.providers import find_provider
 
 T = TypeVar("T")
 MOST_OPEN = 50  # batches of a judge at the provider at once
@@ -170,7 +170,7 @@ class BatchJudge:
         """Ask questions without a batch, one at a time, until one is answered."""
         price = self.model.price
         while (
-            asks_directly(self.model.provider)
+            find_provider(self.model.provider).asks_directly
             and not (self.attempts.ever_answered or self.open or self._closed())
             and (item := self.waiting.take())
         ):

@@ -1,7 +1,7 @@
 """Providers: the services and libraries through which judge models are called.
 
 A provider is a `Provider` record, named by an entry point of the group `metal.providers`. METAL declares its own in
-pyproject.toml (the records are in built_in.py); another package adds one with a file and an entry point:
+pyproject.toml (the records are at the end of this file); another package adds one with a file and an entry point:
 
     # pyproject.toml
     [project.entry-points."metal.providers"]
@@ -19,12 +19,13 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from metal.data.plugins import load_plugin, plugins
-from metal.errors import MissingExtra, UsageError
+from metal.errors import DataError, MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from metal.raters.judges.batch.contract import BatchClient
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
     from metal.raters.judges.models import Model
 
 GROUP = "metal.providers"
-
-
-def _no_settings(model: str, place: str) -> Mapping[str, Any]:
-    return {}
 
 
 @dataclass(frozen=True)
@@ -78,17 +75,12 @@ class Provider:
     maker: str = ""
     names_maker: bool = False
     through: tuple[str, ...] = ()
-    settings: Callable[[str, str], Mapping[str, Any]] = _no_settings
-
-    @property
-    def installed(self) -> bool:
-        """Whether the libraries of open_client are installed; nothing is imported."""
-        return _installed(self.libraries)
+    settings: Callable[[str, str], Mapping[str, Any]] = lambda model, place: {}
 
     @property
     def state(self) -> str:
-        """What is still to be done before it can be asked; `ready` when nothing is."""
-        if not self.installed:
+        """What is still to be done before it can be asked; `ready` when nothing is. Nothing is imported."""
+        if not _installed(self.libraries):
             return f"pip install 'metal-eval[{self.extra}]'" if self.extra else f"install {', '.join(self.libraries)}"
         missing = [names for names in self.variables if not any(map(os.environ.get, names.split(" or ")))]
         return f"set {', '.join(missing)}" if missing else "ready"
@@ -122,15 +114,6 @@ def provider_states() -> list[tuple[str, str, str]]:
     return states
 
 
-def imported(function: str) -> Callable[[Model], Any]:
-    """The function `package.module:name`, whose module is imported when it is first called."""
-
-    def call(model: Model) -> Any:
-        return resolve_name(function)(model)
-
-    return call
-
-
 def open_client(model: Model) -> Client:
     """A connection to the model, for the running event loop.
 
@@ -161,17 +144,10 @@ def batch_providers() -> list[str]:
     """The names of the providers that have a batch service; a provider that cannot be loaded has none."""
     names = []
     for name in provider_names():
-        try:
+        with suppress(UsageError):
             if find_provider(name).open_batch_client:
                 names.append(name)
-        except UsageError:
-            continue
     return names
-
-
-def asks_directly(provider: str) -> bool:
-    """Whether a model with a batch service surely answers single questions too: Azure deploys some for batches only."""
-    return find_provider(provider).asks_directly
 
 
 def _check_installed(libraries: tuple[str, ...], extra: str, what: str) -> None:
@@ -187,3 +163,112 @@ def _installed(libraries: tuple[str, ...]) -> bool:
         return all(importlib.util.find_spec(library) for library in libraries)
     except ImportError:  # the package above it is missing
         return False
+
+
+# ---------------------------------------------------------------- METAL's own, as pyproject.toml declares them
+
+THROUGH_GUIDANCE = ("openai", "azure", "openai-compatible")
+STRUCTURED_IN_LANGCHAIN = ("openai", "azure_openai", "anthropic")
+
+
+def imported(function: str) -> Callable[[Model], Any]:
+    """The function `module:name` of a module in this folder, which is imported when it is first called."""
+    return lambda model: resolve_name(f"{__name__}.{function}")(model)
+
+
+def langchain_settings(model: str, place: str) -> Mapping[str, Any]:
+    """Plain text, except from the providers whose way of asking for JSON is known.
+
+    LangChain's own structured output is no common way: it loses the text of a reply that is not as it should be.
+    """
+    provider, colon, _ = model.partition(":")
+    if not colon:
+        raise DataError(place, "no LangChain provider", "Write langchain:PROVIDER:MODEL, e.g. langchain:anthropic:...")
+    return {} if provider in STRUCTURED_IN_LANGCHAIN else {"structured": "none"}
+
+
+def guidance_settings(model: str, place: str) -> Mapping[str, Any]:
+    """Nothing but the check that guidance can ask that provider."""
+    provider, _, name = model.partition(":")
+    if provider not in THROUGH_GUIDANCE or not name:
+        remedy = f"Write guidance:PROVIDER:MODEL with {', '.join(THROUGH_GUIDANCE)}"
+        raise DataError(place, "nobody guidance can ask", remedy)
+    return {}
+
+
+OPENAI = Provider(
+    "openai:MODEL",
+    "OpenAI's API",
+    imported("openai_like:open_client"),
+    imported("openai_batch:open_batch_client"),
+    variables=("OPENAI_API_KEY",),
+    libraries=("openai",),
+    extra="openai",
+    url_variable="OPENAI_BASE_URL",
+)
+AZURE = replace(
+    OPENAI,
+    form="azure:DEPLOYMENT",
+    summary="Azure OpenAI",
+    variables=("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),
+    asks_directly=False,  # some deployments are for batches only
+    url_variable="AZURE_OPENAI_ENDPOINT",
+    maker="openai",
+)
+OPENAI_COMPATIBLE = replace(
+    OPENAI,
+    form="openai-compatible:MODEL",
+    summary="vLLM, Ollama, OpenRouter, ...",
+    variables=(),
+    url_variable="OPENAI_COMPATIBLE_BASE_URL",
+    needs_url=True,
+)
+GEMINI = Provider(
+    "gemini:MODEL",
+    "Gemini by API key",
+    imported("google:open_client"),
+    imported("google_batch:open_batch_client"),
+    variables=("GEMINI_API_KEY or GOOGLE_API_KEY",),
+    libraries=("google.genai",),
+    extra="google",
+    url_variable="GOOGLE_GEMINI_BASE_URL",
+)
+VERTEX = replace(
+    GEMINI,
+    form="vertex:MODEL",
+    summary="Gemini through Vertex AI",
+    variables=("GOOGLE_CLOUD_PROJECT",),
+    batch_libraries=("google.genai", "google.cloud.storage"),
+    batch_extra="vertex",
+    url_variable="GOOGLE_VERTEX_BASE_URL",
+    maker="gemini",
+)
+VERTEX_ENDPOINT = Provider(
+    "vertex-endpoint:ID",
+    "a model you deployed on Vertex AI",
+    imported("vertex_endpoint:open_client"),
+    imported("vertex_endpoint:open_batch_client"),
+    variables=("GOOGLE_CLOUD_PROJECT",),
+    libraries=("google.cloud.aiplatform",),
+    extra="vertex",
+    half_price_batches=False,  # its machines are paid by the hour
+    located=True,
+)
+LANGCHAIN = Provider(
+    "langchain:PROVIDER:MODEL",
+    "any chat model LangChain knows",
+    imported("langchain_chat:open_client"),
+    libraries=("langchain",),
+    extra="langchain",
+    names_maker=True,
+    settings=langchain_settings,
+)
+GUIDANCE = Provider(
+    "guidance:PROVIDER:MODEL",
+    "OpenAI's protocol, asked through guidance",
+    imported("guidance_chat:open_client"),
+    libraries=("guidance", "openai"),
+    extra="guidance",
+    through=THROUGH_GUIDANCE,
+    settings=guidance_settings,
+)
