@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from metal.raters.judges.batch.contract import BatchClient, Status
-from metal.raters.judges.call import CallFailed, ModelRequest, Reply, answer_schema
+from metal.raters.judges.call import BatchClient, CallFailed, ModelRequest, Reply, Status, answer_schema
 from metal.raters.judges.prompts import Message
 from tests.conftest import TASK_QUALITY
 

@@ -14,14 +14,13 @@ import pytest
 
 from metal.data.records import Rating
 from metal.errors import DataError
-from metal.raters.judges.batch.contract import BatchClient
 from metal.raters.judges.batch.ledger import DROPPED, FETCHED, MADE, MERGED, SUBMITTING, Batch, Ledger, read_ledger
 from metal.raters.judges.batch.run import BatchRun
-from metal.raters.judges.batch.settings import BatchSettings
+from metal.raters.judges.call import BatchClient
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import EngineOptions, Rules, Session
 from metal.raters.judges.journal import Answered, Journal
-from metal.raters.judges.models import Model, Price
+from metal.raters.judges.models import BatchSettings, Model, Price
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.providers import open_batch_client
 from metal.raters.judges.secrets import Secrets

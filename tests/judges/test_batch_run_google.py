@@ -9,8 +9,7 @@ from pathlib import Path
 import certifi
 import pytest
 
-from metal.raters.judges.batch.settings import BatchSettings
-from metal.raters.judges.models import Model, find_model, with_settings
+from metal.raters.judges.models import BatchSettings, Model, find_model, with_settings
 from tests.batch_jobs import EXPIRED, Behaviour, drawn
 from tests.google_batch_server import ROUGH, GoogleBatchServer
 from tests.judges.test_batch_run import session

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from metal.raters.judges.batch.contract import BatchClient
 from metal.raters.judges.batch.ledger import FETCHED, MERGED, SUBMITTED, Batch, Ledger, read_ledger
 from metal.raters.judges.batch.packing import SAMPLE
-from metal.raters.judges.call import TIMEOUT, CallFailed
+from metal.raters.judges.call import TIMEOUT, BatchClient, CallFailed
 from metal.raters.judges.engine import Rules
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.providers import open_batch_client

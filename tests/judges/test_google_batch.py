@@ -13,10 +13,8 @@ import pytest
 
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchClient, Status
-from metal.raters.judges.batch.settings import BatchSettings
-from metal.raters.judges.call import CallFailed, Reply
-from metal.raters.judges.models import Model, find_model, with_settings
+from metal.raters.judges.call import BatchClient, CallFailed, Reply, Status
+from metal.raters.judges.models import BatchSettings, Model, find_model, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers.cloud_storage import result_files
 from metal.raters.judges.providers.google import open_client

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from metal.errors import DataError, MetalError, UnknownName, UsageError
-from metal.raters.judges.batch.settings import BatchSettings
 from metal.raters.judges.models import (
+    BatchSettings,
     Model,
     Price,
     family,

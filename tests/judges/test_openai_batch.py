@@ -16,8 +16,7 @@ import pytest
 
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchClient, BatchLimits, Status
-from metal.raters.judges.call import CallFailed, ModelRequest, Reply, answer_schema
+from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status, answer_schema
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import open_client

@@ -13,10 +13,8 @@ import pytest
 
 from metal.errors import MetalError, MissingExtra, UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchClient
-from metal.raters.judges.batch.settings import BatchSettings
-from metal.raters.judges.call import CallFailed, Reply
-from metal.raters.judges.models import Model, find_model, with_settings
+from metal.raters.judges.call import BatchClient, CallFailed, Reply
+from metal.raters.judges.models import BatchSettings, Model, find_model, with_settings
 from metal.raters.judges.providers import open_batch_client
 from metal.raters.judges.providers.vertex_endpoint import open_client
 from tests.batch_jobs import Behaviour, in_turn

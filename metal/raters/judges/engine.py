@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from metal.data.plugins import load_plugin
-from metal.raters.judges.batch.contract import BatchClient
-from metal.raters.judges.call import Client, RunPlan
+from metal.raters.judges.call import BatchClient, Client, RunPlan
 from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_batch_client, open_client

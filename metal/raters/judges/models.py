@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from metal.data.files import read_toml
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.judges.batch.settings import BatchSettings, read_batch_settings
 from metal.raters.judges.providers import find_provider, provider_names
 
 STRUCTURED = ("json_schema", "json_object", "none")
@@ -49,6 +48,28 @@ class Price:
     def halved(self) -> Price:
         """The price of a batch at OpenAI, Azure and Google."""
         return Price(self.input / 2, self.output / 2, self.as_of)
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """How batches are made: [judges.NAME.batch] of judges.toml. 0 or "": the provider's default.
+
+    requests, bytes: at most, in one batch. tokens: that may wait at the provider at once, over all batches. poll:
+    seconds between two status requests. settle: seconds after which the provider's list shows a submitted batch.
+    bucket: gs://... for Vertex AI. machine_type, accelerator_type, accelerator_count, replicas: for a model you
+    deployed, where its endpoint does not tell.
+    """
+
+    requests: int = 0
+    bytes: int = 0
+    tokens: float = 0
+    poll: float = 0
+    settle: float = 0
+    bucket: str = ""
+    machine_type: str = ""
+    accelerator_type: str = ""
+    accelerator_count: int = 0
+    replicas: int = 0
 
 
 @dataclass(frozen=True)
@@ -220,7 +241,7 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
         model,
         parameters={key: value for key, value in parameters.items() if value != "unset"},
         price=price,
-        batch=read_batch_settings(batch, place),
+        batch=_read_batch_settings(batch, place),
         batch_price=batch_price,
         headers={str(key): str(value) for key, value in entry.get("headers", {}).items()},
         **({"family": family(provider, model)} | settings),
@@ -246,6 +267,24 @@ def _check_entry(entry: Mapping[str, Any], place: str) -> None:
         raise DataError(place, "concurrency is not a whole number", "Write how many calls may be in flight, e.g. 16")
     if entry.get("structured", STRUCTURED[0]) not in STRUCTURED:
         raise UnknownName(f"{place}: structured", str(entry["structured"]), STRUCTURED)
+
+
+def _read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
+    """The settings from their TOML table. Raises UnknownName, or DataError for a value of the wrong kind."""
+    kinds = {field.name: type(field.default) for field in fields(BatchSettings)}
+    for key, value in entry.items():
+        if key not in kinds:
+            raise UnknownName(f"{place}: batch: key", key, kinds)
+        if kinds[key] is str:
+            if not isinstance(value, str):
+                raise DataError(place, f"batch: {key} = {value!r}", "It is a text")
+            continue
+        integer = isinstance(value, int) and not isinstance(value, bool)
+        if not integer and not (isinstance(value, float) and key in ("tokens", "poll", "settle")):
+            raise DataError(place, f"batch: {key} = {value!r}", "It is a number above 0")
+        if not 0 < value < float("inf"):
+            raise DataError(place, f"batch: {key} = {value!r}", "It is a number above 0; leave it out for the default")
+    return BatchSettings(**entry)
 
 
 def _read_price(entry: Mapping[str, Any] | None, place: str) -> Price | None:

@@ -12,12 +12,11 @@ from typing import TypeVar
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import ABANDONED, BUSY_ATTEMPTS, LONGEST_WAIT, Attempts
 from metal.raters.judges.batch import ledger as states
-from metal.raters.judges.batch.contract import BatchLimits, Status
 from metal.raters.judges.batch.ledger import Batch, new_token
 from metal.raters.judges.batch.packing import SAMPLE, PackedRequest, pack, room, smaller, tokens_that_may_wait
 from metal.raters.judges.batch.questions import BatchQuestions, written_of
 from metal.raters.judges.batch.state import BatchState
-from metal.raters.judges.call import CallFailed
+from metal.raters.judges.call import BatchLimits, CallFailed, Status
 from metal.raters.judges.journal import rejected_line
 from metal.raters.judges.models import Model
 from metal.raters.judges.pace import sleep_until

@@ -11,9 +11,8 @@ from itertools import chain
 from pathlib import Path
 
 from metal.data.files import naming
-from metal.raters.judges.batch.contract import BatchLimits
 from metal.raters.judges.batch.ledger import Batch
-from metal.raters.judges.call import Question
+from metal.raters.judges.call import BatchLimits, Question
 from metal.raters.judges.models import Model
 
 TURN = 256  # lines written or read without giving other judges a turn

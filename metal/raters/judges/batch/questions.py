@@ -11,11 +11,10 @@ from pathlib import Path
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import Attempts, request_for
-from metal.raters.judges.batch.contract import BatchClient
 from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.batch.packing import TURN, PackedRequest, Waiting
 from metal.raters.judges.batch.state import BatchState
-from metal.raters.judges.call import CallFailed, ModelRequest, Question, Reply
+from metal.raters.judges.call import BatchClient, CallFailed, ModelRequest, Question, Reply
 from metal.raters.judges.journal import LASTING, Attempt, Record, scan
 from metal.raters.judges.models import Price
 

@@ -28,8 +28,7 @@ from metal.data.plugins import load_plugin, plugins
 from metal.errors import DataError, MissingExtra, UsageError
 
 if TYPE_CHECKING:
-    from metal.raters.judges.batch.contract import BatchClient
-    from metal.raters.judges.call import Client
+    from metal.raters.judges.call import BatchClient, Client
     from metal.raters.judges.models import Model
 
 GROUP = "metal.providers"

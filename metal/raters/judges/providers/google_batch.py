@@ -26,8 +26,7 @@ from google.oauth2.credentials import Credentials
 
 from metal.data.files import naming, new_file
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchClient, BatchLimits, Status
-from metal.raters.judges.call import CallFailed, ModelRequest, Reply
+from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers.cloud_storage import Bucket, open_bucket

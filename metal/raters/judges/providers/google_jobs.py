@@ -10,8 +10,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import Status
-from metal.raters.judges.call import CallFailed
+from metal.raters.judges.call import CallFailed, Status
 from metal.raters.judges.providers.failures import failure, one_line, retry_delay, without_keys
 
 P = ParamSpec("P")

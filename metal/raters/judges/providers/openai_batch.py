@@ -24,8 +24,7 @@ import openai
 
 from metal.data.files import naming
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchLimits, Status
-from metal.raters.judges.call import CallFailed, ModelRequest, Reply
+from metal.raters.judges.call import BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers.failures import MOST_BODY, as_object, one_line, read_json, retry_after, without_keys
 from metal.raters.judges.providers.openai_like import connect, lost, request_body, whose

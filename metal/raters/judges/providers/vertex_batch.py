@@ -21,8 +21,7 @@ with warnings.catch_warnings():  # about its own dependencies
 from metal.data.files import new_file
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.batch.contract import BatchClient, BatchLimits, Status
-from metal.raters.judges.call import CallFailed, ModelRequest, Reply
+from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import FILE, Model
 from metal.raters.judges.providers.cloud_storage import Bucket, open_bucket
 from metal.raters.judges.providers.failures import as_object, read_json, without_keys
