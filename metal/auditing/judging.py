@@ -1,6 +1,6 @@
 """Judges against people: METAL's Table 3, with what F1 alone hides.
 
-To add a figure to the table of judges, write a function and one line in FIGURES.
+A figure of the table of judges is a function and one line in FIGURES; other packages add theirs as a `Statistic`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from metal.auditing.figures import (
     undefined_note,
 )
 from metal.auditing.settings import MIN_RATED
+from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import UNANSWERED
 from metal.data.records import Estimate
-from metal.errors import Undefined
+from metal.errors import Undefined, UsageError
 from metal.stats import ceiling, panel
 from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
@@ -153,15 +154,39 @@ COLUMNS = (
     *(*ABOUT, "dropped", *column_names(FIGURES, WITHOUT_INTERVAL), "lead_p"),
     *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
+ADDED = "metal.statistics"
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A figure of the table of judges that another package adds; its name is that of the entry point.
+
+    figure: computes it for one judge in one cell. title: the heading of its column. definition: what it means, for the
+    page of an audit.
+    """
+
+    figure: Callable[[JudgedItems], Estimate]
+    title: str
+    definition: str
+
+
+def added_statistics() -> dict[str, Statistic]:
+    """What other packages offer under `metal.statistics`, by name. Raises UsageError for the name of one of COLUMNS."""
+    for name, point in plugins(ADDED).items():
+        if name in COLUMNS:
+            raise UsageError(
+                f"the statistic {point.value} has the name of METAL's own {name!r}; rename its entry point"
+            )
+    return {name: load_plugin(ADDED, "statistic", name) for name in plugins(ADDED)}
 
 
 @dataclass(frozen=True)
 class JudgeFigures:
     """One judge in one cell: what its row of the table and its verdict are made of.
 
-    figures: by name (FIGURES). lead_p: one-sided bootstrap p-value that lead_over_majority is above 0. test: the
-    alternative annotator test, None with test_reason where it could not be run. answers: how often the judge gave each
-    class. dropped: items that people rated and that do not count, by reason.
+    figures: by name (FIGURES, then those added). lead_p: one-sided bootstrap p-value that lead_over_majority is above
+    0. test: the alternative annotator test, None with test_reason where it could not be run. answers: how often the
+    judge gave each class. dropped: items that people rated and that do not count, by reason.
     """
 
     language: str
@@ -186,6 +211,7 @@ class JudgeFigures:
 def judge_figures(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> JudgeFigures:
     """All figures of one judge in a cell."""
     judged = JudgedItems(cell, judge, bootstrap)
+    figures = {**FIGURES, **{name: statistic.figure for name, statistic in added_statistics().items()}}
     test, test_reason = _test(cell, judge)
     answered = judged.answers[judged.answers >= 0]
     return JudgeFigures(
@@ -195,7 +221,7 @@ def judge_figures(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Ju
         asked=judged.drawn.n,
         answered=len(answered),
         sources=judged.drawn.n_sources,
-        figures={name: figure(judged) for name, figure in FIGURES.items()},
+        figures={name: figure(judged) for name, figure in figures.items()},
         lead_p=share_at_most(judged.lead.resamples) if judged.drawn.n_sources > 1 else float("nan"),
         test=test,
         test_reason=test_reason,

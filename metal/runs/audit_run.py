@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from metal.auditing.audit import AuditTables
 from metal.auditing.disagreements import SCHEMA
+from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import VERDICTS
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
@@ -158,6 +159,13 @@ class AuditRun(Run):
         for rater in {rater for part in ratings for rater in part.flatten().field("rater").unique().to_pylist()}:
             if rater not in self.raters:
                 raise DataError(folder, f"rater {rater!r} of the tables is not in raters.jsonl", AGAIN)
+
+    def columns(self, table: str) -> tuple[Column, ...]:
+        """The descriptions of a table's columns, with the statistics of judges that other packages add."""
+        added = added_statistics().items() if table == "judges" else ()
+        have = self.tables[table]
+        more = (Column(name, statistic.title, figure, interval=True) for name, statistic in added if name in have)
+        return (*super().columns(table), *more)
 
     @cached_property
     def audited(self) -> tuple[Criterion, ...]:

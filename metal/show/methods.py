@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from metal.auditing.judging import added_statistics
 from metal.auditing.settings import MIN_RATED
 from metal.auditing.verdict import (
     MIN_COVERAGE,
@@ -80,6 +81,11 @@ def definitions(run: AuditRun) -> list[Definition]:
             "person was, allowing a person's price (epsilon). The winning rate is the share of people beaten; 0.5 "
             "passes.",
             "Calderon et al. 2025",
+        ),
+        *(
+            Definition(statistic.title, statistic.definition)
+            for name, statistic in added_statistics().items()
+            if name in run.tables["judges"]
         ),
         Definition(
             "Intervals",
