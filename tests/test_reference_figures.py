@@ -16,10 +16,10 @@ from metal.auditing.settings import AuditSettings
 from metal.data import formats
 from metal.data.dataset import Dataset
 from metal.data.ratings import code_matrix
-from metal.stats import ceiling, panel
+from metal.stats import agreement
 from metal.stats.aggregate import ALL, NONE, SOME, aggregate, agreement_case
+from metal.stats.agreement import cohen_kappa, macro_f1, percent_agreement, weighted_f1
 from metal.stats.alternative_annotator import alternative_annotator_test
-from metal.stats.classification import cohen_kappa, macro_f1, percent_agreement, weighted_f1
 from metal.stats.patterns import class_counts, confusion, find_patterns
 
 pytestmark = pytest.mark.reference
@@ -80,13 +80,13 @@ def test_pariksha_agreement(reference: Path, pariksha: Dataset, language: str, c
         "workers": len(people),
         "items": len(ratings),
         "items_3": complete.sum(),
-        "fleiss_complete": panel.fleiss_kappa(full.counts, class_counts(full.rows, levels)),
-        "alpha_nominal": panel.krippendorff_alpha(every.counts, counts, values, "nominal"),
-        "alpha_ordinal": panel.krippendorff_alpha(every.counts, counts, values, "ordinal"),
+        "fleiss_complete": agreement.fleiss_kappa(full.counts, class_counts(full.rows, levels)),
+        "alpha_nominal": agreement.krippendorff_alpha(every.counts, counts, values, "nominal"),
+        "alpha_ordinal": agreement.krippendorff_alpha(every.counts, counts, values, "ordinal"),
         "pairs": len(pairs),
-        "pair_wF1_fwd": ceiling.pairwise(every.counts, every.rows, levels, pairs),
-        "pair_wF1_rev": ceiling.pairwise(every.counts, every.rows, levels, [pair[::-1] for pair in pairs]),
-        "pct_agree_pooled": panel.pooled_agreement(every.counts, counts),
+        "pair_wF1_fwd": agreement.pairwise(every.counts, every.rows, levels, pairs),
+        "pair_wF1_rev": agreement.pairwise(every.counts, every.rows, levels, [pair[::-1] for pair in pairs]),
+        "pct_agree_pooled": agreement.pooled_agreement(every.counts, counts),
         "all_agree": (case == ALL).sum(),
         "two_agree": (case == SOME).sum(),
         "none_agree": (case == NONE).sum(),
@@ -131,17 +131,17 @@ def test_pariksha_human_ceilings(reference: Path, pariksha: Dataset, language: s
     levels = len(pariksha.criteria[criterion].scale.levels)
     full = find_patterns(ratings[(ratings >= 0).sum(axis=1) == 3])
     truth = aggregate(full.rows, np.arange(levels, dtype=float))
-    raters = ceiling.raters_with(full.counts, full.rows, 10)  # without the worker of three answers
-    pairs = ceiling.pairs_of(raters)
+    raters = agreement.raters_with(full.counts, full.rows, 10)  # without the worker of three answers
+    pairs = agreement.pairs_of(raters)
     assert full.counts.sum() == expected["n"]
     assert len(raters) == 3
-    assert ceiling.pairwise(full.counts, full.rows, levels, pairs) == pytest.approx(
+    assert agreement.pairwise(full.counts, full.rows, levels, pairs) == pytest.approx(
         expected["human_pairwise"], abs=1e-6
     )
-    assert ceiling.against_all(full.counts, full.rows, truth, levels, raters) == pytest.approx(
+    assert agreement.against_all(full.counts, full.rows, truth, levels, raters) == pytest.approx(
         expected["human_vs_majority_incl_self"], abs=1e-6
     )
-    assert ceiling.leave_one_out(full.counts, full.rows, levels, raters) == pytest.approx(
+    assert agreement.leave_one_out(full.counts, full.rows, levels, raters) == pytest.approx(
         expected["human_LOO_vs_agreeing_other_two"], abs=1e-6
     )
 
@@ -233,24 +233,26 @@ def test_agreement_of_annotators(reference: Path, name: str) -> None:
         "annotators": len(raters),
         "categories": levels,
         "judgments": sizes.sum(),
-        "agree_pooled_pairs": panel.pooled_agreement(every.counts, counts),
-        "alpha_nominal": panel.krippendorff_alpha(every.counts, counts, values, "nominal"),
+        "agree_pooled_pairs": agreement.pooled_agreement(every.counts, counts),
+        "alpha_nominal": agreement.krippendorff_alpha(every.counts, counts, values, "nominal"),
         "n_pairs": len(pairs),
-        "pair_wF1_mean_a_true": ceiling.pairwise(every.counts, every.rows, levels, pairs),
-        "pair_wF1_mean_b_true": ceiling.pairwise(every.counts, every.rows, levels, [(b, a) for a, b in pairs]),
+        "pair_wF1_mean_a_true": agreement.pairwise(every.counts, every.rows, levels, pairs),
+        "pair_wF1_mean_b_true": agreement.pairwise(every.counts, every.rows, levels, [(b, a) for a, b in pairs]),
         "pair_acc_mean": np.mean([percent_agreement(table) for table in tables]),
         "pair_cohen_mean": np.nanmean(kappas),
         "pair_cohen_nan": np.isnan(kappas).sum(),
         "unanimous_items": ((counts.max(axis=1) == counts.sum(axis=1)) * every.counts).sum(),
     }
     if _numeric(used):
-        ours["alpha_ordinal"] = panel.krippendorff_alpha(every.counts, counts, values, "ordinal")
-        ours["alpha_interval"] = panel.krippendorff_alpha(every.counts, counts, values, "interval")
+        ours["alpha_ordinal"] = agreement.krippendorff_alpha(every.counts, counts, values, "ordinal")
+        ours["alpha_interval"] = agreement.krippendorff_alpha(every.counts, counts, values, "interval")
     compared = {key: float(value) for key, value in ours.items() if key in expected}
     assert compared == pytest.approx({key: expected[key] for key in compared}, abs=1e-6)
     fleiss = expected["fleiss_statsmodels_complete"]
     assert full.counts.sum() == fleiss["n"]
-    assert panel.fleiss_kappa(full.counts, class_counts(full.rows, levels)) == pytest.approx(fleiss["kappa"], abs=1e-6)
+    assert agreement.fleiss_kappa(full.counts, class_counts(full.rows, levels)) == pytest.approx(
+        fleiss["kappa"], abs=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ALTTEST)

@@ -24,8 +24,8 @@ from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.records import Rater
 from metal.errors import UsageError
+from metal.stats.aggregate import MODELS, consensus
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.consensus import MODELS, consensus
 
 FEW_SOURCES = 30
 DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people

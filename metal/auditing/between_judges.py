@@ -18,11 +18,10 @@ from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.ratings import UNANSWERED, code_matrix
 from metal.data.records import Criterion, Estimate
-from metal.stats import panel
+from metal.stats.agreement import pooled_agreement, weighted_f1
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
-from metal.stats.classification import weighted_f1
-from metal.stats.multiplicity import holm
 from metal.stats.patterns import Codes, Numbers, class_counts, confusion_features, confusions
+from metal.stats.significance import holm
 
 DIFFERENCE_COLUMNS = (
     *("language", "criterion", "first", "second", "items"),
@@ -157,7 +156,7 @@ def _row(
     drawn = Resampled(codes[twice], matrix.sources[twice], bootstrap)
     counts = class_counts(drawn.rows, len(criterion.scale.levels))
     figures = {
-        "self_agreement": drawn.estimate(lambda weights: panel.pooled_agreement(weights, counts), NO_REPEAT),
+        "self_agreement": drawn.estimate(lambda weights: pooled_agreement(weights, counts), NO_REPEAT),
         "alpha": krippendorff_alpha(codes[twice], criterion) if drawn.n else Estimate.undefined(NO_REPEAT),
     }
     equal = (counts > 0).sum(axis=1) == 1

@@ -14,8 +14,7 @@ from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.data.records import Criterion
 from metal.errors import UnknownName, UsageError
-from metal.stats.aggregate import NOBODY, TIE, agreement_case
-from metal.stats.consensus import consensus
+from metal.stats.aggregate import NOBODY, TIE, agreement_case, consensus
 from metal.stats.patterns import Codes, Numbers
 
 PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an item needs

@@ -10,7 +10,7 @@ import numpy as np
 
 from metal.data.records import Criterion, Estimate
 from metal.errors import Undefined
-from metal.stats import panel
+from metal.stats import agreement
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
 from metal.stats.patterns import Codes, Numbers, Patterns, class_counts, distinct, find_patterns
 
@@ -121,7 +121,7 @@ def krippendorff_alpha(codes: Codes, criterion: Criterion) -> Estimate:
     items = int(((codes >= 0).sum(axis=1) >= 2).sum())
     try:
         counts = class_counts(patterns.rows, len(values))
-        value = panel.krippendorff_alpha(patterns.counts, counts, values, scale.measure)
+        value = agreement.krippendorff_alpha(patterns.counts, counts, values, scale.measure)
     except Undefined as error:
         return Estimate.undefined(str(error), items)
     return Estimate(value, n=items, method=f"Krippendorff's alpha, {scale.measure}")

@@ -27,10 +27,10 @@ from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import UNANSWERED
 from metal.data.records import Estimate
 from metal.errors import Undefined, UsageError
-from metal.stats import ceiling, panel
+from metal.stats import agreement
+from metal.stats.agreement import cohen_kappa, constant_confusion, macro_f1, percent_agreement, weighted_f1
 from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
-from metal.stats.classification import cohen_kappa, constant_confusion, macro_f1, percent_agreement, weighted_f1
 from metal.stats.patterns import Numbers, class_counts, confusion
 
 DEFAULT_EPSILON = "skilled"
@@ -77,14 +77,14 @@ def gwet_ac1(matrix: Numbers) -> Numbers:
     """Gwet's AC1 of judge and aggregate as a panel of two, from confusion matrices (..., levels, levels)."""
     levels = matrix.shape[-1]
     pairs = class_counts(np.stack(np.divmod(np.arange(levels**2), levels), axis=1), levels)
-    return panel.gwet_ac1(matrix.reshape(*matrix.shape[:-2], -1), pairs)
+    return agreement.gwet_ac1(matrix.reshape(*matrix.shape[:-2], -1), pairs)
 
 
 def quadratic_kappa(judged: JudgedItems) -> Estimate:
     """Cohen's kappa with quadratic weights, where the scale has an order."""
     if not judged.cell.ordered:
         return Estimate.undefined("nominal scale", judged.drawn.n)
-    return judged.estimate(lambda matrix: cohen_kappa(matrix, "quadratic"), ONE_CLASS)
+    return judged.estimate(lambda matrix: cohen_kappa(matrix, quadratic=True), ONE_CLASS)
 
 
 def alpha(judged: JudgedItems) -> Estimate:
@@ -111,11 +111,11 @@ def difference_to_people(judged: JudgedItems) -> Estimate:
     codes = np.column_stack([judged.truth, judged.answers, cell.by_people[items]])
     drawn = Resampled(codes, cell.matrix.sources[items], judged.bootstrap, cell.rated)
     truth, answers, rows = drawn.rows[:, 0], drawn.rows[:, 1], drawn.rows[:, 2:]
-    raters = ceiling.raters_with(drawn.observed, rows, MIN_RATED)
+    raters = agreement.raters_with(drawn.observed, rows, MIN_RATED)
 
     def difference(weights: Any) -> Numbers:
         judge_f1 = weighted_f1(confusion(weights, truth, answers, cell.levels))
-        return judge_f1 - ceiling.leave_one_out(weights, rows, cell.levels, raters)
+        return judge_f1 - agreement.leave_one_out(weights, rows, cell.levels, raters)
 
     return drawn.estimate(difference, reason)
 
@@ -126,8 +126,8 @@ def _ceiling(judged: JudgedItems) -> tuple[Resampled, Sums]:
     key = (items.tobytes(), judged.bootstrap)
     if key not in cell.shared:
         drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], judged.bootstrap, cell.rated)
-        raters = ceiling.raters_with(drawn.observed, drawn.rows, MIN_RATED)
-        f1 = drawn.sums(lambda weights: ceiling.leave_one_out(weights, drawn.rows, cell.levels, raters))
+        raters = agreement.raters_with(drawn.observed, drawn.rows, MIN_RATED)
+        f1 = drawn.sums(lambda weights: agreement.leave_one_out(weights, drawn.rows, cell.levels, raters))
         cell.shared[key] = drawn, f1
     people: tuple[Resampled, Sums] = cell.shared[key]
     return people

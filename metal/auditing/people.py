@@ -11,7 +11,7 @@ from metal.auditing.cells import AuditCell
 from metal.auditing.figures import Resampled, columns, dropped_note, krippendorff_alpha, undefined_note
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Estimate
-from metal.stats import ceiling, panel
+from metal.stats import agreement
 from metal.stats.aggregate import ALL, NONE, SOME
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import class_counts
@@ -56,8 +56,8 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
     codes = np.column_stack([cell.by_people[complete], cell.truth[complete]])
     drawn = Resampled(codes, cell.matrix.sources[complete], bootstrap)
     rows, truth = drawn.rows[:, :-1], drawn.rows[:, -1]
-    raters = ceiling.raters_with(drawn.observed, rows, MIN_RATED)
-    pairs = ceiling.pairs_of(raters)
+    raters = agreement.raters_with(drawn.observed, rows, MIN_RATED)
+    pairs = agreement.pairs_of(raters)
     counts = class_counts(rows, levels)
 
     def of(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
@@ -65,14 +65,14 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
 
     return {
         "fleiss_kappa": lambda: _fleiss(cell, bootstrap),
-        "pairwise_f1": of(lambda weights: ceiling.pairwise(weights, rows, levels, pairs)),
+        "pairwise_f1": of(lambda weights: agreement.pairwise(weights, rows, levels, pairs)),
         "leave_one_out_f1": of(
-            lambda weights: ceiling.leave_one_out(weights, rows, levels, raters),
+            lambda weights: agreement.leave_one_out(weights, rows, levels, raters),
             "no majority of two or more others",
         ),
-        "against_all_f1": of(lambda weights: ceiling.against_all(weights, rows, truth, levels, raters)),
-        "percent_agreement": of(lambda weights: panel.pooled_agreement(weights, counts)),
-        "gwet_ac1": of(lambda weights: panel.gwet_ac1(weights, counts)),
+        "against_all_f1": of(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
+        "percent_agreement": of(lambda weights: agreement.pooled_agreement(weights, counts)),
+        "gwet_ac1": of(lambda weights: agreement.gwet_ac1(weights, counts)),
         "alpha": lambda: krippendorff_alpha(cell.by_people, cell.criterion),
     }
 
@@ -84,7 +84,7 @@ def _fleiss(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:
         return Estimate.undefined("no item with two ratings")
     drawn = Resampled(cell.by_people[full], cell.matrix.sources[full], bootstrap)
     counts = class_counts(drawn.rows, cell.levels)
-    estimate = drawn.estimate(lambda weights: panel.fleiss_kappa(weights, counts), ONE_CLASS)
+    estimate = drawn.estimate(lambda weights: agreement.fleiss_kappa(weights, counts), ONE_CLASS)
     if cell.settings.paper_compat and estimate.value is None and estimate.reason == ONE_CLASS:
         return Estimate(0.0, n=len(full), caveats=("one class, printed as 0 like METAL's Table 6",))
     return estimate

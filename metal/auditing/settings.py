@@ -8,7 +8,7 @@ from typing import Any
 from metal import __version__
 from metal.data.text import signature_line
 from metal.errors import UsageError
-from metal.stats.consensus import ALL_RULES
+from metal.stats.aggregate import ALL_RULES
 
 MIN_RATED = 10  # the human ceilings leave out people with fewer ratings, whose F1 would be noise at full weight
 
@@ -18,7 +18,7 @@ class AuditSettings:
     """The settings of an audit. Empty tuples mean all.
 
     reference: the people to compare with: "" for all, `group=NAME` (or only NAME), or `rater=NAME,NAME`. aggregate: how
-    people's ratings become one label (metal.stats.consensus). min_raters: the ratings that an item needs to count;
+    people's ratings become one label (metal.stats.aggregate). min_raters: the ratings that an item needs to count;
     0 means the most common number of ratings of an item, at most 3 (METAL's panel). epsilon: how much worse than a
     person a judge may be in the alternative annotator test; None means the value for the people's group (EPSILON).
     wilcoxon: whether that test also tests people with fewer than 30 items. exclude_noisy: the model

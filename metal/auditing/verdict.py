@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from metal.data.records import Estimate
 from metal.data.text import MINUS, interval, signed
-from metal.stats.multiplicity import benjamini_yekutieli
+from metal.stats.significance import benjamini_yekutieli
 
 if TYPE_CHECKING:
     from metal.auditing.judging import JudgeFigures  # its statistics take a second to import, and the rules need none

@@ -27,7 +27,7 @@ from metal.errors import UsageError
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.correlation import kendall
 from metal.stats.patterns import Codes, Numbers, ratio
-from metal.stats.rater_comparison import correlates_better
+from metal.stats.permutation import correlates_better
 
 ENOUGH = 100  # permutations a comparison of the family, at least
 

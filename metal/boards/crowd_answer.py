@@ -9,8 +9,8 @@ import numpy as np
 
 from metal.boards.cell import BoardCell
 from metal.boards.cells import ALL_LANGUAGES
-from metal.stats.multiplicity import holm
 from metal.stats.patterns import Numbers
+from metal.stats.significance import holm
 
 CEILING = "one against the others"
 LEVEL = 0.05

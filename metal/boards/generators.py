@@ -11,7 +11,7 @@ from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.pairwise import better_on_shared
 from metal.stats.patterns import Numbers, ratio
-from metal.stats.rater_comparison import significance_clusters
+from metal.stats.significance import significance_clusters
 
 
 def generator_rows(

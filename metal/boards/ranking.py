@@ -17,7 +17,8 @@ from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.correlation import distinct, pearson, rank_correlations
 from metal.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
 from metal.stats.patterns import Codes, Numbers
-from metal.stats.rater_comparison import correlates_better, significance_clusters
+from metal.stats.permutation import correlates_better
+from metal.stats.significance import significance_clusters
 
 WITH_INTERVAL = ("pearson", "system_pearson")
 FOR_EACH = 40  # least permutations for each rater that another is compared with

@@ -18,8 +18,7 @@ import pandas as pd
 from metal.data.dataset import Dataset
 from metal.data.ratings import code_matrix
 from metal.data.records import Criterion
-from metal.stats.aggregate import NOBODY, TIE
-from metal.stats.consensus import consensus
+from metal.stats.aggregate import NOBODY, TIE, consensus
 
 ALL = "all"  # languages, qualities
 NO_CLASS = "(no class)"

@@ -12,7 +12,7 @@ import numpy as np
 from metal.errors import Undefined
 from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers, ratio
-from metal.stats.sign_flips import draw_flips, signed
+from metal.stats.permutation import draw_flips, signed
 
 # Sums of the same numbers in a different order differ by less than this share of their size.
 _ROUNDING = 1e-12
@@ -134,7 +134,7 @@ def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1
 
     scores: (..., generators, sources), complete. In each resample, the two generators exchange their scores on each
     source with probability 1/2; p is the share of resamples in which i's lead is at least the observed one. All pairs
-    share the swaps, of which there are the next power of two, minus one (metal.stats.sign_flips).
+    share the swaps, of which there are the next power of two, minus one (`draw_flips`).
     >>> p = better_than(np.array([[3.0, 2.0], [1.0, 1.0], [0.0, 4.0]]), np.random.default_rng(0), resamples=3)
     >>> p.round(2).tolist()  # three swaps: of the first source, of the second, of both
     [[1.0, 0.0, 0.33], [1.0, 1.0, 0.67], [0.67, 0.33, 1.0]]

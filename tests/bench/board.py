@@ -23,7 +23,7 @@ from sklearn.linear_model import Lasso
 from metal.stats.ensemble import generator_moments, leave_one_out_correlation
 from metal.stats.mixed_model import random_intercept
 from metal.stats.pairwise import calibrate_ties
-from metal.stats.rater_comparison import correlates_better
+from metal.stats.permutation import correlates_better
 
 ROUNDS = 5
 GENERATORS, SEGMENTS, METRICS, ALPHAS = 8, 2_000, 15, 20

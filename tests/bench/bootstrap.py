@@ -18,9 +18,8 @@ import numpy as np
 from sklearn.metrics import f1_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from metal.stats import panel
+from metal.stats import agreement
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
-from metal.stats.classification import weighted_f1
 from metal.stats.patterns import class_counts, confusion, find_patterns
 
 LANGUAGES, CRITERIA, JUDGES, RESAMPLES, LEVELS = 10, 5, 6, 1000, 3
@@ -44,18 +43,19 @@ def ours(people: np.ndarray, truth: np.ndarray, judges: np.ndarray, bootstrap: S
     sources = np.arange(len(truth))
     for judge in judges.T:
         patterns = find_patterns(np.column_stack([truth, judge]))
-        counts = bootstrap.pattern_counts(patterns, sources)
-        percentile_interval(weighted_f1(confusion(counts, patterns.rows[:, 0], patterns.rows[:, 1], LEVELS)))
+        counts = bootstrap.draws(patterns, sources)
+        percentile_interval(agreement.weighted_f1(confusion(counts, patterns.rows[:, 0], patterns.rows[:, 1], LEVELS)))
     patterns = find_patterns(np.sort(people, axis=1))
-    counts = bootstrap.pattern_counts(patterns, sources)
-    percentile_interval(panel.fleiss_kappa(counts, class_counts(patterns.rows, LEVELS)))
+    counts = bootstrap.draws(patterns, sources)
+    percentile_interval(agreement.fleiss_kappa(counts, class_counts(patterns.rows, LEVELS)))
 
 
 def ours_paired(truth: np.ndarray, judges: np.ndarray, bootstrap: SourceBootstrap) -> None:
     patterns = find_patterns(np.column_stack([truth, judges[:, :2]]))
-    counts = bootstrap.pattern_counts(patterns, np.arange(len(truth)))
+    counts = bootstrap.draws(patterns, np.arange(len(truth)))
     first, second = (
-        weighted_f1(confusion(counts, patterns.rows[:, 0], patterns.rows[:, judge], LEVELS)) for judge in (1, 2)
+        agreement.weighted_f1(confusion(counts, patterns.rows[:, 0], patterns.rows[:, judge], LEVELS))
+        for judge in (1, 2)
     )
     percentile_interval(first - second)
 

@@ -13,7 +13,7 @@ from metal.cli.describe import describe
 from metal.data.dataset import Dataset
 from metal.runs.audit_run import AuditRun
 from metal.show.methods import definitions
-from metal.stats.consensus import ALL_RULES
+from metal.stats.aggregate import ALL_RULES
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metal.stats import bootstrap as module
+from metal.stats.agreement import weighted_f1
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval, share_at_most
-from metal.stats.classification import weighted_f1
 from metal.stats.patterns import confusion, find_patterns
 
 

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.clustered import clustered_mean
 from metal.stats.colleagues import difference_to_others, labels_of
-
-FEW = SourceBootstrap(200)
+from metal.stats.significance import clustered_mean
 
 
 def test_agreement_by_hand() -> None:
@@ -56,25 +54,6 @@ def test_over_a_whole_panel_the_differences_cancel(codes: np.ndarray) -> None:
     beside = labels_of(item, codes.ravel(), np.ones(codes.size, bool), (items, 3)).beside()
     sums = np.bincount(item, beside.agreement - beside.among)
     assert sums == pytest.approx(np.zeros(items), abs=1e-12)
-
-
-def test_clustered_mean_by_hand() -> None:
-    # Sources: (1, 1), (0), (-1): totals 2, 0, -1, mean 1/4. Residuals: 2 - .5, 0 - .25, -1 - .25 = 1.5, -.25, -1.25.
-    # Their squares add up to 3.875, times 3/2: 5.8125; t = 1 / 2.411 = .4148 with 2 degrees of freedom.
-    score = clustered_mean(np.array([1.0, 1.0, 0.0, -1.0, np.nan]), np.array([0, 0, 1, 2, 3]), FEW)
-    assert (score.mean, score.n, score.sources) == (0.25, 4, 3)
-    t = 1 / np.sqrt(5.8125)
-    assert score.p == pytest.approx(1 - t / np.sqrt(2 + t * t))  # Student's t with 2 degrees, both tails
-    assert score.low <= 0.25 <= score.high
-
-
-def test_always_the_same_proves_no_more_than_its_sources() -> None:
-    assert clustered_mean(np.full(20, -1.0), np.arange(20) // 2, FEW).p == 2.0**-9
-    assert clustered_mean(np.zeros(6), np.arange(6), FEW).p == 1
-    one_source = clustered_mean(np.ones(5), np.zeros(5, int), FEW)
-    assert one_source.mean == 1
-    assert np.isnan([one_source.p, one_source.low, one_source.high]).all()
-    assert np.isnan(clustered_mean(np.full(3, np.nan), np.arange(3), FEW).mean)
 
 
 def test_among_equals_one_in_twenty_is_named_at_five_percent() -> None:

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from metal.stats.aggregate import NOBODY, TIE
+from metal.stats.aggregate import NOBODY, TIE, consensus
 from metal.stats.answers import answers_of_matrix, answers_of_triples, most_probable
-from metal.stats.consensus import consensus
 from metal.stats.dawid_skene import dawid_skene
 
 LEVELS = 3

@@ -18,8 +18,8 @@ from metal.stats.pairwise import (
     pairwise_accuracy,
     soft_pairwise_accuracy,
 )
-from metal.stats.sign_flips import draw_flips
-from tests.stats.test_sign_flips import signs
+from metal.stats.permutation import draw_flips
+from tests.stats.test_permutation import signs
 
 MISSING = np.nan
 

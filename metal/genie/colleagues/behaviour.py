@@ -18,9 +18,8 @@ from metal.errors import UnknownName
 from metal.genie.colleagues.answers_beside import ColleagueAnswers, ColleaguesCell, all_cells_together
 from metal.genie.colleagues.competence import NO_LEVELS, Competence, competences
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.clustered import ClusteredMean, clustered_mean
-from metal.stats.multiplicity import holm
 from metal.stats.patterns import Codes
+from metal.stats.significance import ClusteredMean, clustered_mean, holm
 
 ALL_CRITERIA = "all criteria"
 NOT_SHARED = "no colleague rated these outputs"

@@ -12,8 +12,8 @@ import numpy as np
 from metal.errors import Undefined
 from metal.genie.design.panels import Pool, draw_panels, pool_of
 from metal.stats.aggregate import aggregate
+from metal.stats.agreement import weighted_f1
 from metal.stats.alternative_annotator import MIN_ITEMS, Closeness, Q
-from metal.stats.classification import weighted_f1
 from metal.stats.patterns import Codes, Numbers
 
 LEAST_RATED = 10  # items of a person in the data, below which nothing is known of what more of them would bring

@@ -10,10 +10,9 @@ import numpy as np
 from metal.genie.leaderboard.output_scores import DIGITS, Outputs, OutputScores
 from metal.genie.leaderboard.panels import Groups, Mixed, Panels, left_out, panels
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
-from metal.stats.multiplicity import holm
 from metal.stats.pairwise import better_on_shared
 from metal.stats.patterns import Codes, Numbers, ratio
-from metal.stats.rater_comparison import significance_clusters
+from metal.stats.significance import holm, significance_clusters
 
 # With fewer sources in common no exchange of scores can have p below 0.05: 1 / 2^4 is more.
 LEAST_SHARED = 5

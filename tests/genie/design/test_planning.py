@@ -16,7 +16,7 @@ from metal.genie.design.planning import F1, SCORE, TEST, judge_plans, plans, sco
 from metal.genie.design.search import MOST_SOURCES, SimulatedPoint, enough, share_of, width_of
 from metal.genie.design.settings import DesignSettings
 from metal.stats.alternative_annotator import alternative_annotator_test
-from metal.stats.multiplicity import benjamini_yekutieli
+from metal.stats.significance import benjamini_yekutieli
 from tests.genie.design.studies import BINARY, study
 
 VALUES = np.array([1.0, 2.0, 3.0, 4.0, 5.0])

@@ -1,18 +1,81 @@
-"""Does one rater correlate better with people than another? Paired permutation tests, and clusters based on them."""
+"""Paired permutation tests whose cost hardly grows with the data, by a random subgroup of all sign flips.
+
+A paired permutation test flips the sign of each item's difference with probability 1/2 and looks at the sum. The flips
+of N items are a group, (Z/2)^N, and a test by *any* subgroup of it is exact as well: what is invariant under all flips
+is invariant under those of the subgroup. Here the subgroup is drawn at random: each item gets a *class*, a number of k
+random bits, and flip g (0 to 2^k - 1) turns the items whose class has an odd number of bits in common with g. All 2^k
+sums are then the Walsh-Hadamard transform of the sums by class: one pass over the items and k 2^k additions, where
+independent flips take N 2^k.
+
+Every flip except the first is uniform over all flips, and any two of them are independent: a p-value has the Monte
+Carlo error of as many independent flips. With no more items than bits, the subgroup is the whole group.
+Source: Koning and Hemerik, More efficient exact group-invariance testing (2024); Chung and Fraser (1958).
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
-from metal.errors import Undefined
-from metal.stats.multiplicity import holm
 from metal.stats.patterns import Codes, Numbers, ratio
-from metal.stats.sign_flips import SignFlips, draw_flips, signed
 
 # Correlations closer than this differ by rounding; for scores of variance 1, variances below it are rounding.
 _ROUNDING = 1e-12
 # The moments of all raters are kept if they are not more numbers than this.
 _KEPT = 20_000_000
+
+
+@dataclass(frozen=True)
+class SignFlips:
+    """classes: (items,) the class of each item. count: how many flips there are, a power of two."""
+
+    classes: Codes
+    count: int
+
+    def only(self, items: Codes) -> SignFlips:
+        """The same flips, for some of the items only (a mask or places)."""
+        return SignFlips(self.classes[items], self.count)
+
+    def class_sums(self, values: Numbers) -> Numbers:
+        """(..., count) from (..., items): the sum over the items of each class."""
+        values = np.asarray(values, dtype=np.float64)
+        rows = values.reshape(math.prod(values.shape[:-1]), len(self.classes))
+        sums = [np.bincount(self.classes, row, minlength=self.count) for row in rows]
+        return np.array(sums, dtype=np.float64).reshape(*values.shape[:-1], self.count)
+
+    def sums(self, values: Numbers) -> Numbers:
+        """(..., count) from (..., items): the sum over all items under each flip; the first flip changes nothing.
+
+        >>> SignFlips(np.array([1, 2]), 4).sums(np.array([5.0, 3.0])).tolist()
+        [8.0, -2.0, 2.0, -8.0]
+        """
+        return signed(self.class_sums(values))
+
+
+def draw_flips(rng: np.random.Generator, items: int, resamples: int) -> SignFlips:
+    """Flips of `items` items: the smallest power of two above `resamples`. The first flip changes nothing."""
+    bits = max(resamples, 1).bit_length()
+    if items <= bits:
+        return SignFlips(np.left_shift(1, np.arange(items)), 1 << bits)
+    return SignFlips(rng.integers(0, 1 << bits, items, dtype=np.int64), 1 << bits)
+
+
+def signed(class_sums: Numbers) -> Numbers:
+    """(..., count) from (..., count) sums by class: the total under each flip (the Walsh-Hadamard transform).
+
+    Each step removes the lowest bit of the class and adds the bit of the flip on top, which ends in the right order.
+    """
+    sums = np.asarray(class_sums, dtype=np.float64)
+    half = sums.shape[-1] // 2
+    for _ in range(sums.shape[-1].bit_length() - 1):
+        even, odd = sums[..., 0::2], sums[..., 1::2]
+        following = np.empty_like(sums)
+        np.add(even, odd, out=following[..., :half])
+        np.subtract(even, odd, out=following[..., half:])
+        sums = following
+    return sums
 
 
 def correlates_better(
@@ -28,7 +91,7 @@ def correlates_better(
     people: (items,), raters: (raters, items), NaN where there is no answer: each pair is compared on the items that
     both raters and the people answered. Scores are z-scored; in each resample the two exchange their scores on each
     item with probability 1/2; p = (1 + resamples with at least the observed difference) / (1 + resamples). NaN on the
-    diagonal and where a correlation is undefined. The swaps are drawn once for all pairs (metal.stats.sign_flips): at
+    diagonal and where a correlation is undefined. The swaps are drawn once for all pairs: at
     least `resamples` of them, the next power of two, minus one. wanted: (raters, raters) the pairs to compare, in
     either direction; all pairs by default. Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
     """
@@ -110,29 +173,3 @@ def _pearson(sums: Numbers, items: float) -> Numbers:
     z, zz, zy = sums
     squares = zz - z * z / items
     return ratio(zy, np.sqrt(np.where(squares > _ROUNDING * zz, squares, 0.0)))
-
-
-def significance_clusters(values: Numbers, better: Numbers, level: float = 0.05) -> Codes:
-    """(raters,) the cluster of each rater, from 1: the best and the raters not significantly worse, and so on.
-
-    values: (raters,), higher is better; a rater whose value is NaN gets 0, no cluster. better: (raters, raters) p that
-    i is better than j, NaN where not tested (then not significantly worse). The best is compared with all below it,
-    adjusted by Holm; the first that is significantly worse opens the next cluster, so that clusters follow the order
-    of the values. Raises Undefined where no rater has a value.
-    >>> p = np.array([[np.nan, 0.3, 0.001], [0.7, np.nan, 0.2], [0.999, 0.8, np.nan]])
-    >>> significance_clusters(np.array([0.6, 0.5, 0.1]), p).tolist()
-    [1, 1, 2]
-    """
-    values = np.asarray(values, dtype=np.float64)
-    order = np.argsort(-values, kind="stable")[: int((~np.isnan(values)).sum())]
-    if not len(order):
-        raise Undefined("no rater with a value")
-    clusters = np.zeros(len(values), dtype=np.int64)
-    start, cluster = 0, 0
-    while start < len(order):
-        cluster += 1
-        worse = np.flatnonzero(holm(better[order[start], order[start + 1 :]]) <= level)
-        end = start + 1 + int(worse[0]) if len(worse) else len(order)
-        clusters[order[start:end]] = cluster
-        start = end
-    return clusters

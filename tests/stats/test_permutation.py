@@ -1,8 +1,8 @@
-"""Rater against rater: the exact permutation distribution, the right error rate, and clusters by hand."""
+"""Permutation tests: flips of signs by the definition, the exact distribution of rater against rater, error rates."""
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -10,16 +10,56 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from metal.errors import Undefined
-from metal.stats import rater_comparison
-from metal.stats.rater_comparison import correlates_better, significance_clusters
-from metal.stats.sign_flips import draw_flips
-from tests.stats.test_sign_flips import signs
+from metal.stats import permutation
+from metal.stats.permutation import correlates_better, draw_flips
 
 # The example vectors of mt-metrics-eval's own test of its permutation test.
 PEOPLE = np.array([1, 2, 3, 4, 5, 5, 7, 8.0])
 FIRST = np.array([1, 2, 3, 3, 7, 3, 5, 5.0])
 SECOND = np.array([2, 1, 2, 6, 8, 8, 7, 6.0])
+
+
+def signs(classes: np.ndarray, count: int) -> np.ndarray:
+    """(flips, items) of 1 and -1, bit by bit."""
+    return np.array([[(-1.0) ** (int(bits & flip).bit_count()) for bits in classes] for flip in range(count)])
+
+
+@given(st.integers(1, 40), st.integers(1, 60), st.integers(0, 100))
+def test_sums_are_those_of_every_flip(items: int, resamples: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    flips = draw_flips(rng, items, resamples)
+    assert flips.count > resamples >= flips.count / 2
+    values = rng.integers(-9, 9, (2, 3, items)).astype(float)
+    expected = values @ signs(flips.classes, flips.count).T
+    np.testing.assert_array_equal(flips.sums(values), expected)
+    np.testing.assert_array_equal(expected[..., 0], values.sum(axis=-1))
+    some = rng.random(items) < 0.5
+    expected = np.where(some, values, 0.0) @ signs(flips.classes, flips.count).T
+    np.testing.assert_array_equal(flips.only(some).sums(values[..., some]), expected)
+
+
+def test_few_items_have_all_their_flips() -> None:
+    flips = draw_flips(np.random.default_rng(0), 3, 8)  # 16 flips: each of the 8 twice
+    table = sorted(map(tuple, signs(flips.classes, flips.count).tolist()))
+    assert table == sorted([*product([-1.0, 1.0], repeat=3)] * 2)
+    assert flips.sums(np.array([1.0, 2.0, 4.0])).max() == 7
+
+
+def test_any_two_flips_are_independent_over_the_items() -> None:
+    table = signs(draw_flips(np.random.default_rng(1), 20_000, 7).classes, 8)
+    together = table @ table.T / 20_000
+    assert (np.diag(together) == 1).all()
+    assert np.abs(together - np.eye(8)).max() < 0.035  # five standard errors
+
+
+def test_the_spread_of_a_p_value_is_that_of_independent_flips() -> None:
+    values = np.random.default_rng(2).normal(size=60) + 0.1
+    p_values = []
+    for seed in range(400):
+        leads = draw_flips(np.random.default_rng(seed), 60, 100).sums(values)
+        p_values.append(float((leads[1:] >= leads[0]).mean()))
+    p = np.mean(p_values)
+    assert np.std(p_values) == pytest.approx(np.sqrt(p * (1 - p) / 127), rel=0.15)
 
 
 def exact_p(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
@@ -111,7 +151,7 @@ def test_moments_that_are_not_kept_say_the_same(monkeypatch: pytest.MonkeyPatch)
     people, raters = rng.normal(size=50), rng.normal(size=(4, 50))
     raters[rng.random((4, 50)) < 0.1] = np.nan
     kept = correlates_better(people, raters, np.random.default_rng(0))
-    monkeypatch.setattr(rater_comparison, "_KEPT", 0)
+    monkeypatch.setattr(permutation, "_KEPT", 0)
     np.testing.assert_allclose(correlates_better(people, raters, np.random.default_rng(0)), kept)
 
 
@@ -132,29 +172,3 @@ def test_undefined_correlations_are_not_compared() -> None:
     assert not np.isnan(p[0, 2])
     assert np.isnan(correlates_better(constant, np.stack([FIRST, SECOND]), np.random.default_rng(0))).all()
     assert np.isnan(correlates_better(PEOPLE[:1], np.stack([FIRST, SECOND])[:, :1], np.random.default_rng(0))).all()
-
-
-def test_clusters_by_hand() -> None:
-    values = np.array([0.2, 0.6, 0.5, 0.55])
-    better = np.full((4, 4), np.nan)
-    better[1, [3, 2, 0]] = 0.2, 0.02, 0.001  # Holm: 0.2, 0.04, 0.003
-    better[2, 0] = 0.3
-    assert significance_clusters(values, better).tolist() == [2, 1, 2, 1]
-    better[1, 2] = 0.03  # Holm: 0.06, no longer worse; only the last is
-    assert significance_clusters(values, better).tolist() == [2, 1, 1, 1]
-
-
-def test_raters_without_a_value_are_in_no_cluster() -> None:
-    better = np.full((3, 3), 0.001)
-    assert significance_clusters(np.array([np.nan, 0.1, 0.2]), better).tolist() == [0, 2, 1]
-    with pytest.raises(Undefined):
-        significance_clusters(np.array([np.nan]), np.array([[np.nan]]))
-
-
-@given(st.lists(st.floats(-1, 1), min_size=1, max_size=8), st.integers(0, 1000))
-def test_clusters_follow_the_values(values: list[float], seed: int) -> None:
-    better = np.random.default_rng(seed).random((len(values), len(values))) ** 4
-    clusters = significance_clusters(np.array(values), better)
-    ranked = clusters[np.argsort(-np.array(values), kind="stable")]
-    assert ranked[0] == 1
-    assert set(np.diff(ranked)) <= {0, 1}

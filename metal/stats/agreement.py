@@ -1,0 +1,257 @@
+"""Agreement: of two raters (or of a judge with the people's aggregate), within a panel, and the human ceilings.
+
+Of two raters, the functions take confusion matrices (..., levels, levels), truth in rows and answers in columns, and
+return (...). An empty matrix gives NaN. The examples use three classes of 10, 12 and 4 items, and the judge answers
+them 11, 12 and 3 times:
+
+            answer: 0   1   2
+    truth 0:        8   2   0     F1 of class 0: 16/21
+    truth 1:        3   9   0                 1: 18/24
+    truth 2:        0   1   3                 2:  6/7
+
+Of a panel, they take counts (patterns, levels), how many raters gave each class (patterns.class_counts), and weights
+(..., patterns), how often each pattern occurs, and return (...). The examples are of 7 items with three ratings each,
+on two classes:
+
+    items     counts    agreeing pairs
+      4        3  0        3 of 3
+      2        2  1        1 of 3
+      1        0  3        3 of 3
+
+The three human ceilings are weighted F1, because "how well do people do" is not one number. They take weights and rows
+(patterns, raters) of class codes, and return (...): a mean over the raters or pairs that are passed in (all by default)
+and have items in common, NaN when none is left. In such a mean, somebody who shares three items with another would
+weigh as much as somebody who shares three hundred: see `raters_with`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from metal.errors import Undefined
+from metal.stats.aggregate import aggregate
+from metal.stats.patterns import Codes, Counts, Numbers, confusions, mean_of_defined, ratio, total
+
+Measure = Literal["nominal", "ordinal", "interval"]
+
+
+def percent_agreement(confusion: Numbers) -> Numbers:
+    """Share of items given the same class.
+
+    >>> percent_agreement(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])).round(4).item()  # 20/26
+    0.7692
+    """
+    return ratio(np.trace(confusion, axis1=-2, axis2=-1), confusion.sum(axis=(-2, -1)))
+
+
+def class_f1(confusion: Numbers) -> Numbers:
+    """(..., levels) F1 of each class, 2 hits / (truths + answers); NaN for a class nobody used.
+
+    >>> class_f1(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])).round(4).tolist()
+    [0.7619, 0.75, 0.8571]
+    """
+    hits = np.diagonal(confusion, axis1=-2, axis2=-1)
+    return ratio(2 * hits, confusion.sum(axis=-1) + confusion.sum(axis=-2))
+
+
+def weighted_f1(confusion: Numbers) -> Numbers:
+    """F1 averaged over classes by their share of the truth (scikit-learn's average="weighted").
+
+    Not symmetric: weighted_f1(a, b) + weighted_f1(b, a) = 2 x percent agreement, so the symmetrised
+    figure is percent agreement and corrects for no imbalance (METAL section 4.4.1).
+    >>> weighted_f1(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])).round(4).item()  # (10*16/21 + 12*18/24 + 4*6/7) / 26
+    0.7711
+    """
+    truths = confusion.sum(axis=-1)
+    f1 = np.nan_to_num(class_f1(confusion), nan=0.0)  # a class without truths has no weight
+    return ratio((truths * f1).sum(axis=-1), truths.sum(axis=-1))
+
+
+def macro_f1(confusion: Numbers) -> Numbers:
+    """The plain mean of F1 over the classes that occur on either side (average="macro").
+
+    >>> macro_f1(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])).round(4).item()  # (16/21 + 18/24 + 6/7) / 3
+    0.7897
+    """
+    f1 = class_f1(confusion)
+    used = ~np.isnan(f1)
+    return ratio(np.where(used, f1, 0.0).sum(axis=-1), used.sum(axis=-1))
+
+
+def cohen_kappa(confusion: Numbers, *, quadratic: bool = False) -> Numbers:
+    """Agreement of two raters beyond chance: 1 - observed / expected disagreement.
+
+    Answering a for t costs 1 where they differ, or (t - a)^2 if quadratic. NaN when both used only one and the same
+    class (0/0). A constant judge has kappa 0, however high its F1 is.
+    Source: Cohen (1960; weighted 1968).
+    >>> table = np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])
+    >>> cohen_kappa(table).round(4).item()  # observed 6/26, expected 1 - (10*11 + 12*12 + 4*3) / 26^2
+    0.6195
+    >>> cohen_kappa(table, quadratic=True).round(4).item()  # observed 6/26, expected 632 / 26^2
+    0.7532
+    """
+    levels = np.arange(confusion.shape[-1], dtype=np.float64)
+    distance = np.subtract.outer(levels, levels)
+    cost = distance**2 if quadratic else (distance != 0).astype(np.float64)
+    by_chance = confusion.sum(axis=-1)[..., :, None] * confusion.sum(axis=-2)[..., None, :]
+    observed = (cost * confusion).sum(axis=(-2, -1)) * confusion.sum(axis=(-2, -1))
+    expected = (cost * by_chance).sum(axis=(-2, -1))
+    return 1 - ratio(observed, expected)
+
+
+def constant_confusion(confusion: Numbers, answer: int) -> Numbers:
+    """The confusion matrix of a judge that always answers `answer`, over the same truths.
+
+    >>> constant_confusion(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]]), 1).tolist()
+    [[0, 10, 0], [0, 12, 0], [0, 4, 0]]
+    """
+    constant = np.zeros_like(confusion)
+    constant[..., answer] = confusion.sum(axis=-1)
+    return constant
+
+
+def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
+    """Share of agreeing pairs among all pairs of ratings of one item, pooled over items. NaN without pairs.
+
+    >>> pooled_agreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).round(4).item()  # 17/21
+    0.8095
+    """
+    sizes = counts.sum(axis=1)
+    agreeing = (counts * (counts - 1)).sum(axis=1)
+    pairs = total(weights, np.stack([agreeing, sizes * (sizes - 1)], axis=1))
+    return ratio(pairs[..., 0], pairs[..., 1])
+
+
+def fleiss_kappa(weights: Counts, counts: Codes) -> Numbers:
+    """Agreement of a fixed number of raters beyond chance.
+
+    Every row of counts sums to the number of raters (>= 2; ValueError otherwise). NaN when only one class
+    was ever used (0/0); METAL's Table 6 prints those as 0.0. Source: Fleiss (1971).
+    >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2  # of 21 ratings, 16 are of class 0 and 5 of class 1
+    >>> kappa = fleiss_kappa(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]))
+    >>> kappa.round(4).item(), round((observed - expected) / (1 - expected), 4)
+    (0.475, 0.475)
+    """
+    sizes = np.unique(counts.sum(axis=1))
+    if len(sizes) > 1 or (len(sizes) == 1 and sizes[0] < 2):
+        raise ValueError(f"Fleiss' kappa needs the same number of raters (>= 2) on every item, not {sizes.tolist()}")
+    observed = pooled_agreement(weights, counts)
+    ratings_of_class = total(weights, counts)
+    share = ratio(ratings_of_class, ratings_of_class.sum(axis=-1, keepdims=True))
+    expected = (share**2).sum(axis=-1)
+    # 1 - sum(p^2) is exactly 0 for one class; rounding must not turn it into a number.
+    one_class = (ratings_of_class > 0).sum(axis=-1) < 2
+    return ratio(observed - expected, np.where(one_class, 0.0, 1 - expected))
+
+
+def gwet_ac1(weights: Counts, counts: Codes) -> Numbers:
+    """Gwet's AC1: agreement beyond that of raters who guess on hard items only.
+
+    Such chance agreement does not rise when one class is far more frequent than the others. Items with one rating
+    count for the shares of the classes, but not for agreement. NaN without an item rated twice.
+    Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4 and 5.
+    >>> observed, expected = 17 / 21, 2 * (16 / 21) * (5 / 21)
+    >>> ac1 = gwet_ac1(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]))
+    >>> ac1.round(4).item(), round((observed - expected) / (1 - expected), 4)
+    (0.7011, 0.7011)
+    """
+    levels = counts.shape[1]
+    sizes = counts.sum(axis=1)
+    agreeing = ratio((counts * (counts - 1)).sum(axis=1), sizes * (sizes - 1))
+    paired = sizes >= 2
+    item_share = np.nan_to_num(ratio(counts, sizes[:, None]), nan=0.0)
+    sums = total(weights, np.column_stack([np.where(paired, agreeing, 0.0), paired, sizes > 0, item_share]))
+    observed = ratio(sums[..., 0], sums[..., 1])
+    share = ratio(sums[..., 3:], sums[..., 2:3])
+    expected = 1 / (levels - 1) * (share * (1 - share)).sum(axis=-1)
+    return ratio(observed - expected, 1 - expected)
+
+
+def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: Measure) -> float:
+    """Krippendorff's alpha on all items rated at least twice; missing ratings are allowed.
+
+    weights: (patterns,) observed counts. values: (levels,) what each level stands for.
+    Raises Undefined when no item has two ratings, or when only one class was used (0/0).
+    Computed by the `krippendorff` package. Source: Krippendorff, Content Analysis (2004), chapter 11.
+    >>> observed, expected = 1 - 17 / 21, 2 * 16 * 5 / (21 * 20)  # disagreement within items, and of any two ratings
+    >>> alpha = krippendorff_alpha(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]), [0, 1], "nominal")
+    >>> round(alpha, 4), 1 - observed / expected
+    (0.5, 0.5)
+    """
+    import krippendorff
+
+    table = np.repeat(counts, np.asarray(weights, dtype=np.int64), axis=0)
+    table = table[table.sum(axis=1) >= 2]
+    if not len(table):
+        raise Undefined("no item with two ratings")
+    if ((table > 0).any(axis=0)).sum() < 2:
+        raise Undefined("one class")
+    domain: Any = np.asarray(values, dtype=np.float64)
+    return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=measure))
+
+
+def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
+    """The raters with at least `items` ratings; all raters when fewer than two have so many."""
+    given = weights @ (rows >= 0)
+    enough = np.flatnonzero(given >= items)
+    return [int(rater) for rater in (enough if len(enough) > 1 else range(rows.shape[1]))]
+
+
+def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
+    """METAL's pairs: A1-A2, A2-A3, A3-A1 for three raters; for any other number, each with all after it (section 5.1).
+
+    >>> pairs_of([0, 2, 5]), pairs_of([0, 2])
+    ([(0, 2), (2, 5), (5, 0)], [(0, 2)])
+    """
+    if len(raters) == 3:
+        first, second, third = raters
+        return [(first, second), (second, third), (third, first)]
+    return list(combinations(raters, 2))
+
+
+def pairwise(weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[int, int]] | None = None) -> Numbers:
+    """Person against person: the mean over pairs, with the first of a pair as truth (METAL section 5.1)."""
+    pairs = pairs_of(range(rows.shape[1])) if pairs is None else pairs
+    return _mean_f1(weights, [(rows[:, first], rows[:, second]) for first, second in pairs], levels)
+
+
+def leave_one_out(weights: Counts, rows: Codes, levels: int, raters: Sequence[int] | None = None) -> Numbers:
+    """Each person against the majority of the *others*: the fair ceiling for a judge.
+
+    At least two others must have rated. Items without a majority of the others are left out, because the mean of two
+    different answers is nobody's answer. The majority is used whatever the audit's aggregate: a model fitted without
+    one person would be a different model for each person, and with two others it would have nothing to weigh.
+    """
+    raters = range(rows.shape[1]) if raters is None else raters
+    pairs = [(majority_of_others(rows, rater, levels), rows[:, rater]) for rater in raters]
+    return _mean_f1(weights, pairs, levels)
+
+
+def majority_of_others(rows: Codes, rater: int, levels: int) -> Codes:
+    """(patterns,) the majority class of everybody except `rater`; negative without two others or a majority."""
+    others = np.delete(rows, rater, axis=1)
+    majority = aggregate(others, np.arange(levels, dtype=np.float64), "majority")
+    return np.where((others >= 0).sum(axis=1) < 2, -1, majority)
+
+
+def against_all(
+    weights: Counts, rows: Codes, truth: Codes, levels: int, raters: Sequence[int] | None = None
+) -> Numbers:
+    """Each person against an aggregate that contains their own answer: optimistic.
+
+    truth: (patterns,) the aggregate's class codes.
+    """
+    raters = range(rows.shape[1]) if raters is None else raters
+    return _mean_f1(weights, [(truth, rows[:, rater]) for rater in raters], levels)
+
+
+def _mean_f1(weights: Counts, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
+    """Weighted F1 of each pair of truth and answer, averaged over the pairs for which it is defined."""
+    if not pairs:
+        return np.full(np.shape(weights)[:-1], np.nan)
+    f1 = weighted_f1(confusions(weights, pairs, levels))
+    return mean_of_defined(list(np.moveaxis(f1, -1, 0)))

@@ -1,0 +1,130 @@
+"""Significance: many tests at once, rank clusters, and a mean of values that are not independent within a source.
+
+A p-value of NaN is a test that could not be run: it is passed through and not counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metal.errors import Undefined
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.patterns import Codes, Numbers, ratio
+
+
+def holm(p_values: Any) -> Numbers:
+    """Holm's step-down: for claims that *any* of the hypotheses is false. Source: Holm (1979).
+
+    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below an earlier one.
+    >>> holm([0.01, 0.04, np.nan, 0.03, 0.9]).round(3).tolist()  # 0.01 * 4, 0.03 * 3, 0.04 * 2 raised to 0.09, 0.9 * 1
+    [0.04, 0.09, nan, 0.09, 0.9]
+    """
+    adjusted, order, rising = _in_rising_order(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(rising * np.arange(len(rising), 0, -1)), 1.0)
+    return adjusted
+
+
+def benjamini_yekutieli(p_values: Any) -> Numbers:
+    """Control of the false discovery rate under any dependence: for claims *which* hypotheses are false.
+
+    The p-value of rank r of m is multiplied by m * (1 + 1/2 + ... + 1/m) / r; none rises above a later one.
+    Source: Benjamini and Yekutieli (2001), theorem 1.3.
+    >>> benjamini_yekutieli([0.01, 0.04, np.nan, 0.03]).round(4).tolist()  # 5.5 * (0.01, 0.03 / 2, 0.04 / 3)
+    [0.055, 0.0733, nan, 0.0733]
+    """
+    adjusted, order, rising = _in_rising_order(p_values)
+    ranks = np.arange(1, len(rising) + 1)
+    scaled = rising * len(rising) * (1 / ranks).sum() / ranks
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return adjusted
+
+
+def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:
+    """An array of NaN to fill, the places of the defined p-values in rising order, and these p-values."""
+    p = np.asarray(p_values, dtype=np.float64)
+    defined = np.flatnonzero(~np.isnan(p))
+    order = defined[np.argsort(p[defined], kind="stable")]
+    return np.full(p.shape, np.nan), order, p[order]
+
+
+def significance_clusters(values: Numbers, better: Numbers, level: float = 0.05) -> Codes:
+    """(raters,) the cluster of each rater, from 1: the best and the raters not significantly worse, and so on.
+
+    values: (raters,), higher is better; a rater whose value is NaN gets 0, no cluster. better: (raters, raters) p that
+    i is better than j, NaN where not tested (then not significantly worse). The best is compared with all below it,
+    adjusted by Holm; the first that is significantly worse opens the next cluster, so that clusters follow the order
+    of the values. Raises Undefined where no rater has a value.
+    >>> p = np.array([[np.nan, 0.3, 0.001], [0.7, np.nan, 0.2], [0.999, 0.8, np.nan]])
+    >>> significance_clusters(np.array([0.6, 0.5, 0.1]), p).tolist()
+    [1, 1, 2]
+    """
+    values = np.asarray(values, dtype=np.float64)
+    order = np.argsort(-values, kind="stable")[: int((~np.isnan(values)).sum())]
+    if not len(order):
+        raise Undefined("no rater with a value")
+    clusters = np.zeros(len(values), dtype=np.int64)
+    start, cluster = 0, 0
+    while start < len(order):
+        cluster += 1
+        worse = np.flatnonzero(holm(better[order[start], order[start + 1 :]]) <= level)
+        end = start + 1 + int(worse[0]) if len(worse) else len(order)
+        clusters[order[start:end]] = cluster
+        start = end
+    return clusters
+
+
+@dataclass(frozen=True)
+class ClusteredMean:
+    """mean: over all values; low, high: 95% percentile bootstrap over sources; p: two-sided, for a mean of 0.
+
+    NaN where undefined: all of these without values, interval and p with one source. n: the number of values; sources:
+    the number of their sources.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    n: int
+    sources: int
+
+
+def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) -> ClusteredMean:
+    """The mean of the defined values, with an interval and a p-value over their sources.
+
+    values: (n,), NaN is left out; sources: (n,) the source of each value, as any whole number.
+    p: from a t test on the sources' totals, with their residuals from the mean as variance. It is never below
+    2^(1 - sources), the smallest p-value from flipping the signs of that many sources: equal totals have no variance,
+    but are no stronger evidence than that.
+    >>> score = clustered_mean(np.array([1.0, -1.0, 1.0, 1.0]), np.array([0, 0, 1, 2]), SourceBootstrap(100))
+    >>> score.mean, score.n, score.sources
+    (0.5, 4, 3)
+    """
+    defined = ~np.isnan(values)
+    values, sources = values[defined], np.asarray(sources)[defined]
+    if not len(values):
+        return ClusteredMean(np.nan, np.nan, np.nan, np.nan, 0, 0)
+    names, source = np.unique(sources, return_inverse=True)
+    totals = np.bincount(source, weights=values)
+    sizes = np.bincount(source)
+    mean, clusters = float(totals.sum() / sizes.sum()), len(names)
+    if clusters < 2:
+        return ClusteredMean(mean, np.nan, np.nan, np.nan, len(values), clusters)
+    drawn = bootstrap.totals(np.stack([totals, sizes], axis=1))
+    low, high = percentile_interval(ratio(drawn[:, 0], drawn[:, 1])) or (np.nan, np.nan)
+    return ClusteredMean(mean, low, high, _t_test_p(totals, sizes, mean), len(values), clusters)
+
+
+def _t_test_p(totals: Codes, sizes: Codes, mean: float) -> float:
+    """Two-sided p of a mean of 0, from the total and the number of values of each source."""
+    from scipy.stats import t
+
+    clusters = len(totals)
+    spread = float(np.sqrt(clusters / (clusters - 1) * ((totals - mean * sizes) ** 2).sum()))
+    if abs(mean) < 1e-12:
+        return 1.0
+    least = 2.0 ** (1 - clusters)
+    return float(max(least, 2 * t.sf(abs(totals.sum()) / spread, clusters - 1))) if spread > 0 else least

@@ -1,0 +1,223 @@
+"""Two raters, panels and human ceilings: by hand, against other libraries, and where they are undefined."""
+
+from __future__ import annotations
+
+import warnings
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, f1_score
+from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
+
+from metal.errors import Undefined
+from metal.stats.agreement import (
+    against_all,
+    cohen_kappa,
+    constant_confusion,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    leave_one_out,
+    macro_f1,
+    majority_of_others,
+    pairs_of,
+    pairwise,
+    percent_agreement,
+    pooled_agreement,
+    weighted_f1,
+)
+from metal.stats.patterns import class_counts, confusion, find_patterns
+
+#            answer: 0   1
+#   truth 0:        20   5     p_o = 35/50                      = 0.7
+#   truth 1:        10  15     p_e = .5*.6 + .5*.4 = 0.5  ->  kappa = 0.4
+TABLE = np.array([[20.0, 5.0], [10.0, 15.0]])
+
+labels = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60)
+
+
+def matrix(truth: list[int], answer: list[int], levels: int = 4) -> np.ndarray:
+    patterns = find_patterns(np.column_stack([truth, answer]))
+    return confusion(patterns.counts, patterns.rows[:, 0], patterns.rows[:, 1], levels)
+
+
+def test_by_hand() -> None:
+    assert percent_agreement(TABLE) == pytest.approx(0.7)
+    assert cohen_kappa(TABLE) == pytest.approx(0.4)
+    # F1 of 0: 40/55, of 1: 30/45; both classes have half of the truths
+    assert weighted_f1(TABLE) == pytest.approx((40 / 55 + 30 / 45) / 2)
+    assert weighted_f1(TABLE) != pytest.approx(weighted_f1(TABLE.T), abs=1e-3)
+
+
+@given(labels)
+def test_symmetrised_f1_is_twice_the_agreement(pairs: list[tuple[int, int]]) -> None:
+    table = matrix(*map(list, zip(*pairs, strict=True)))
+    assert weighted_f1(table) + weighted_f1(table.T) == pytest.approx(2 * percent_agreement(table))
+
+
+@given(labels)
+def test_f1_as_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    truth, answer = map(list, zip(*pairs, strict=True))
+    table = matrix(truth, answer)
+    assert weighted_f1(table) == pytest.approx(f1_score(truth, answer, average="weighted", zero_division=0))
+    assert macro_f1(table) == pytest.approx(f1_score(truth, answer, average="macro", zero_division=0))
+
+
+@given(labels, st.booleans())
+def test_kappa_as_scikit_learn(pairs: list[tuple[int, int]], quadratic: bool) -> None:
+    truth, answer = map(list, zip(*pairs, strict=True))
+    ours = cohen_kappa(matrix(truth, answer), quadratic=quadratic)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = cohen_kappa_score(truth, answer, labels=[0, 1, 2, 3], weights="quadratic" if quadratic else None)
+    assert ours == pytest.approx(theirs, nan_ok=True)
+
+
+def test_one_class_on_both_sides_is_undefined() -> None:
+    table = np.array([[9.0, 0.0], [0.0, 0.0]])
+    assert np.isnan(cohen_kappa(table))
+    assert np.isnan(cohen_kappa(table, quadratic=True))
+    assert weighted_f1(table) == 1
+
+
+def test_a_constant_judge_has_kappa_zero_and_may_have_a_high_f1() -> None:
+    lopsided = constant_confusion(np.array([[2.0, 1.0], [3.0, 94.0]]), 1)
+    assert cohen_kappa(lopsided) == pytest.approx(0, abs=1e-15)
+    assert weighted_f1(lopsided) > 0.95
+
+
+def test_no_items_is_undefined() -> None:
+    empty = np.zeros((3, 3))
+    assert np.isnan([weighted_f1(empty), macro_f1(empty), percent_agreement(empty), cohen_kappa(empty)]).all()
+
+
+def test_many_matrices_at_once() -> None:
+    stack = np.stack([TABLE, TABLE.T, np.zeros((2, 2))])
+    assert weighted_f1(stack).shape == (3,)
+    assert weighted_f1(stack)[0] == weighted_f1(TABLE)
+
+
+# 7 items x 3 raters x 4 levels: no two sizes alike, so that swapped axes show
+RATINGS = np.array([[0, 0, 0], [1, 1, 2], [2, 2, 2], [3, 3, 0], [1, 1, 1], [0, 3, 2], [2, 2, 1]])
+panels = st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=2, max_size=40).map(np.array)
+
+
+def weighted(ratings: np.ndarray, levels: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    patterns = find_patterns(np.sort(ratings, axis=1))
+    return patterns.counts, class_counts(patterns.rows, levels)
+
+
+def rows_of(ratings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    patterns = find_patterns(ratings)
+    return patterns.counts, patterns.rows
+
+
+def test_fleiss_by_hand() -> None:
+    # P_i: 1, 1/3, 1, 1/3, 1, 0, 1/3 -> 4/7; p = (5, 6, 7, 3)/21 -> P_e = 119/441
+    observed, expected = 4 / 7, (25 + 36 + 49 + 9) / 441
+    assert fleiss_kappa(*weighted(RATINGS)) == pytest.approx((observed - expected) / (1 - expected))
+    assert pooled_agreement(*weighted(RATINGS)) == pytest.approx(observed)
+
+
+@given(panels)
+def test_fleiss_as_statsmodels(ratings: np.ndarray) -> None:
+    ours = fleiss_kappa(*weighted(ratings))
+    if len(np.unique(ratings)) == 1:
+        assert np.isnan(ours)
+    else:
+        assert ours == pytest.approx(statsmodels_fleiss(class_counts(ratings, 4)))
+
+
+@pytest.mark.parametrize("measure", ["nominal", "ordinal", "interval"])
+def test_alpha_as_the_krippendorff_package(measure: str) -> None:
+    ratings = np.array(RATINGS, dtype=float)
+    ratings[0, 1] = ratings[3, 0] = ratings[5, 2] = np.nan
+    theirs = krippendorff.alpha(ratings.T, value_domain=[0, 1, 2, 3], level_of_measurement=measure)
+    codes = np.nan_to_num(ratings, nan=-1).astype(int)
+    patterns = find_patterns(codes)
+    ours = krippendorff_alpha(patterns.counts, class_counts(patterns.rows, 4), np.arange(4.0), measure)
+    assert ours == pytest.approx(theirs)
+
+
+def test_degenerate_panels() -> None:
+    # 100 items, all Absent: 0/0. One dissent in 300: -0.003, which is defined (published behaviour).
+    constant = np.zeros((100, 3), dtype=int)
+    assert np.isnan(fleiss_kappa(*weighted(constant, 2)))
+    with pytest.raises(Undefined, match="one class"):
+        krippendorff_alpha(*weighted(constant, 2), np.arange(2.0), "nominal")
+    assert pairwise(*rows_of(constant), 2) == 1
+    dissents = {1: (-0.003344, 0.0, 0.99329), 2: (-0.006711, -0.003356, 0.98649), 4: (-0.013514, -0.010135, 0.97261)}
+    for count, (fleiss, alpha, ac1) in dissents.items():
+        ratings = constant.copy()
+        ratings[:count, 0] = 1
+        assert fleiss_kappa(*weighted(ratings, 2)) == pytest.approx(fleiss, abs=1e-6)
+        assert krippendorff_alpha(*weighted(ratings, 2), np.arange(2.0), "nominal") == pytest.approx(alpha, abs=1e-6)
+        assert gwet_ac1(*weighted(ratings, 2)) == pytest.approx(ac1, abs=1e-5)
+        # beside a kappa of 0 stands an F1 of 0.99: METAL's Table 6 has such pairs
+        assert pairwise(*rows_of(ratings), 2) == pytest.approx(1 - count / 150, abs=1e-4)
+    ratings = constant.copy()
+    ratings[0, :2] = 1
+    assert fleiss_kappa(*weighted(ratings, 2)) == pytest.approx(0.496644, abs=1e-6)
+    assert gwet_ac1(*weighted(constant, 2)) == 1
+
+
+def test_fleiss_refuses_unequal_panels() -> None:
+    with pytest.raises(ValueError, match="same number of raters"):
+        fleiss_kappa(np.array([1, 1]), np.array([[3, 0], [1, 1]]))
+
+
+def test_nobody_rated_twice() -> None:
+    single = np.array([[1, 0], [0, 1]])
+    assert np.isnan(pooled_agreement(np.array([2, 3]), single))
+    assert np.isnan(gwet_ac1(np.array([2, 3]), single))
+    with pytest.raises(Undefined, match="two ratings"):
+        krippendorff_alpha(np.array([2, 3]), single, np.arange(2.0), "nominal")
+
+
+#            A1 A2 A3
+ROWS = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [0, 1, 2], [2, 2, 2]])
+ONE_EACH = np.ones(5)
+
+
+def test_majority_of_others() -> None:
+    assert majority_of_others(ROWS, 2, 3).tolist() == [0, 0, 1, -1, 2]
+    assert majority_of_others(np.array([[0, -1, 1]]), 0, 2).tolist() == [-1]  # only one other
+
+
+def test_leave_one_out() -> None:
+    # A1 against A2 = A3:      items 0, 2, 4: all right                         -> 1
+    # A2 against A1 = A3:      items 0, 2, 4                                     -> 1
+    # A3 against A1 = A2: truth 0 0 1 2, answers 0 1 1 2 (items 0, 1, 2, 4)
+    #   F1: class 0 2/3, class 1 2/3, class 2 1 -> (2 * 2/3 + 2/3 + 1) / 4 = 3/4
+    assert leave_one_out(ONE_EACH, ROWS, 3) == pytest.approx((1 + 1 + 0.75) / 3)
+
+
+def test_pairwise_goes_round() -> None:
+    assert pairs_of(range(4)) == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
+    assert pairs_of([2]) == []
+    forward = pairwise(ONE_EACH, ROWS, 3)
+    assert forward == pytest.approx(pairwise(ONE_EACH, ROWS, 3, [(0, 1), (1, 2), (2, 0)]))
+    assert forward != pytest.approx(pairwise(ONE_EACH, ROWS, 3, [(0, 1), (0, 2), (1, 2)]), abs=1e-3)
+
+
+def test_against_all_is_the_highest_here() -> None:
+    truth = np.array([0, 0, 1, 1, 2])
+    # A1: truth 0 0 1 1 2, answers 0 0 1 0 2: class 0 F1 4/5, class 1 2/3, class 2 1 -> (1.6 + 4/3 + 1) / 5
+    assert against_all(ONE_EACH, ROWS[:, :1], truth, 3) == pytest.approx((2 * 0.8 + 2 * 2 / 3 + 1) / 5)
+
+
+def test_pairs_that_never_meet_are_left_out() -> None:
+    rows = np.array([[0, 0, -1], [1, 1, -1], [-1, -1, 0]])
+    assert pairwise(np.ones(3), rows, 2) == 1
+    assert np.isnan(pairwise(np.ones(1), np.array([[0, -1, -1]]), 2))
+    assert np.isnan(pairwise(np.ones(1), np.array([[0]]), 2))
+    assert np.isnan(leave_one_out(np.ones(1), np.array([[0, 0]]), 2))
+
+
+def test_one_weight_a_resample() -> None:
+    weights = np.array([ONE_EACH, [5, 0, 0, 0, 0]])
+    assert pairwise(weights, ROWS, 3).shape == (2,)
+    assert leave_one_out(weights, ROWS, 3)[1] == 1

@@ -1,0 +1,77 @@
+"""Many tests at once, clusters of a ranking, and means over clustered values, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from metal.errors import Undefined
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.significance import benjamini_yekutieli, clustered_mean, holm, significance_clusters
+
+FEW = SourceBootstrap(200)
+
+
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@settings(max_examples=12)  # statsmodels collects garbage in each call, a second in a process that has loaded much
+@given(p_values)
+def test_as_statsmodels(p: list[float]) -> None:
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+    assert benjamini_yekutieli(p) == pytest.approx(multipletests(p, method="fdr_by")[1])
+
+
+def test_undefined_tests_do_not_count() -> None:
+    adjusted = holm([0.01, float("nan"), 0.04])
+    assert adjusted[[0, 2]].tolist() == [0.02, 0.04]
+    assert np.isnan(adjusted[1])
+    assert np.isnan(benjamini_yekutieli([float("nan")])).all()
+
+
+def test_clustered_mean_by_hand() -> None:
+    # Sources: (1, 1), (0), (-1): totals 2, 0, -1, mean 1/4. Residuals: 2 - .5, 0 - .25, -1 - .25 = 1.5, -.25, -1.25.
+    # Their squares add up to 3.875, times 3/2: 5.8125; t = 1 / 2.411 = .4148 with 2 degrees of freedom.
+    score = clustered_mean(np.array([1.0, 1.0, 0.0, -1.0, np.nan]), np.array([0, 0, 1, 2, 3]), FEW)
+    assert (score.mean, score.n, score.sources) == (0.25, 4, 3)
+    t = 1 / np.sqrt(5.8125)
+    assert score.p == pytest.approx(1 - t / np.sqrt(2 + t * t))  # Student's t with 2 degrees, both tails
+    assert score.low <= 0.25 <= score.high
+
+
+def test_always_the_same_proves_no_more_than_its_sources() -> None:
+    assert clustered_mean(np.full(20, -1.0), np.arange(20) // 2, FEW).p == 2.0**-9
+    assert clustered_mean(np.zeros(6), np.arange(6), FEW).p == 1
+    one_source = clustered_mean(np.ones(5), np.zeros(5, int), FEW)
+    assert one_source.mean == 1
+    assert np.isnan([one_source.p, one_source.low, one_source.high]).all()
+    assert np.isnan(clustered_mean(np.full(3, np.nan), np.arange(3), FEW).mean)
+
+
+def test_clusters_by_hand() -> None:
+    values = np.array([0.2, 0.6, 0.5, 0.55])
+    better = np.full((4, 4), np.nan)
+    better[1, [3, 2, 0]] = 0.2, 0.02, 0.001  # Holm: 0.2, 0.04, 0.003
+    better[2, 0] = 0.3
+    assert significance_clusters(values, better).tolist() == [2, 1, 2, 1]
+    better[1, 2] = 0.03  # Holm: 0.06, no longer worse; only the last is
+    assert significance_clusters(values, better).tolist() == [2, 1, 1, 1]
+
+
+def test_raters_without_a_value_are_in_no_cluster() -> None:
+    better = np.full((3, 3), 0.001)
+    assert significance_clusters(np.array([np.nan, 0.1, 0.2]), better).tolist() == [0, 2, 1]
+    with pytest.raises(Undefined):
+        significance_clusters(np.array([np.nan]), np.array([[np.nan]]))
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=8), st.integers(0, 1000))
+def test_clusters_follow_the_values(values: list[float], seed: int) -> None:
+    better = np.random.default_rng(seed).random((len(values), len(values))) ** 4
+    clusters = significance_clusters(np.array(values), better)
+    ranked = clusters[np.argsort(-np.array(values), kind="stable")]
+    assert ranked[0] == 1
+    assert set(np.diff(ranked)) <= {0, 1}
