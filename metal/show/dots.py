@@ -6,23 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from metal.data.text import count, figure, interval, known, name
-from metal.show.charts.intervals import MOST_ROWS, Mark, Row, interval_dots
+from metal.show.charts.intervals import MOST_ROWS, Dot, Mark, interval_dots
 from metal.show.view import Cell, Chart, TableView
 
-Texts = Mapping[str, Callable[[Row], str]]
+Texts = Mapping[str, Callable[[Dot], str]]
 
 
 def dots_chart(
     key: str,
     title: str,
     alt: str,
-    rows: Sequence[Row],
+    rows: Sequence[Dot],
     looks: Mapping[str, tuple[int, str]],
     *,
     value: str,
     label: str = "rater",
     between: Texts | None = None,
-    before: Sequence[Row] = (),
+    before: Sequence[Dot] = (),
     caption: str = "",
     heads: int = 1,
     source: str = "",
@@ -55,18 +55,18 @@ def dots_chart(
 GENERATORS = {"machine": (0, "machine"), "human": (2, "human writing")}
 
 
-def scored(generator: str, row: Mapping[str, Any]) -> Row:
+def scored(generator: str, row: Mapping[str, Any]) -> Dot:
     """The row of a ranked generator: its score with interval, whether people wrote it, and its cluster."""
     cluster = int(row["cluster"]) if known(row["cluster"]) else None
     look = "human" if row["human"] else "machine"
-    return Row(generator, row["score"], row["score_low"], row["score_high"], look, cluster)
+    return Dot(generator, row["score"], row["score_low"], row["score_high"], look, cluster)
 
 
 def generator_dots(
     key: str,
     title: str,
     alt: str,
-    rows: Sequence[Row],
+    rows: Sequence[Dot],
     *,
     value: str,
     source: str,

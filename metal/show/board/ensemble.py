@@ -9,8 +9,7 @@ from typing import Any
 from metal.data.text import MINUS, figure, known, listed, name, score, within
 from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
-from metal.show.charts.intervals import Mark
-from metal.show.charts.intervals import Row as Dot
+from metal.show.charts.intervals import Dot, Mark
 from metal.show.dots import dots_chart
 from metal.show.view import Cell, Chart, TableView
 

@@ -9,7 +9,7 @@ from metal.data.text import count, interval, known, name, plural, signed, within
 from metal.runs.board_run import BoardRun
 from metal.show.board.ranking import LOOKS
 from metal.show.board.reasons import reasons
-from metal.show.charts.intervals import Row
+from metal.show.charts.intervals import Dot
 from metal.show.dots import dots_chart
 from metal.show.view import Cell, Chart, TableView
 
@@ -81,7 +81,7 @@ def _finding(row: dict[str, Any], question: _Question) -> str:
 
 def _chart(run: BoardRun, question: _Question) -> Chart | None:
     rows = [
-        Row(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]])
+        Dot(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]])
         for row in _rows(run, question)
         if known(row["value"])
     ]

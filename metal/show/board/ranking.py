@@ -6,8 +6,7 @@ from metal.data.text import count, figure, interval, known, plural, within
 from metal.runs.board_run import KINDS, BoardRun
 from metal.runs.columns import Row
 from metal.show.board.reasons import reasons
-from metal.show.charts.intervals import Mark
-from metal.show.charts.intervals import Row as Dot
+from metal.show.charts.intervals import Dot, Mark
 from metal.show.dots import dots_chart
 from metal.show.view import Cell, Chart, TableView
 

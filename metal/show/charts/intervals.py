@@ -16,7 +16,7 @@ LEFT, STEP = 132.0, 16
 
 
 @dataclass(frozen=True)
-class Row:
+class Dot:
     """A figure. look: its entry of the legend; group: rows of one group are put on one band."""
 
     label: str
@@ -37,7 +37,7 @@ class Mark:
 
 
 def interval_dots(
-    rows: Sequence[Row],
+    rows: Sequence[Dot],
     looks: Mapping[str, tuple[int, str]],
     *,
     marks: Sequence[Mark] = (),
@@ -83,7 +83,7 @@ def interval_dots(
     return svg.drawing(bottom + 18, *parts)
 
 
-def _bands(rows: Sequence[Row], top: float, words: str) -> list[str]:
+def _bands(rows: Sequence[Dot], top: float, words: str) -> list[str]:
     """Every second group on a band, with its number where it begins."""
     parts = [svg.text(svg.WIDTH, top - 4, words, class_="soft", anchor="end")] if words else []
     before: int | None = None

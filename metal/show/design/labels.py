@@ -7,7 +7,7 @@ from typing import Any
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, spread, within
 from metal.genie.design.study import ALL, LABELLINGS
 from metal.runs.design_run import DesignRun
-from metal.show.charts.intervals import Row
+from metal.show.charts.intervals import Dot
 from metal.show.charts.labelling import MOST_POPULATIONS, DesignPanel, PopulationScore, population_panels
 from metal.show.dots import dots_chart
 from metal.show.view import Cell, Chart, TableView
@@ -66,7 +66,7 @@ def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
     rows = run.records("designs", criterion=criterion, language=language, population=ALL)
     rows.sort(key=lambda row: (row["scale"] != "as rated", row["aggregation"] != "mean"))
     dots = [
-        Row(
+        Dot(
             f"{row['scale']}, {row['aggregation']}",
             row["sd"] if known(row["sd"]) else float("nan"),
             look=row["labelling"],

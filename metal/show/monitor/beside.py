@@ -7,7 +7,7 @@ from typing import Any
 from metal.data.text import known, name, plural, signed
 from metal.genie.colleagues.behaviour import ALL_CRITERIA
 from metal.runs.monitor_run import MonitorRun
-from metal.show.charts.intervals import Row
+from metal.show.charts.intervals import Dot
 from metal.show.dots import dots_chart
 from metal.show.sections import Section
 from metal.show.view import Cell, Chart, TableView
@@ -50,7 +50,7 @@ def _chart(rows: list[dict[str, Any]]) -> Chart | None:
         return None
     several = len({row["language"] for row in compared}) > 1
     dots = [
-        Row(
+        Dot(
             f"{row['rater']} {row['language']}" if several else row["rater"],
             row["agreement_difference"],
             row.get("agreement_difference_low", float("nan")),

@@ -8,9 +8,9 @@ from typing import Any
 from metal.data.text import UNDEFINED, count, known, name, plural, within
 from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
-from metal.runs.columns import Row as Record
+from metal.runs.columns import Row
 from metal.runs.monitor_run import MonitorRun
-from metal.show.charts.intervals import Mark, Row
+from metal.show.charts.intervals import Dot, Mark
 from metal.show.dots import dots_chart
 from metal.show.sections import Section
 from metal.show.view import Cell, Chart, TableView
@@ -32,7 +32,7 @@ def examined_section(run: MonitorRun) -> Section | None:
 
 def _chart(run: MonitorRun) -> Chart:
     examined = [row for row in run.examined if known(row["share_right"])]
-    rows = [Row(row["rater"], row["share_right"], row["share_low"], row["share_high"], _look(row)) for row in examined]
+    rows = [Dot(row["rater"], row["share_right"], row["share_low"], row["share_high"], _look(row)) for row in examined]
     weakest = {row["rater"]: row["weakest"] for row in examined}
     noisy = sum(bool(row["noisy"]) for row in examined)
     return dots_chart(
@@ -54,10 +54,10 @@ def _look(row: dict[str, Any]) -> str:
     return "noisy" if row["noisy"] else "fine" if row["kind"] == "human" else "judge"
 
 
-def _right(side: str) -> Callable[[Record], Cell]:
+def _right(side: str) -> Callable[[Row], Cell]:
     """How many of the answers to the questions of a side are right."""
 
-    def cell(row: Record) -> Cell:
+    def cell(row: Row) -> Cell:
         right, asked = row[f"{side}_right"], row[f"{side}_asked"]
         return Cell(f"{count(right)} of {count(asked)}" if asked else UNDEFINED)
 

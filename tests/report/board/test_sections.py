@@ -24,7 +24,7 @@ from metal.show.board.overrating import overrating_charts, overrating_tables
 from metal.show.board.page import charts, tables
 from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
 from metal.show.charts.axes import ticks_for
-from metal.show.charts.intervals import Row, interval_dots
+from metal.show.charts.intervals import Dot, interval_dots
 from metal.show.charts.ranks import Ranks, rank_lines
 from metal.show.pages import settings_in_words
 
@@ -251,8 +251,8 @@ def test_ticks_hold_all_values(values: list[float]) -> None:
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
-    assert interval_dots([Row("a", float("nan"))], {}) == ""
-    assert ">–<" in interval_dots([Row("a", float("nan")), Row("b", 0.5)], {})
+    assert interval_dots([Dot("a", float("nan"))], {}) == ""
+    assert ">–<" in interval_dots([Dot("a", float("nan")), Dot("b", 0.5)], {})
 
 
 def test_lines_are_coloured_where_rankings_disagree() -> None:
@@ -277,4 +277,4 @@ def test_ticks_of_values_that_differ_by_rounding_only() -> None:
     ticks = ticks_for([1.0, 1.0 - 2e-16])
     assert len(set(ticks)) == len(ticks) > 1
     assert ticks[0] <= 1 <= ticks[-1]
-    assert interval_dots([Row("a", 1.0), Row("b", 1.0 - 2e-16)], {"": (0, "")})
+    assert interval_dots([Dot("a", 1.0), Dot("b", 1.0 - 2e-16)], {"": (0, "")})
