@@ -25,7 +25,7 @@ class AuditPlots(Plots):
 
     def verdicts(self) -> Chart:
         """The verdicts, judges and criteria by language."""
-        from metal.show.charts.verdicts import verdicts_matrix
+        from metal.show.audit.verdicts import verdicts_matrix
 
         return verdicts_matrix(self._run)
 

@@ -76,7 +76,7 @@ def billboard_crowd(
     from metal.boards.settings import BoardSettings
     from metal.data.escaping import csv_text
     from metal.data.files import check_new, new_folder
-    from metal.show.charts.board_cells import crowd_charts
+    from metal.show.charts.scatter import crowd_charts
     from metal.show.files import write_svg
 
     if out:
@@ -143,7 +143,7 @@ def billboard_references(
     from metal.boards.settings import BoardSettings
     from metal.data.files import check_new, check_new_file
     from metal.running.scoring import find_metrics
-    from metal.show.charts.board_cells import reference_charts
+    from metal.show.charts.lines import reference_charts
     from metal.show.files import write_svg
 
     if out and _is_csv(out):
@@ -170,7 +170,7 @@ def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
     """FILE.csv, or a folder with references.csv and the pictures."""
     from metal.data.escaping import csv_text
     from metal.data.files import new_file, new_folder
-    from metal.show.charts.board_cells import reference_charts
+    from metal.show.charts.lines import reference_charts
     from metal.show.files import write_svg
 
     text = csv_text(curve.table)

@@ -43,7 +43,7 @@ class Description:
 
         from metal.data.files import new_folder
         from metal.runs.parts import write_tables
-        from metal.show.dataset import quality_charts
+        from metal.show.audit.people import quality_charts
         from metal.show.svg import standalone
 
         manifest = self.inputs.manifest("describe", self.dataset, self.settings, (), "")

@@ -154,7 +154,7 @@ def _dataset(
 def _write(dataset: Dataset, folder: Path, force: bool) -> None:
     """The dataset folder, with the picture of the histograms."""
     from metal.data.dataset import save_dataset
-    from metal.show.charts.lengths import length_histograms
+    from metal.show.charts.bars import length_histograms
     from metal.show.svg import standalone
 
     histograms = dataset.extra["sample"]["histograms"]

@@ -65,7 +65,7 @@ def _print_json(curve: ReferenceCurve, seconds: float) -> None:
 
 def _print(curve: ReferenceCurve) -> None:
     from metal.auditing.paper_tables import number
-    from metal.show.charts.board_cells import metrics_of_cell
+    from metal.show.charts.lines import metrics_of_cell
     from metal.show.terminal import console as show
 
     for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):

@@ -44,7 +44,8 @@ def judge(ask: bool | None, **options: Any) -> None:
     import gc
 
     gc.disable()  # loading makes objects that stay; enabled again when the run begins
-    from metal.show.terminal import asking_text, judging_text
+    from metal.show.terminal import asking_text
+    from metal.show.terminal import asking_text as judging_text
 
     run = api.judge(**options, callbacks=callbacks(ask))
     outcome, job = run.outcome, run.job
@@ -58,7 +59,8 @@ def judge(ask: bool | None, **options: Any) -> None:
 
 @verb(api.judge_cancel, click.Argument(["run"], type=PATH), short_help="Cancel the open batches of a run.")
 def cancel(run: Path) -> None:
-    from metal.show.terminal import console, judging_text
+    from metal.show.terminal import asking_text as judging_text
+    from metal.show.terminal import console
 
     try:
         ended = api.judge_cancel(run, callbacks=callbacks())

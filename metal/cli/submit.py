@@ -59,7 +59,7 @@ for command in (generator, metric, withdraw):
 
 def _submit(call: Callable[..., api.Submitted], /, board: Path, *arguments: Any, **options: Any) -> None:
     """Call the public function, and print what came of it and where the submission stands now."""
-    from metal.show.board.standing import standing_lines
+    from metal.show.board.words import standing_lines
     from metal.show.terminal import console as show
 
     with show.progress("submitting") as advance:

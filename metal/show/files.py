@@ -1,4 +1,4 @@
-"""Files that a report becomes: its charts, and its tables for papers."""
+"""Files that a report becomes: its charts, and its tables for papers as LaTeX with booktabs, ready to \\input."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from types import ModuleType
 
 from metal.data.files import new_file
+from metal.data.text import printable, without_isolates
 from metal.errors import MissingExtra, UsageError
-from metal.show.latex import beyond_latin, to_latex
 from metal.show.svg import standalone
-from metal.show.view import Chart, TableView
+from metal.show.view import Cell, Chart, TableView
 
 FORMATS = (".svg", ".pdf", ".png")
 
@@ -83,3 +83,121 @@ def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, 
         with new_file(folder / f"{name}.tex") as partial:
             partial.write_text(text, encoding="utf-8")
     return len(texts), not any(map(beyond_latin, texts.values()))
+
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # At the start of a row these would be read as options of what stands before it.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    '"': "''",
+    "\N{MINUS SIGN}": r"$-$",
+    "\N{EN DASH}": "--",
+    "\N{HORIZONTAL ELLIPSIS}": r"\ldots{}",
+    "\N{REPLACEMENT CHARACTER}": "?",
+    "\N{LEFT DOUBLE QUOTATION MARK}": "``",
+    "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
+    "\n": " ",
+}
+HEAD = (
+    "% {title}. Needs \\usepackage{{booktabs,graphicx}}.\n"
+    "% Names beyond Latin scripts need LuaLaTeX or XeLaTeX with a font that has them.\n"
+)
+PAGE_LINES = 44  # of a table that still fits a page
+PAGE_CHARACTERS = 72  # of a row that still fits the usual width of text
+LAST_LATIN = "\u017f"
+
+
+def escape(text: str) -> str:
+    """Text for LaTeX, every special character harmless."""
+    return "".join(_ESCAPES.get(char, char) for char in printable(without_isolates(text)))
+
+
+def to_latex(table: TableView) -> str:
+    """The table as `table` environments with caption, label, notes and signature; a long one in several parts.
+
+    What stands below in a cell goes small into a row of its own; what is too wide is scaled to the text's width.
+    """
+    parts = _parts(table)
+    lines = [HEAD.format(title=" ".join(escape(table.title).split()))]
+    for place, rows in enumerate(parts):
+        last = place == len(parts) - 1
+        lines += _part(table, rows, "" if len(parts) == 1 else f" ({place + 1} of {len(parts)})", notes=last)
+    if table.signature:
+        lines.append("% " + " ".join(printable(table.signature).split()))
+    return "\n".join(lines) + "\n"
+
+
+def _parts(table: TableView) -> list[list[tuple[Cell, ...]]]:
+    """The rows, cut where a page is full, if possible where a new group of rows begins."""
+    parts: list[list[tuple[Cell, ...]]] = [[]]
+    used = 0
+    for row in table.rows:
+        height = 2 if any(cell.below for cell in row) else 1
+        begins = bool(parts[-1]) and row[0].text != parts[-1][-1][0].text
+        if used + height > PAGE_LINES or (begins and used > PAGE_LINES * 2 / 3):
+            parts.append([])
+            used = 0
+        parts[-1].append(row)
+        used += height
+    return parts
+
+
+def _part(table: TableView, rows: list[tuple[Cell, ...]], part: str, *, notes: bool) -> list[str]:
+    columns = "l" * table.heads + "r" * (len(table.columns) - table.heads)
+    wide = _width(table) > PAGE_CHARACTERS
+    label = f"tab:{table.name.replace('_', '-')}{part.split()[0].replace('(', '-') if part else ''}"
+    lines = [
+        r"\begin{table}[p]" if part else r"\begin{table}",
+        r"\centering\small",
+        rf"\caption{{{escape(table.title)}{part}}}",
+        rf"\label{{{label}}}",
+        *([r"\resizebox{\textwidth}{!}{%"] if wide else []),
+        rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
+        r"\toprule",
+        " & ".join(escape(column) for column in table.columns) + r" \\",
+        r"\midrule",
+    ]
+    before = None
+    for row in rows:
+        if table.heads > 1 and before is not None and row[0].text != before:
+            lines.append(r"\addlinespace")
+        first = Cell("") if table.heads > 1 and row[0].text == before else row[0]
+        before = row[0].text
+        lines.append(" & ".join(_cell(cell) for cell in (first, *row[1:])) + r" \\")
+        if any(cell.below for cell in row):
+            below = (rf"\scriptsize {escape(cell.below)}" if cell.below else "" for cell in row)
+            lines[-1] += "[-2pt]"
+            lines.append(" & ".join(below) + r" \\[1pt]")
+    lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
+    if notes:
+        lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.notes]
+    return [*lines, r"\end{table}"]
+
+
+def _width(table: TableView) -> float:
+    """About how many characters a row takes."""
+    cells = zip(*([Cell(column) for column in table.columns], *table.rows), strict=True)
+    return sum(max(max(len(cell.text), 0.75 * len(cell.below)) for cell in column) + 2 for column in cells)
+
+
+def beyond_latin(text: str) -> bool:
+    """Whether the text has characters that pdfLaTeX does not know."""
+    return any(char > LAST_LATIN for char in text)
+
+
+def _cell(cell: Cell) -> str:
+    return rf"\textbf{{{escape(cell.text)}}}" if cell.mark == "strong" else escape(cell.text)

@@ -2,61 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import json
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
+from itertools import accumulate
 from typing import Any
 
-from metal.data.escaping import csv_text
+from jinja2 import Environment
+from markupsafe import Markup
+
+from metal.data.escaping import csv_text, environment, policy, source
+from metal.data.text import count, name, printable_sentence
 from metal.runs.run import Run
-from metal.show.document import PAGE_BYTES, document
-from metal.show.packing import Payload
-from metal.show.sections import Page
+from metal.show import svg
 from metal.show.view import Chart, Screen, TableView
 
-# The command of a run: the package with the PAGE and the `screen` of its kind.
+LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What a page carries for its script.
+
+    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; left_out: how many disagreements are not.
+    """
+
+    blob: str
+    csv: frozenset[str]
+    left_out: int = 0
+
+
+def blob(payload: Mapping[str, Any]) -> str:
+    """The payload as text that the page's script unpacks."""
+    squeezed = zlib.compressobj(LEVEL, zlib.DEFLATED, -15)
+    data = squeezed.compress(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
+    return base64.b64encode(data + squeezed.flush()).decode("ascii")
+
+
+def fitting(csv: Mapping[str, str], room: float) -> dict[str, str]:
+    """The CSV files that fit into `room` characters of a blob; the largest are left out first."""
+    kept = dict(csv)
+    while kept and len(json.dumps(kept)) > room and len(blob({"csv": kept})) > room:  # deflating takes longer
+        del kept[max(kept, key=lambda key: len(kept[key]))]
+    return kept
+
+
+def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Payload:
+    """As many CSV files as fit into `room` characters, and nothing else."""
+    kept = fitting(csv, room)
+    return Payload(blob({"csv": kept}), frozenset(kept))
+
+
+def within_cells(titled: Sequence[tuple[str, TableView]], cells: int) -> tuple[Sequence[tuple[str, TableView]], int]:
+    """The first of the titled tables that have no more than `cells` cells together, and how many are left."""
+    totals = accumulate(len(table.rows) * len(table.columns) for _, table in titled)
+    number = sum(total <= cells for total in totals)
+    return titled[:number], len(titled) - number
+
+
+PAGE_BYTES = 1_450_000
+PAYLOAD = "<!--payload-->"  # where the template has it; text on a page is escaped and cannot contain it
+
+
+def document(
+    template: str, content: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]
+) -> Callable[[Payload], str]:
+    """A page that lacks only what its script unpacks. It loads nothing and runs its own script only."""
+    own_templates = templates()
+    light, dark = (_colours(place) for place in (0, 1))
+    style = f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}{svg.STYLE}"  # paper is always light
+    style += "".join(source(own_templates, file) for file in styles)
+    script = "".join(source(own_templates, file) for file in scripts)
+    rules = policy(style, script, "img-src data:")
+    own = {"style": Markup(style), "script": Markup(script), "policy": rules, "inline": _inline}  # noqa: S704
+    written = own_templates.get_template(template)
+    around = cache(lambda empty: written.render({**content, **own, "packed": empty}).split(PAYLOAD))
+    return lambda packed: packed.blob.join(around(replace(packed, blob="")))
+
+
+@cache
+def templates() -> Environment:
+    """The environment of all pages, which keeps the templates it has compiled."""
+    page_environment = environment("metal.show", _harmless)
+    page_environment.filters |= {"count": count, "name": name}
+    return page_environment
+
+
+def _harmless(value: Any) -> Any:
+    """A value of a template, without characters that a page must not hold."""
+    if isinstance(value, Markup):
+        return Markup(printable_sentence(value))  # noqa: S704  it was markup before
+    return printable_sentence(value) if isinstance(value, str) else value
+
+
+def _inline(chart: Chart) -> Markup:
+    return Markup(chart.svg)  # noqa: S704  metal.show.svg escapes what it is given
+
+
+def _colours(place: int) -> str:
+    """The colours as variables."""
+    return ":root{" + "".join(f"--{key}:{values[place]};" for key, values in svg.COLOURS.items()) + "}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the page of one kind of run is made.
+
+    package: its module `words` has `facts` and `definitions`; `page` has `charts` and `tables` (all of them in the
+    page's order, also for files of their own), `content` (what the template shows besides), `screen`, and where CSV
+    files are not all that the page carries for its script, `pack` as `pack_csv`. brand: what kind of page it is.
+    """
+
+    package: str
+    brand: str
+    template: str
+    styles: tuple[str, ...] = ("report.css", "board.css")
+    scripts: tuple[str, ...] = ("common.js", "board.js")
+
+
+# By the command of a run.
 KINDS = {
-    "audit": "metal.show",
-    "billboard": "metal.show.board",
-    "design": "metal.show.design",
-    "leaderboard": "metal.show.leaderboard",
-    "monitor": "metal.show.monitor",
+    "audit": Kind(
+        "metal.show.audit",
+        "audit of judges per language",
+        "report.html",
+        ("report.css",),
+        ("common.js", "disagreements.js"),
+    ),
+    "billboard": Kind("metal.show.board", "board of raters and generators", "board.html"),
+    "design": Kind("metal.show.design", "design study", "design.html"),
+    "leaderboard": Kind("metal.show.leaderboard", "leaderboard by people", "leaderboard.html"),
+    "monitor": Kind("metal.show.monitor", "people as raters", "sections.html"),
 }
+
+
+def _module(run: Run, name: str = "page") -> Any:
+    return import_module(f"{KINDS[run.command].package}.{name}")
 
 
 def page(run: Run) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages."""
-    kind = _kind(run)
+    kind, module, words = KINDS[run.command], _module(run), _module(run, "words")
     common = {
         "run": run,
         "brand": kind.brand,
-        "facts": kind.facts(run),
-        "definitions": kind.definitions(run),
+        "facts": words.facts(run),
+        "definitions": words.definitions(run),
         "settings": settings_in_words(run),
     }
-    write = document(kind.template, {**common, **kind.content(run)}, styles=kind.styles, scripts=kind.scripts)
+    write = document(kind.template, {**common, **module.content(run)}, styles=kind.styles, scripts=kind.scripts)
     room = PAGE_BYTES - len(write(Payload("", frozenset(run.tables))).encode())
-    return write(kind.pack(run, {key: csv_text(table) for key, table in run.tables.items()}, room))
+    pack = getattr(module, "pack", pack_csv)
+    return write(pack(run, {key: csv_text(table) for key, table in run.tables.items()}, room))
 
 
 def charts(run: Run) -> list[Chart]:
     """Every chart of the page, in its order."""
-    return _kind(run).charts(run)
+    drawn: list[Chart] = _module(run).charts(run)
+    return drawn
 
 
 def tables(run: Run) -> list[TableView]:
     """Every table of the page, in its order, and those that the page leaves out."""
-    return _kind(run).tables(run)
+    shown: list[TableView] = _module(run).tables(run)
+    return shown
 
 
 def screen(run: Run, by: Sequence[str] = ()) -> Screen:
     """What a terminal shows, in its order. by: slices that are shown as well (language, criterion, generator)."""
-    parts: Screen = import_module(f"{KINDS[run.command]}.screen").screen(run, by)
+    parts: Screen = _module(run).screen(run, by)
     return parts
-
-
-def _kind(run: Run) -> Page[Any]:
-    kind: Page[Any] = import_module(f"{KINDS[run.command]}.page").PAGE
-    return kind
 
 
 def settings_in_words(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""What a report is made of: tables and charts, described once and written as HTML, LaTeX, SVG, and to a terminal."""
+"""What a report is made of: tables, charts, words, described once, written as HTML, LaTeX, SVG and to a terminal."""
 
 from __future__ import annotations
 
@@ -140,3 +140,32 @@ class Paragraph:
 
 
 Screen = Iterator[TableView | Paragraph]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of the overview: what it is about, and what it says."""
+
+    about: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A term, what it means on this page, and where it comes from."""
+
+    term: str
+    words: str
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """anchor: its id on the page. words: paragraphs. further: tables that are closed at first, each under its title."""
+
+    anchor: str
+    title: str
+    words: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[TableView, ...] = ()
+    further: tuple[TableView, ...] = ()

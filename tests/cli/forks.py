@@ -42,7 +42,7 @@ import sacrebleu.metrics, scipy.optimize, scipy.special, scipy.stats, tenacity, 
 import metal.data.dataset
 from metal.data.files import bundled
 metal.data.dataset.load_dataset(bundled("datasets/demo"))
-pages = metal.show.document.templates()
+pages = metal.show.pages.templates()
 for template in pages.list_templates(["html"]):
     pages.get_template(template)
 warnings.resetwarnings()

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metal.show.charts.disagreement import SIDE, Ends, RaterPanel, ScorePair, disagreement
-from metal.show.charts.references import ReferencesCurve, ReferencesStep, references_chart
+from metal.show.charts.lines import ReferencesCurve, ReferencesStep, references_chart
+from metal.show.charts.scatter import SIDE, Ends, RaterPanel, ScorePair, disagreement
 from metal.show.svg import standalone
 from metal.show.view import Chart
 

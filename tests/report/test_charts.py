@@ -17,12 +17,10 @@ from metal.data.records import Criterion, Level, Scale
 from metal.errors import MissingExtra, UsageError
 from metal.runs.audit_run import AuditRun
 from metal.show import svg
-from metal.show.charts.agreement import CriterionF1, dots, radar
-from metal.show.charts.chance import F1AndKappa, f1_against_kappa
-from metal.show.charts.classes import Bar, class_bars
-from metal.show.charts.forest import Difference, forest
-from metal.show.charts.lengths import length_histograms
-from metal.show.charts.verdicts import verdicts_matrix
+from metal.show.audit.verdicts import verdicts_matrix
+from metal.show.charts.agreement import CriterionF1, F1AndKappa, dots, f1_against_kappa, radar
+from metal.show.charts.bars import Bar, class_bars, length_histograms
+from metal.show.charts.dots import Difference, forest
 from metal.show.files import chart_svg, save_chart
 from metal.show.view import Chart
 from tests.conftest import TASK_QUALITY

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from metal.runs.audit_run import AuditRun
-from metal.show.files import write_tables_latex
-from metal.show.latex import escape, to_latex
-from metal.show.page import tables
+from metal.show.audit.page import tables
+from metal.show.files import escape, to_latex, write_tables_latex
 from metal.show.view import Cell, TableView
 
 

@@ -14,7 +14,7 @@ from metal.genie.leaderboard.leaderboard import leaderboard
 from metal.genie.leaderboard.settings import LeaderboardSettings
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.manifest import manifest
-from metal.show.leaderboard.facts import facts
+from metal.show.leaderboard.words import facts
 from metal.show.pages import charts, page, tables
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
 from tests.report.checks import HOSTILE, Visiting, check_accessible, check_names_are_text, check_quiet

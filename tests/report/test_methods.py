@@ -12,7 +12,7 @@ from metal.cli.audit import audit
 from metal.cli.describe import describe
 from metal.data.dataset import Dataset
 from metal.runs.audit_run import AuditRun
-from metal.show.methods import definitions
+from metal.show.audit.words import definitions
 from metal.stats.aggregate import ALL_RULES
 
 

@@ -24,17 +24,14 @@ from metal.errors import DataError
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Column
 from metal.runs.run import write_page
-from metal.show.differences import difference_tables, prompt_charts
-from metal.show.disagreements import pack
-from metal.show.distribution import prediction_table
-from metal.show.files import write_charts
-from metal.show.judges import agreement_charts, f1_table, figures_table
-from metal.show.latex import to_latex
-from metal.show.methods import left_out_table
-from metal.show.overview import matrices
+from metal.show.audit.disagreements import pack
+from metal.show.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
+from metal.show.audit.page import left_out_table
+from metal.show.audit.people import agreement_table, ceilings_table, prediction_table
+from metal.show.audit.verdicts import matrices
+from metal.show.audit.words import facts
+from metal.show.files import to_latex, write_charts
 from metal.show.pages import charts, page, tables
-from metal.show.people import agreement_table, ceilings_table
-from metal.show.summary import summary
 from metal.show.terminal import console
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
 from tests.report.conftest import WriteRun, written
@@ -175,7 +172,7 @@ def test_the_matrix_holds_every_verdict(two_judges: Dataset, report_on: ReportOn
 
 
 def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, report_on: ReportOn) -> None:
-    lines = {line.about: line.says for line in summary(report_on(two_judges))}
+    lines = {line.about: line.says for line in facts(report_on(two_judges))}
     assert len(lines) <= 10
     assert lines["Compared"].startswith("2 LLM judges with 3 people in 2 languages (English and Hindi) on 1 criterion;")
     assert lines["Best"].startswith("good on task_quality in ")
@@ -191,7 +188,7 @@ def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, re
 def test_the_summary_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     people = cycle([2, 2, 2, 2, 2, 2, 2, 2, 2, 0], 6)
     dataset = make_dataset({"en": {"A1": people, "A2": people, "constant": cycle([2], 60)}})
-    lines = {line.about: line.says for line in summary(report_on(dataset))}
+    lines = {line.about: line.says for line in facts(report_on(dataset))}
     # F1 of always Good where nine of ten are Good: 0.9 x (2 x 0.9 / 1.9) = 0.85
     assert "(F1 0.85, kappa 0.00)" in lines["Beware"]
     assert "too few" not in lines["Verdicts"]
@@ -199,10 +196,10 @@ def test_the_summary_warns_of_high_f1_at_chance(make_dataset: MakeDataset, repor
 
 def test_the_summary_without_judges_and_with_too_few(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     alone = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1]}}, name="alone"))
-    assert [line.about for line in summary(alone)] == ["Compared", "People", "Not to be concluded"]
+    assert [line.about for line in facts(alone)] == ["Compared", "People", "Not to be concluded"]
     assert "No judges took part" in page(alone)
     few = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}}, name="few"))
-    assert "Neither good nor bad has been shown" in {line.about: line.says for line in summary(few)}["Verdicts"]
+    assert "Neither good nor bad has been shown" in {line.about: line.says for line in facts(few)}["Verdicts"]
 
 
 def with_prompts(dataset: Dataset) -> Dataset:
@@ -225,7 +222,7 @@ def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, report_on:
     assert prompts.rows[0][2].text == f"{text.signed(record['difference'])} *"
     (chart,) = prompt_charts(run)
     assert "0 significantly above 0 (first is better), 2 significantly below" in chart.alt
-    lines = {line.about: line.says for line in summary(run)}
+    lines = {line.about: line.says for line in facts(run)}
     assert lines["Prompts"] == ("Of 2 differences between prompts of one model 2 are significant: detailed ahead in 2.")
 
 
@@ -310,7 +307,7 @@ def test_a_page_too_small_says_so(
     make_dataset: MakeDataset, report_on: ReportOn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metal.show.pages.PAGE_BYTES", 0)
-    monkeypatch.setattr("metal.show.page.LEAST_ROOM", 4_000)
+    monkeypatch.setattr("metal.show.audit.page.LEAST_ROOM", 4_000)
     run = report_on(make_dataset({"en": {"A1": cycle([0], 300), "A2": cycle([1], 300)}}, HALLUCINATIONS))
     assert " of 300</b> outputs on which" in page(run)
     assert "a random sample, seeded, taken evenly" in page(run)
@@ -327,7 +324,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert len(unpacked(blob)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
     assert by_cell["TQ", "hi"][5].text == "0.62"
-    best = {line.about: line.says for line in summary(run)}["Best"]
+    best = {line.about: line.says for line in facts(run)}["Best"]
     assert best.startswith("gpt-4-32k/detailed on Task quality in Hindi: usable (F1 0.62, kappa 0.31")
 
 

@@ -1,1 +1,1 @@
-"""The page of a board: a file a section."""
+"""The page of a board."""

@@ -1,22 +1,39 @@
-"""The page of a board."""
+"""The page of a board: its parts, its history, and what `metal billboard` prints."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from metal.boards.cells import ALL_LANGUAGES
+from metal.boards.history import ANONYMOUS, Entry
+from metal.data.text import figure, name, plural
 from metal.runs.board_run import BoardRun
-from metal.show.board.crowd import crowd_sections
-from metal.show.board.ensemble import ablation_chart, ensembles_table, fitted, member_table
-from metal.show.board.facts import facts
-from metal.show.board.generators import further_generators, generator_charts, generator_table
-from metal.show.board.history import history_table
-from metal.show.board.maps import criterion_map, generator_map, language_maps
-from metal.show.board.methods import definitions, undefined_table
-from metal.show.board.overrating import overrating_charts, overrating_tables
-from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
-from metal.show.packing import within_cells
-from metal.show.sections import Page
-from metal.show.view import Chart, TableView
+from metal.show.board.generators import (
+    ablation_chart,
+    ensembles_table,
+    fitted,
+    further_generators,
+    generator_charts,
+    generator_table,
+    member_table,
+)
+from metal.show.board.raters import (
+    criterion_map,
+    crowd_sections,
+    further_rankings,
+    generator_map,
+    language_maps,
+    one_person,
+    overrating_charts,
+    overrating_tables,
+    ranking_charts,
+    ranking_table,
+)
+from metal.show.board.words import undefined_table
+from metal.show.pages import within_cells
+from metal.show.parts import closing
+from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
 
 MOST_FURTHER_CELLS = 4_000  # of tables behind a choice, in each of two sections: about 300 KB
 MOST_MAP_CELLS = 4_000
@@ -79,12 +96,98 @@ def content(run: BoardRun) -> dict[str, Any]:
     }
 
 
-PAGE = Page(
-    brand="board of raters and generators",
-    facts=facts,
-    definitions=definitions,
-    charts=charts,
-    tables=tables,
-    content=content,
-    template="board.html",
+WORDS = {"data": "dataset", "generator": "generator joined", "metric": "metric joined", "withdrawn": "withdrawn"}
+MOST_ROWS = 200
+
+
+def history_table(run: BoardRun) -> TableView:
+    """A version a row."""
+    gone = _withdrawn(run.history)
+    newest = sorted(run.history, key=lambda entry: -entry.version)
+    rows = []
+    for entry in newest[:MOST_ROWS]:
+        later = gone.get(entry.version)
+        rows.append(
+            (
+                Cell(str(entry.version), "shown here" if entry.version == run.version else ""),
+                Cell(name(entry.at.replace("T", " ").replace("+00:00", " UTC"))),
+                Cell(WORDS[entry.what], f"withdrawn in version {later}" if later else ""),
+                Cell(name(entry.name) if entry.name else f"data {name(entry.digest)}"),
+                Cell("" if entry.what == "data" else name(entry.by or ANONYMOUS)),
+                Cell(_remarks(entry.about)),
+            )
+        )
+    left = len(newest) - MOST_ROWS
+    notes = (f"{left} older versions are in history.jsonl.",) if left > 0 else ()
+    columns = ("version", "when", "what", "which", "by", "about")
+    return TableView("history", "Versions of the board", columns, tuple(rows), notes=notes)
+
+
+def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:
+    """The version of each submission that was withdrawn, and the version that did."""
+    standing: dict[tuple[str, str], int] = {}
+    withdrawn: dict[int, int] = {}
+    for entry in entries:
+        if entry.what in ("generator", "metric"):
+            standing[entry.what, entry.name] = entry.version
+        elif entry.what == "withdrawn":
+            joined = standing.pop((str((entry.about or {}).get("was")), entry.name), None)
+            if joined is not None:
+                withdrawn[joined] = entry.version
+    return withdrawn
+
+
+def _remarks(about: Mapping[str, Any] | None) -> str:
+    """What else is known, where it is a word or a number."""
+    plain = [
+        f"{name(key, 30)} {name(value)}"
+        for key, value in (about or {}).items()
+        if isinstance(value, str | int | float) and value != ""
+    ]
+    return ", ".join(plain)
+
+
+EXPLAINED = (
+    "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between generators: of their means; "
+    "SPA: soft pairwise accuracy. Within a cluster, raters do not differ significantly from its first."
 )
+
+
+def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:
+    """The main ranking, slices of it, generators, the ensemble, overrating. by: language, criterion, generator."""
+    raters = run.rows("raters")["rater"].nunique()
+    reference = run.manifest["settings"].get("reference")
+    people = plural(len(run.people_names), "person", "people") + (f" ({reference})" if reference else "")
+    yield Paragraph(f"{run.name}, version {run.version}: {plural(raters, 'rater')} against {people}", strong=True)
+    yield ranking_table(run, run.main, run.language)
+    yield Paragraph(_note(run), soft=True)
+    slices = ("language", *by) if len(run.languages) > 1 else by
+    for column in dict.fromkeys(slices):
+        yield from _slice(run, column)
+    generators = generator_table(run, run.main, run.language)
+    if generators.rows:
+        yield generators
+    if (ensemble := fitted(run)) and (members := member_table(run)):
+        yield members
+        yield Paragraph(f"{ensemble.signature}: {' '.join(ensemble.formula)}", soft=True)
+        yield Paragraph(f"With people {ensemble.worth} Alpha {ensemble.alpha}", soft=True)
+    yield from overrating_tables(run)
+    yield from closing(run)
+
+
+def _note(run: BoardRun) -> str:
+    ceiling = one_person(run, run.main, run.language)
+    words = [f"One of these people against the others: r {figure(ceiling)}."] if ceiling is not None else []
+    if run.language == ALL_LANGUAGES:
+        words.append("Languages are taken together: their differences count too.")
+    return " ".join([*words, EXPLAINED])
+
+
+def _slice(run: BoardRun, column: str) -> Iterator[TableView | Paragraph]:
+    maps = {"language": _by_language, "criterion": criterion_map, "generator": generator_map}
+    view = maps[column](run)
+    yield view or Paragraph(f"By {column}: there is one only.")
+
+
+def _by_language(run: BoardRun) -> TableView | None:
+    return next((view for view in language_maps(run) if view.name == "map_languages"), None)

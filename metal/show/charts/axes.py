@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
-from metal.data.text import MINUS, figure, interval, known
+from metal.data.text import MINUS, figure, interval, known, slug
 from metal.show import svg
 
 Figures = tuple[float, float, float]  # value, low, high
@@ -114,3 +114,11 @@ def tick_text(tick: float, ticks: Sequence[float]) -> str:
     finer = any(round(number, digits) != round(number, digits + 1) for number in ticks)
     text = f"{tick:.{digits + finer}f}"
     return ("0" if float(text) == 0 else text).replace("-", MINUS)
+
+
+def cell_key_and_label(what: str, criterion: str, language: str) -> tuple[str, str]:
+    """Name and title of a picture of one criterion and language; "" is all languages."""
+    return (
+        f"{what}_{slug(criterion)}_{slug(language) if language else 'all'}",
+        f"{criterion} ({language or 'all languages'})",
+    )

@@ -1,1 +1,1 @@
-"""The page of a design study: a file a section."""
+"""The page of a design study."""

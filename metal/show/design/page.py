@@ -1,19 +1,28 @@
-"""The page of a design study."""
+"""The page of a design study, and what `metal design` prints."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from metal.data.text import within
 from metal.genie.design.planning import F1, SCORE, TEST
 from metal.runs.design_run import DesignRun
-from metal.show.design.facts import facts
-from metal.show.design.labels import designs_table, population_chart, raters_table, spread_chart, stability_table
-from metal.show.design.methods import definitions
-from metal.show.design.needs import costs_table, curve_chart, judges, needs_table
-from metal.show.sections import Page, Section
-from metal.show.view import Chart, TableView
+from metal.show.design.tables import (
+    costs_table,
+    curve_chart,
+    designs_table,
+    judges,
+    needs_table,
+    population_chart,
+    raters_table,
+    spread_chart,
+    stability_table,
+)
+from metal.show.design.words import facts
+from metal.show.parts import closing
+from metal.show.view import Chart, Paragraph, Screen, Section, TableView
 
 MOST_CHARTS = 24  # of designs, and of curves, on the page; all are in `metal report --figures`
 MOST_ROWS = 300  # of a table on the page
@@ -74,12 +83,11 @@ def _cut(table: TableView) -> TableView:
     return replace(table, rows=table.rows[:MOST_ROWS], notes=notes)
 
 
-PAGE = Page(
-    brand="design study",
-    facts=facts,
-    definitions=definitions,
-    charts=charts,
-    tables=tables,
-    content=content,
-    template="design.html",
-)
+def screen(run: DesignRun, by: Sequence[str] = ()) -> Screen:
+    """Budgets of labels, populations, what each language needs, what that costs."""
+    needs = (needs_table(run, question) for question in (F1, TEST, SCORE))
+    for view in (designs_table(run), stability_table(run), raters_table(run), *needs, costs_table(run)):
+        if view.rows:
+            yield view
+    yield from (Paragraph(line.says) for line in facts(run) if line.about == "Pay")
+    yield from closing(run)

@@ -1,19 +1,27 @@
-"""The page of `metal monitor`: people as raters."""
+"""The page of `metal monitor`: people as raters; and what it prints."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from metal.data.text import count, listed, plural, within
+from metal.data.text import count, known, listed, within
+from metal.genie.colleagues.behaviour import ALL_CRITERIA
+from metal.genie.monitoring import why_noisy
 from metal.runs.monitor_run import MonitorRun
-from metal.show.monitor.beside import beside_section
-from metal.show.monitor.changes import agreement_section, exclusion_section, history_section
-from metal.show.monitor.examined import examined_section, question_section
-from metal.show.monitor.planning import design_section
-from metal.show.sections import Definition, Fact, Page, Section
-from metal.show.view import Chart, TableView
-
-MOST_NAMED = 6
+from metal.show.monitor.sections import (
+    agreement_section,
+    beside_section,
+    design_section,
+    examined_section,
+    exclusion_section,
+    history_section,
+    question_section,
+    raters_table,
+)
+from metal.show.parts import closing
+from metal.show.view import Chart, Paragraph, Screen, Section, TableView
 
 
 def sections(run: MonitorRun) -> list[Section]:
@@ -28,99 +36,6 @@ def sections(run: MonitorRun) -> list[Section]:
         history_section,
     )
     return [section for part in parts if (section := part(run))]
-
-
-def facts(run: MonitorRun) -> list[Fact]:
-    """The page in a few sentences, each true by the run's tables alone."""
-    people = sum(rater.kind == "human" for rater in run.raters.values())
-    judges = sum(run.raters[row["rater"]].kind != "human" for row in run.examined)
-    asked = "none of whom was asked a test question"
-    if run.examined:
-        with_judges = f", and {plural(judges, 'judge')} with them" if judges else ""
-        asked = f"{len(run.examined) - judges:,} of whom were asked test questions{with_judges}"
-    lines = [Fact("Looked at", f"{plural(people, 'person', 'people')} who rated, {asked}.")]
-    if run.examined:
-        lines.append(Fact("Noisy", _names(run.noisy) or "Nobody, by the test questions."))
-    standing_out = _names(list(run.standing_out)) or "Nobody, beside those who rated the same outputs."
-    lines.append(Fact("Stands out", standing_out))
-    exclusions = run.tables["exclusions"]
-    if len(exclusions):
-        dropped = plural(int(exclusions["ratings"].sum()), "rating")
-        excluded = plural(exclusions["rater"].nunique(), "person", "people")
-        words = f"--exclude-noisy drops {dropped} of {excluded}; nothing is removed from the dataset."
-        lines.append(Fact("Without them", words))
-    lines.append(Fact("Not to be concluded", _limits(run)))
-    return lines
-
-
-def _names(raters: list[str]) -> str:
-    shown = listed([within(rater) for rater in raters[:MOST_NAMED]])
-    more = f" and {len(raters) - MOST_NAMED:,} more" if len(raters) > MOST_NAMED else ""
-    return f"{shown}{more}." if raters else ""
-
-
-def _limits(run: MonitorRun) -> str:
-    if run.examined:
-        return (
-            "That who is not flagged is careful: with a handful of questions only the worst can be told. Questions on "
-            "which everybody fails may have a bad gold; look at them first."
-        )
-    return (
-        "That who stands out is careless: without test questions people are only set beside each other, and the "
-        "minority may be right. Hide questions with metal annotate export --test-questions to know."
-    )
-
-
-def definitions(run: MonitorRun) -> list[Definition]:
-    """The definitions behind the page, with the settings of this run."""
-    settings = run.manifest["settings"]
-    return [
-        Definition(
-            "Test question",
-            "A source shown with its own reference (positive), or with the reference of another source of its language "
-            "(negative). An answer is right on the right side of the middle of the scale; the middle itself is wrong. "
-            "Negative questions say nothing of criteria that do not look at the source.",
-            "GENIE 5",
-        ),
-        Definition(
-            "Noisy",
-            f"By the model {settings['model']}: right answers are binomial, accuracies come from a mixture of Beta "
-            "distributions, learned from all people of a language and criterion together with forty made-up ones. By "
-            "rate, somebody whose accuracy is below 0.9 is noisy; by class, somebody who comes from another component "
-            "than the most accurate one. Flagged above a posterior probability of 0.99, on either side, on any "
-            "criterion.",
-            "GENIE 5, appendix B.1",
-        ),
-        Definition(
-            "Right at worst",
-            "The share of right answers on the task and side that speaks most against somebody, with Jeffreys' 95% "
-            "interval of their own answers. P(noisy) is the model's, which also knows how the others did.",
-        ),
-        Definition(
-            "Agreement with colleagues",
-            "Of outputs that two or more others of the same group rated: the share of them who gave the same label, "
-            "beside how often they do among themselves on those very outputs, so that hard outputs condemn nobody. "
-            f"95% intervals by bootstrap over sources ({count(settings['resamples'])} resamples); corrected over "
-            "people by Holm.",
-        ),
-        Definition(
-            "Severity",
-            "How much lower than the colleagues' mean somebody scores, in shares of the scale; below 0: milder.",
-        ),
-        Definition(
-            "Dawid-Skene, MACE",
-            "Competence by two models of annotators that learn true labels and people's errors together: the expected "
-            "share of right labels, and the probability of not guessing.",
-            "Dawid and Skene 1979; Hovy et al. 2013",
-        ),
-        Definition(
-            "How many are needed",
-            "The standard deviation of the people's mean score over simulated rounds of as many outputs, with one, "
-            "two, ... of their people on each; an interval is 3.92 of it wide, less by the root of the outputs.",
-            "GENIE 4",
-        ),
-        Definition("Undefined", "A figure without a value is a dash, never 0; the CSV files give the reasons."),
-    ]
 
 
 def charts(run: MonitorRun) -> list[Chart]:
@@ -138,12 +53,67 @@ def content(run: MonitorRun) -> dict[str, Any]:
     return {"sections": sections(run)}
 
 
-PAGE = Page(
-    brand="people as raters",
-    facts=facts,
-    definitions=definitions,
-    charts=charts,
-    tables=tables,
-    content=content,
-    template="sections.html",
-)
+MOST = 20  # people of a table
+
+
+def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:
+    """Test questions, people beside each other, warnings, and what excluding noisy people would drop."""
+    if run.examined:
+        yield from _tests(run)
+    else:
+        yield Paragraph(
+            "Nobody was asked a test question, so that nobody can be called noisy. To hide some among the tasks:"
+        )
+        path = run.data.get("path", "DATASET")
+        yield Paragraph(f"  metal annotate export {path} --to html --test-questions", copied=True)
+    yield from _beside(run)
+    *warnings, signature = closing(run)
+    yield from warnings
+    if len(run.tables["exclusions"]):
+        dropped = count(run.tables["exclusions"]["ratings"].sum())
+        yield Paragraph(f"--exclude-noisy would drop {dropped} ratings; nothing is removed from the dataset.")
+    yield signature
+
+
+def _tests(run: MonitorRun) -> Screen:
+    explained = (
+        "Right there: on the task and side that speaks most against them, with the 95% interval of their own answers; "
+        "P(noisy): of the model."
+    )
+    view = raters_table(run, ("languages", "weakest"), MOST)
+    title = f"Test questions ({run.manifest['settings']['model']})"
+    yield replace(view, title=title, notes=(*view.notes, explained))
+    reasons: dict[str, list[str]] = {}
+    for row in run.records("workers"):
+        if row["noisy"]:
+            reasons.setdefault(row["rater"], []).extend(why_noisy(row))
+    yield from (Paragraph(f"{within(rater)} is noisy: {'; '.join(why)}") for rater, why in sorted(reasons.items()))
+
+
+def _beside(run: MonitorRun) -> Screen:
+    records = run.records("behaviour")
+    if not records:
+        return
+    rows = [row for row in records if row["criterion"] == ALL_CRITERIA]
+    rows.sort(key=lambda row: (not known(row["agreement_difference"]), row["agreement_difference"]))
+    title = f"People beside those who rated the same outputs, {ALL_CRITERIA}"
+    yield TableView.of_figures(run, "behaviour", title, rows, without=("criterion",), heads=2, most=MOST)
+    reasons: dict[tuple[str, str], dict[str, str]] = {}
+    for row in records:
+        if known(row["stands_out"]) and row["stands_out"]:
+            reasons.setdefault((row["rater"], row["language"]), {})[row["criterion"]] = row["stands_out"]
+    for (rater, language), why in reasons.items():
+        yield Paragraph(f"{within(rater)} ({language}) stands out on {_named_first(why)}")
+    if not reasons:
+        yield Paragraph("Nobody stands out.")
+    apart: dict[str, Any] = {row["rater"]: row["not_compared"] for row in rows}
+    unlike = [(rater, why) for rater, why in apart.items() if known(why) and why]
+    yield from (Paragraph(f"{within(rater)} cannot be compared: {why}") for rater, why in unlike[:MOST])
+
+
+def _named_first(why: dict[str, str]) -> str:
+    """The criterion that says most, with its reason, and the names of the others."""
+    first = ALL_CRITERIA if ALL_CRITERIA in why else next(iter(why))
+    others = [criterion for criterion in why if criterion != first]
+    also = f"; also on {listed(others)} (tables/behaviour.csv)" if others else ""
+    return f"{first}: {why[first]}{also}"

@@ -1,4 +1,4 @@
-"""What is printed while models are asked: estimates, progress, what calls were like."""
+"""What is printed while models are asked: estimates, progress, what calls and judges were like."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metal.data.text import UNDEFINED, dollars, duration, thousands
-from metal.raters.judges.call import BUSY, DROPPED, SERVER, TOO_LONG, VERDICT, Question, RunPlan
+from metal.raters.judges.call import BUSY, DROPPED, REFUSED, SERVER, TOO_LONG, VERDICT, Question, RunPlan
 from metal.raters.judges.collect import CallStatistics
 from metal.raters.judges.cost import CostEstimate
-from metal.raters.judges.reader import OFF_SCALE
+from metal.raters.judges.plan import JudgingPlan
+from metal.raters.judges.reader import OFF_SCALE, UNPARSABLE
 from metal.show.terminal import console as show
 
 if TYPE_CHECKING:
     from metal.raters.judges.engine import Engine, Progress
+
 
 NAME = 20  # letters of a judge's name in the progress
 AWAITED = 40  # letters of what is waited for: a provider's words
@@ -199,3 +202,26 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
         yield f"{name}: {tally.reused:,} answers reused from other runs"
     if tally.uncounted:
         yield f"{name}: {tally.uncounted:,} replies without token counts; tokens and cost are too low"
+
+
+def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> None:
+    """The closing tables, a row a judge, and what is odd about a judge's answers."""
+    rows = []
+    for name in plan.names.values():
+        tally = tallies[name]
+        kinds = [tally.answered, tally.kinds[UNPARSABLE] + tally.kinds[OFF_SCALE], tally.kinds[REFUSED]]
+        rest = sum(tally.kinds.values()) - sum(kinds)
+        rows.append([name, *(f"{count:,}" for count in (*kinds, rest, tally.retried + tally.asked_again))])
+    if rows:
+        show.table("Answers", ["judge", "answered", "unparsable", "refused", "other", "retried"], rows)
+        show_calls(tallies, plan)
+    for name in plan.names.values():
+        for line in oddities(name, tallies[name]):
+            show.say(line)
+
+
+def show_ratings(rows: int, unanswered: Mapping[tuple[str, str], int], out: Path, seconds: float) -> None:
+    """How many ratings there are, and what baselines did not answer."""
+    for (name, reason), count in unanswered.items():
+        show.say(f"{name}: {count:,} without an answer ({reason})")
+    show.say(f"{rows:,} ratings in {out} ({duration(seconds)})", wrap=False)

@@ -14,18 +14,23 @@ import pytest
 from metal.boards.ensemble import NAME
 from metal.data.text import figure, interval
 from metal.runs.board_run import BoardRun
-from metal.show.board.crowd import crowd_sections
-from metal.show.board.ensemble import fitted, member_table
-from metal.show.board.facts import facts
-from metal.show.board.generators import generator_charts, generator_table
-from metal.show.board.history import history_table
-from metal.show.board.maps import criterion_map, generator_map, language_maps
-from metal.show.board.overrating import overrating_charts, overrating_tables
-from metal.show.board.page import charts, tables
-from metal.show.board.ranking import further_rankings, ranking_charts, ranking_table
+from metal.show.board.generators import fitted, generator_charts, generator_table, member_table
+from metal.show.board.page import charts, history_table, tables
+from metal.show.board.raters import (
+    criterion_map,
+    crowd_sections,
+    further_rankings,
+    generator_map,
+    language_maps,
+    overrating_charts,
+    overrating_tables,
+    ranking_charts,
+    ranking_table,
+)
+from metal.show.board.words import facts
 from metal.show.charts.axes import ticks_for
-from metal.show.charts.intervals import Dot, interval_dots
-from metal.show.charts.ranks import Ranks, rank_lines
+from metal.show.charts.dots import Dot, interval_dots
+from metal.show.charts.lines import Ranks, rank_lines
 from metal.show.pages import settings_in_words
 
 

@@ -13,10 +13,9 @@ from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import design
 from metal.runs.design_run import DesignRun
 from metal.runs.manifest import manifest
-from metal.show.charts.design_curve import ItemsCurve, design_curve
-from metal.show.charts.labelling import DesignPanel, PopulationScore, population_panels
-from metal.show.files import chart_svg
-from metal.show.latex import to_latex
+from metal.show.charts.dots import DesignPanel, PopulationScore, population_panels
+from metal.show.charts.lines import ItemsCurve, design_curve
+from metal.show.files import chart_svg, to_latex
 from metal.show.pages import charts, page, tables
 from tests.genie.design.studies import BINARY, LIKERT, study
 from tests.report.checks import HOSTILE, Visiting, check_accessible, check_csv, check_names_are_text, check_quiet

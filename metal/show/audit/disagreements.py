@@ -1,0 +1,141 @@
+"""The disagreements a page can hold: its texts, each once, and a seeded sample where there are too many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from metal.data.languages import language_name, text_direction
+from metal.data.text import name, printable
+from metal.runs.audit_run import AuditRun
+from metal.show.pages import Payload, blob, fitting
+from metal.stats.patterns import find_patterns
+
+LONGEST_TEXT = 6000
+LONGEST_COMMENT = 2000
+RATING_LENGTH = 18  # of the shortest, as JSON
+PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
+
+
+def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
+    """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
+
+    Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
+    Files that would take more than a third of the room are left out, the largest first.
+    """
+    csv = fitting(csv, room / 3)
+    table = run.disagreement_table
+    order = _in_turn(table, int(run.manifest.get("settings", {}).get("seed", 0)))
+    order = order[: _at_most(table, order, room)]
+    while True:
+        records = table.take(pa.array(np.sort(order))).to_pylist()
+        packed = blob(_payload(run, records) | {"csv": csv})
+        if len(packed) <= room or not len(order):
+            return Payload(packed, frozenset(csv), len(table) - len(order))
+        order = order[: int(len(order) * min(0.98, 0.99 * room / len(packed)))]
+
+
+def _in_turn(table: pa.Table, seed: int) -> Any:
+    """Row numbers: one of each language and criterion after the other, shuffled within."""
+    rng = np.random.default_rng(seed)
+    keys = [table[name].combine_chunks().dictionary_encode().indices.to_numpy() for name in ("language", "criterion")]
+    stratum = find_patterns(np.column_stack(keys)).which
+    _, first = np.unique(stratum, return_index=True)
+    turn = np.empty(len(stratum), dtype=np.int64)
+    for key in np.argsort(first):  # as they come in the table
+        rows = np.flatnonzero(stratum == key)
+        turn[rng.permutation(rows)] = np.arange(len(rows))
+    return np.lexsort((first[stratum], turn))
+
+
+def _at_most(table: pa.Table, order: Any, room: int) -> int:
+    """A generous bound on how many rows can fit, so that a large table is not packed whole first.
+
+    A rating is a rater's number, a score and its label.
+    """
+    if not len(order):
+        return 0
+    import pyarrow.compute as pc
+
+    texts = pc.add(pc.utf8_length(table["output_text"]), 0).to_numpy()
+    ratings = pc.list_value_length(table["ratings"]).to_numpy()
+    words = (np.minimum(texts, LONGEST_TEXT) + 200 + RATING_LENGTH * ratings)[order]
+    return int(np.searchsorted(np.cumsum(words), room * PROBABLE_RATIO) + 1)
+
+
+class _Index:
+    """Each text once: its number, and all of them in order."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        return self.places.setdefault(text, len(self.places))
+
+
+def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Compact and harmless: every text passed through `printable` and cut to length."""
+    texts, raters = _Index(), _Index()
+    items = []
+    for record in records:
+        items.append(
+            {
+                "l": record["language"],
+                "c": record["criterion"],
+                "o": printable(record["output"]),
+                "g": name(record["generator"]),
+                "a": record["case"],
+                "p": record["people"],
+                "r": record["people_range"],
+                "t": texts(_clipped(record["title"], 300)),
+                "x": texts(_clipped(record["source_text"], LONGEST_TEXT)),
+                "y": texts(_clipped(record["output_text"], LONGEST_TEXT)),
+                "q": [
+                    [
+                        raters(rating["rater"]),
+                        rating["score"],
+                        printable(rating["label"]),
+                        printable(rating["reason"]),
+                        texts(_clipped(rating["comment"], LONGEST_COMMENT)),
+                    ]
+                    for rating in record["ratings"]
+                ],
+            }
+        )
+    return {
+        "items": items,
+        "texts": list(texts.places),
+        "raters": _raters(run, list(raters.places)),
+        "languages": {code: [language_name(code), text_direction(code)] for code in run.languages},
+        "criteria": {criterion.name: _criterion(criterion) for criterion in run.audited},
+    }
+
+
+def _criterion(criterion: Any) -> dict[str, Any]:
+    return {
+        "label": printable(criterion.label or criterion.name),
+        "question": printable(criterion.question),
+        "nominal": criterion.scale.measure == "nominal",
+        "levels": [[level.value, printable(level.label)] for level in criterion.scale.levels],
+    }
+
+
+def _raters(run: AuditRun, raters: Sequence[str]) -> list[list[str]]:
+    """Name, kind and group of each; names that look alike when cut get a number."""
+    names: dict[str, list[str]] = {}
+    for rater in raters:
+        shown = name(rater)
+        if shown in names:
+            shown = f"{shown} ({len(names) + 1})"
+        names[shown] = [shown, run.raters[rater].kind, name(run.raters[rater].group)]
+    return list(names.values())
+
+
+def _clipped(text: str | None, length: int) -> str:
+    clean = printable(text or "")
+    if len(clean) <= length:
+        return clean
+    return f"{clean[:length]}… [{len(clean) - length:,} more characters in disagreements.parquet]"

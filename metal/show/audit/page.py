@@ -1,0 +1,220 @@
+"""The page of an audit: its parts, what its figures mean, and what `metal audit` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from metal import __version__
+from metal.auditing.verdict import (
+    VERDICTS,
+)
+from metal.data.languages import language_name
+from metal.data.records import Criterion
+from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
+from metal.runs.audit_run import AuditRun
+from metal.show.audit import disagreements
+from metal.show.audit.judges import (
+    agreement_charts,
+    difference_tables,
+    f1_table,
+    figures_table,
+    floors,
+    prompt_charts,
+    self_agreement_table,
+)
+from metal.show.audit.people import (
+    agreement_table,
+    case_charts,
+    ceilings_table,
+    class_charts,
+    dataset_charts,
+    dataset_tables,
+    prediction_table,
+)
+from metal.show.audit.verdicts import SIGNS, legend, matrices, sentence
+from metal.show.pages import Payload
+from metal.show.parts import closing, exclusions_table
+from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
+
+LEAST_ROOM = 400_000  # for disagreements and CSV, even where tables and charts alone fill a page
+
+
+def charts(run: AuditRun) -> list[Chart]:
+    """Every chart of the page, in its order."""
+    of_judges = [chart for criterion in run.audited for chart in agreement_charts(run, criterion)]
+    return [*dataset_charts(run), *class_charts(run), *of_judges, *prompt_charts(run), *case_charts(run)]
+
+
+def tables(run: AuditRun) -> list[TableView]:
+    """Every table of the page, in its order."""
+    of_judges = [f1_table(run), figures_table(run), prediction_table(run)] if run.judge_names else []
+    again = [table for table in [self_agreement_table(run)] if table.rows]
+    people = [*dataset_tables(run), agreement_table(run), ceilings_table(run)]
+    people += filter(None, [exclusions_table(run)])
+    return [*people, *of_judges, *difference_tables(run), *again, left_out_table(run)]
+
+
+def content(run: AuditRun) -> dict[str, Any]:
+    """What the template shows."""
+    criteria = run.audited if run.judge_names else ()
+    return {
+        "matrices": matrices(run),
+        "legend": legend(),
+        "tables": {table.name: table for table in tables(run)},
+        "dataset_tables": dataset_tables(run),
+        "dataset_charts": dataset_charts(run),
+        "people_charts": class_charts(run),
+        "judge_charts": [(criterion, agreement_charts(run, criterion)) for criterion in criteria],
+        "prompt_charts": prompt_charts(run),
+        "case_charts": case_charts(run),
+    }
+
+
+def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
+    """Disagreements and CSV files, for which there is always some room."""
+    return disagreements.pack(run, csv, max(room, LEAST_ROOM))
+
+
+def left_out_table(run: AuditRun) -> TableView:
+    """Items that do not count, by language and criterion, and what judges left unanswered."""
+    judges: dict[tuple[str, str], list[str]] = {}
+    for row in run.records("judges"):
+        unanswered = int(row["asked"]) - int(row["answered"])
+        not_asked = [part for part in str(row["dropped"]).split(", ") if part.startswith("not asked")]
+        missing = [f"{count(unanswered)} unanswered"] if unanswered else []
+        missing += [f"{part.split()[-1]} not asked" for part in not_asked]
+        if missing:
+            key = (row["criterion"], row["language"])
+            judges.setdefault(key, []).append(f"{within(row['judge'])}: {', '.join(missing)}")
+    rows = []
+    for row in run.records("people"):
+        counts = {
+            part.rsplit(" ", 1)[0]: int(part.rsplit(" ", 1)[1]) for part in str(row["dropped"]).split(", ") if part
+        }
+        rows.append(
+            (
+                Cell(run.criteria[row["criterion"]].short),
+                Cell(row["language"], language_name(row["language"])),
+                Cell(count(row["items_with_class"])),
+                Cell(count(counts.get("incomplete", 0)), f"fewer than {row['min_raters']} people"),
+                Cell(count(counts.get("tied", 0))),
+                Cell("; ".join(judges.get((row["criterion"], row["language"]), [])) or "nothing"),
+            )
+        )
+    return TableView(
+        "left_out",
+        "What was left out",
+        ("", "language", "items that count", "incomplete", "ties without a class", "left out by judges"),
+        tuple(rows),
+        "people",
+        run.signature_of("people"),
+        heads=2,
+    )
+
+
+MOST_LEVELS = 7  # more levels than this are counted, not listed
+WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
+OF_PEOPLE = ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
+
+
+def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
+    """A table a criterion, the verdicts with their reasons, how judges agree with themselves."""
+    people = sum(rater.kind == "human" for rater in run.raters.values())
+    languages = ", ".join(f"{code} {language_name(code)}" for code in run.languages)
+    compared = f"{plural(people, 'person', 'people')}, {plural(len(run.judge_names), 'judge')}"
+    yield Paragraph(f"{run.name}: {compared}; {languages}", strong=True)
+    for criterion in run.audited:
+        yield criterion_table(run, criterion)
+        about = {"metal": __version__, "data": run.data["identity"], "stat": "wf1", "crit": criterion.short}
+        yield Paragraph(signature_line(about), soft=True, copied=True)
+    if run.judge_names:
+        yield verdict_table(run)
+        yield from _verdict_reasons(run)
+    else:
+        yield Paragraph("No judges in the data: only the people were compared. Add a run folder of `metal judge`.")
+    if len(run.tables["self_agreement"]):
+        yield self_agreement_table(run)
+    yield from closing(run)
+
+
+def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
+    """One criterion, languages in columns: the people, the most frequent class, every judge."""
+    people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
+    judges = run.records("judges", criterion=criterion.name)
+    rows = [
+        [Cell("items"), *(Cell(count(row["items_with_class"])) for row in people.values())],
+        [Cell("left out"), *(Cell(count(_left_out(row))) for row in people.values())],
+    ]
+    for column in run.columns("people"):
+        if column.name in OF_PEOPLE:
+            rows.append([Cell(f"people: {column.title}"), *(Cell(column.text(row)) for row in people.values())])
+    if judges:
+        columns = {column.name: column for column in run.columns("judges")}
+        majority = columns["majority_f1"]
+        lowest = floors(run, criterion)
+        cells = (Cell(majority.text(row) if (row := lowest[code]) else UNDEFINED) for code in people)
+        rows.append([Cell(majority.title), *cells])
+        by_judge: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in judges:
+            by_judge.setdefault(row["judge"], {})[row["language"]] = row
+        for judge, by_language in by_judge.items():
+            rows.append([Cell(name(judge)), *(_judged(run, by_language.get(code)) for code in people)])
+    notes = ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",) if judges else ()
+    title = f"{criterion.label or criterion.name} ({_scale(criterion)})"
+    return TableView.of(run, "judges", title, ("", *people), rows, name=f"on_{run.slug(criterion)}", notes=notes)
+
+
+def _scale(criterion: Criterion) -> str:
+    """The levels and which end is better, where that has a meaning."""
+    levels = criterion.scale.levels
+    text = criterion.scale.describe() if len(levels) <= MOST_LEVELS else f"{len(levels)} labels"
+    if criterion.scale.measure == "nominal" and criterion.direction == "higher":
+        return text
+    return f"{text}; {criterion.direction} is better"
+
+
+def _left_out(row: dict[str, Any]) -> int:
+    """Items that people rated and that do not count: too few ratings, or no aggregate class."""
+    return sum(int(part.split()[-1]) for part in str(row["dropped"]).split(", ") if part)
+
+
+def _judged(run: AuditRun, row: dict[str, Any] | None) -> Cell:
+    if row is None:
+        return Cell("")
+    columns = {column.name: column for column in run.columns("judges")}
+    f1, kappa = columns["weighted_f1"], columns["kappa"]
+    below = [f1.ends(row), f"{kappa.title} {kappa.text(row)}", coverage(row["coverage"]) if row["coverage"] < 1 else ""]
+    return Cell(f1.text(row), "\n".join(filter(None, below)))
+
+
+def verdict_table(run: AuditRun) -> TableView:
+    """Judges and criteria in rows, languages in columns, each verdict in a word."""
+    records = run.records("verdicts")
+    verdicts = {(row["judge"], row["criterion"], row["language"]): row["verdict"] for row in records}
+    languages = sorted({language for _, _, language in verdicts})
+    rows = [
+        [
+            Cell(name(judge)),
+            Cell(run.short(criterion)),
+            *(Cell(_word(verdicts.get((judge, criterion, language)))) for language in languages),
+        ]
+        for judge in dict.fromkeys(row["judge"] for row in records)
+        for criterion in dict.fromkeys(row["criterion"] for row in records)
+    ]
+    legend = "; ".join(f"{_word(verdict)}: {verdict}" for verdict in VERDICTS if _word(verdict) != verdict)
+    return TableView.of(run, "verdicts", "Verdicts", ("judge", "", *languages), rows, heads=2, notes=(f"{legend}.",))
+
+
+def _word(verdict: str | None) -> str:
+    return SIGNS[verdict][1] if verdict else UNDEFINED
+
+
+def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
+    records = run.records("verdicts")
+    if len(records) > WITH_REASONS:
+        yield Paragraph(f"The reasons for all {len(records)} verdicts stand in tables/verdicts.csv.")
+        return
+    for row in records:
+        where = f"{row['language']} {run.short(row['criterion'])} {within(row['judge'])}"
+        yield Paragraph(f"{where}: {row['verdict']}. {sentence(row['reason'])}")

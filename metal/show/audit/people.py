@@ -1,0 +1,239 @@
+"""The dataset that was rated, how far people agree, and the classes that people and judges give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from metal.auditing.paper_tables import PEOPLE
+from metal.building.describe import ALL, LENGTHS
+from metal.data.languages import language_name
+from metal.data.records import Criterion
+from metal.data.text import UNDEFINED, count, figure, known, name, slug
+from metal.runs.audit_run import AuditRun
+from metal.show.charts.bars import Bar, class_bars
+from metal.show.parts import undefined
+from metal.show.view import Cell, Chart, TableView
+
+
+def _lengths_view(run: AuditRun) -> TableView:
+    """Tokens of passages and outputs by language, and how many outputs there are of each quality."""
+    qualities = _qualities_of(run)
+    rows = []
+    uncounted = 0
+    for row in run.records("lengths"):
+        uncounted += row["passages"] - row["passages_counted"] + row["outputs"] - row["outputs_counted"]
+        means = (_mean(row["passage_mean"], row["passage_sd"]), _mean(row["output_mean"], row["output_sd"]))
+        numbers = (Cell(count(row[quality])) for quality in qualities)
+        rows.append((Cell(name(language_name(row["language"]))), Cell(count(row["passages"])), *means, *numbers))
+    notes = ["Means in tokens, the standard deviation (n - 1) below."]
+    notes += [f"{uncounted:,} texts whose tokens are not known are left out of the means."] if uncounted else []
+    columns = ("", "passages", "tokens a passage", "tokens an output", *qualities)
+    return TableView.of(run, "lengths", "Lengths and qualities", columns, rows, notes=notes)
+
+
+def _qualities_of(run: AuditRun) -> list[str]:
+    """The qualities of outputs, each a column of the table of lengths."""
+    return [str(column) for column in run.tables["lengths"].columns if column not in (*LENGTHS, "signature")]
+
+
+def _mean(mean: float, sd: float) -> Cell:
+    return Cell(figure(mean, ",.1f"), f"± {figure(sd, ',.1f')}" if known(mean) and known(sd) else "")
+
+
+def _classes_view(run: AuditRun) -> TableView:
+    """The share of each class among outputs of each quality, over all languages, the counts below."""
+    overall = run.rows("classes_by_quality", language=ALL)
+    qualities = list(dict.fromkeys(overall["quality"]))
+    rows = []
+    for (criterion, level), of_level in overall.groupby(["criterion", "level"], sort=False):
+        by_quality = {row["quality"]: row for row in of_level.to_dict("records")}
+        cells = (_rate(by_quality.get(quality)) for quality in qualities)
+        rows.append((Cell(run.short(str(criterion))), Cell(name(str(level))), *cells))
+    explained = (
+        "What the people settled on, as rates of the outputs of that quality: counts alone mislead where there are "
+        "more outputs of one quality than of the other."
+    )
+    title = "Classes by quality of the output"
+    return TableView.of(run, "classes_by_quality", title, ("", "class", *qualities), rows, heads=2, notes=(explained,))
+
+
+def _rate(row: Mapping[Any, Any] | None) -> Cell:
+    return Cell(f"{row['share']:.1%}", f"{row['count']:,} of {row['items']:,}") if row else Cell("0")
+
+
+def quality_charts(classes: pd.DataFrame, criteria: Mapping[str, Criterion]) -> list[Chart]:
+    """A chart a criterion: the classes of all outputs and of each quality, over all languages (METAL's Figure 2)."""
+    overall = classes[classes["language"] == ALL]
+    charts = []
+    for key, of_criterion in overall.groupby("criterion", sort=False):
+        criterion = criteria[str(key)]
+        bars = [
+            Bar("", f"{quality} outputs", dict(zip(rows["level"], rows["count"].astype(int), strict=True)))
+            for quality, rows in of_criterion.groupby("quality", sort=False)
+        ]
+        label = criterion.label or criterion.name
+        charts.append(class_bars(f"quality_{slug(criterion.name)}", label, criterion, bars))
+    return charts
+
+
+def dataset_tables(run: AuditRun) -> list[TableView]:
+    """The section's tables; none where neither lengths nor qualities are known, which others would say again."""
+    lengths = run.tables["lengths"]
+    counted = not lengths.empty and bool(lengths[["passages_counted", "outputs_counted"]].to_numpy().any())
+    if lengths.empty or not (counted or _qualities_of(run)):
+        return []
+    return [_lengths_view(run), *([_classes_view(run)] if _has_qualities(run.tables["classes_by_quality"]) else [])]
+
+
+def dataset_charts(run: AuditRun) -> list[Chart]:
+    """The section's charts; none where no quality is known."""
+    classes = run.tables["classes_by_quality"]
+    return quality_charts(classes, run.criteria) if _has_qualities(classes) else []
+
+
+def _has_qualities(classes: pd.DataFrame) -> bool:
+    return not classes.empty and bool((classes["quality"] != ALL).any())
+
+
+def agreement_table(run: AuditRun) -> TableView:
+    """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells."""
+    cells = {(row["language"], row["criterion"]): row for row in run.records("people")}
+    rows = [
+        (
+            Cell(language, language_name(language)),
+            *(_pair(cells.get((language, criterion.name))) for criterion in run.audited),
+        )
+        for language in run.languages
+    ]
+    columns = ("", *(criterion.short for criterion in run.audited))
+    notes = undefined(run, "people", cells.values(), ("fleiss_kappa", "pairwise_f1"))
+    return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1", columns, rows, notes=notes)
+
+
+def _pair(row: dict[str, Any] | None) -> Cell:
+    if row is None:
+        return Cell(UNDEFINED)
+    return Cell(f"{figure(row['fleiss_kappa'])} / {figure(row['pairwise_f1'])}")
+
+
+def ceilings_table(run: AuditRun) -> TableView:
+    """Every language and criterion with its coefficients and the three human ceilings."""
+    rows = run.records("people")
+    agreeing = ("all_agree", "some_agree", "none_agree")
+    return TableView.of_figures(
+        run,
+        "people",
+        "What people reach",
+        rows,
+        cells={
+            "criterion": lambda row: Cell(run.short(row["criterion"])),
+            "all_agree": lambda row: Cell(" / ".join(count(row[items]) for items in agreeing)),
+        },
+        heads=2,
+        notes=undefined(run, "people", rows),
+    )
+
+
+def class_charts(run: AuditRun) -> list[Chart]:
+    """A chart a criterion: the aggregate classes of the people in each language and in all."""
+    charts = []
+    for criterion in run.audited:
+        counts: dict[str, dict[str, int]] = {}
+        for row in run.records("class_distribution", criterion=criterion.name, case="all items", side=PEOPLE):
+            counts.setdefault(row["language"], {})[row["level"]] = int(row["count"])
+        in_all = Counter[str]()
+        for by in counts.values():
+            in_all.update(by)
+        bars = [Bar("", "all languages", in_all)] if len(counts) > 1 else []
+        bars += [
+            Bar("", f"{code} {language_name(code)}", by) for code, by in sorted(counts.items()) if any(by.values())
+        ]
+        label = criterion.label or criterion.name
+        charts.append(class_bars(f"classes_{run.slug(criterion)}", label, criterion, bars))
+    return charts
+
+
+ALL_ITEMS = "all items"
+MOST_ROWS = 150  # a longer table is for the CSV
+
+# Level -> its row of class_distribution_overall.
+Levels = dict[str, dict[str, Any]]
+
+
+def _by_case(run: AuditRun, criterion: Criterion) -> dict[str, dict[tuple[str, str], Levels]]:
+    """case -> (side, rater) -> levels, people first, over all languages; cases without items are left out."""
+    cases: dict[str, dict[tuple[str, str], Levels]] = {}
+    for row in run.records("class_distribution_overall", criterion=criterion.name):
+        by = cases.setdefault(row["case"], {})
+        by.setdefault((row["side"], row["rater"]), {})[row["level"]] = row
+    return {case: by for case, by in cases.items() if _total(by[PEOPLE, PEOPLE], "count")}
+
+
+def _total(levels: Levels, column: str) -> int:
+    return sum(int(row[column]) for row in levels.values())
+
+
+def case_charts(run: AuditRun) -> list[Chart]:
+    """A chart a criterion: people and judges in each agreement case."""
+    charts = []
+    for criterion in run.audited:
+        bars = [
+            Bar(
+                f"{case} ({_total(by[PEOPLE, PEOPLE], 'count'):,} items)",
+                rater,
+                {level: int(row["count"]) for level, row in levels.items()},
+            )
+            for case, by in _by_case(run, criterion).items()
+            if case != ALL_ITEMS
+            for (_, rater), levels in by.items()
+            if _total(levels, "count")
+        ]
+        label = criterion.label or criterion.name
+        charts.append(class_bars(f"cases_{run.slug(criterion)}", label, criterion, bars))
+    return charts
+
+
+def prediction_table(run: AuditRun) -> TableView:
+    """How much more or less often than the people a judge gives each class, by agreement case, over all languages."""
+    rows, missing = [], []
+    widest = max(len(criterion.scale.levels) for criterion in run.audited)
+    for criterion in run.audited:
+        levels = [level.shown for level in criterion.scale.levels]
+        for case, by in _by_case(run, criterion).items():
+            for (side, judge), given in by.items():
+                if side == PEOPLE:
+                    continue
+                head = (Cell(criterion.short), Cell(case), Cell(name(judge)))
+                compared = sum(int(given[level]["compared"]) for level in levels)
+                if not compared:
+                    missing.append(f"{criterion.short} {case} {name(judge)}")
+                cells = [_over(level, given[level], compared) for level in levels]
+                rows.append((*head, Cell(count(compared)), *cells, *[Cell("")] * (widest - len(levels))))
+    columns = ("", "case", "judge", "items", *(f"class {place}" for place in range(1, widest + 1)))
+    explained = (
+        "Share of the class among the judge's answers minus its share among the people's aggregates, over the items "
+        "that have both, in all languages together; below it the two counts, judge and people."
+    )
+    nothing = f"{UNDEFINED}: no item that the judge answered and that has a class of the people ({len(missing)} rows)."
+    return TableView.of(
+        run,
+        "class_distribution_overall",
+        "Over- and under-prediction of each class, in percentage points",
+        columns,
+        rows,
+        name="over_prediction",
+        heads=3,
+        notes=(explained, *([nothing] if missing else [])),
+        most=MOST_ROWS,
+    )
+
+
+def _over(level: str, row: dict[str, Any], compared: int) -> Cell:
+    if not compared:
+        return Cell(f"{level}: {UNDEFINED}")
+    points = round(100 * (row["compared"] - row["compared_people"]) / compared)
+    return Cell(f"{level}: {figure(points, '+d')}", f"{count(row['compared'])} to {count(row['compared_people'])}")

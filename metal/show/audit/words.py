@@ -1,0 +1,323 @@
+"""An audit in words: at most ten lines of facts from its tables, and what its figures mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from metal.auditing.judging import added_statistics
+from metal.auditing.settings import MIN_RATED
+from metal.auditing.verdict import (
+    MIN_COVERAGE,
+    MIN_ITEMS,
+    MIN_SOURCES,
+    NOT_BETTER,
+    TOO_FEW,
+    USABLE,
+    USEFUL_LEAD,
+    VERDICTS,
+    WITH_CARE,
+)
+from metal.data.languages import language_name
+from metal.data.text import figure, interval, known, listed, percent, plural, signed, within
+from metal.runs.audit_run import AuditRun
+from metal.show.audit.judges import is_prompt_pair
+from metal.show.view import Definition, Fact
+
+HIGH_F1 = 0.7
+MOST_NAMED = 4
+LOW_COVERAGE = 0.95
+FEW_SOURCES = 30
+KINDS = {"llm": "LLM judge", "metric": "metric", "baseline": "baseline"}
+
+
+def facts(run: AuditRun) -> list[Fact]:
+    """What an audit says, at most ten lines, each true by the run's tables alone.
+
+    Baselines are left out of what is said about judges, unless there are no other judges.
+    """
+    cells = _cells(run)
+    judged = [cell for cell in cells if cell["kind"] != "baseline"] or cells
+    decided = [cell for cell in judged if cell["verdict"] != TOO_FEW]
+    lines: list[Fact | None] = [Fact("Compared", _scope(run))]
+    if judged:
+        lines.append(Fact("Verdicts", _counts(judged)))
+    if decided:
+        lines.append(Fact("Best", _best(decided, run)))
+        if len(decided) > 1:
+            lines.append(Fact("Worst", _worst(decided, run)))
+        lines += [_most_trusted(decided, run, column) for column in ("judge", "language", "criterion")]
+    lines += [_prompts(run), _beware(judged, run), Fact("People", _people(run))]
+    lines.append(Fact("Not to be concluded", _limits(run, judged)))
+    return [fact for fact in lines if fact]
+
+
+def _cells(run: AuditRun) -> list[dict[str, Any]]:
+    """Verdicts joined with the figures they rest on, and the kind of each judge."""
+    if run.tables["judges"].empty:
+        return []
+    keys = ["language", "criterion", "judge"]
+    joined = run.tables["verdicts"].drop(columns="signature").merge(run.tables["judges"], on=keys)
+    joined["kind"] = [run.raters[judge].kind for judge in joined["judge"]]
+    return [{str(key): value for key, value in row.items()} for row in joined.to_dict("records")]
+
+
+def _scope(run: AuditRun) -> str:
+    languages = listed([language_name(code) for code in run.languages])
+    kinds = Counter(run.raters[judge].kind for judge in run.judge_names)
+    judges = listed([plural(number, KINDS[kind]) for kind, number in kinds.items() if kind in KINDS])
+    people = sum(rater.kind == "human" for rater in run.raters.values())
+    items = int(run.tables["people"]["items_with_class"].sum())
+    return (
+        f"{judges or 'No judges'} with {plural(people, 'person', 'people')} in "
+        f"{plural(len(run.languages), 'language')} ({languages}) on {plural(len(run.audited), 'criterion', 'criteria')}"
+        f"; {items:,} aggregate answers of people to compare with."
+    )
+
+
+def _counts(cells: Sequence[dict[str, Any]]) -> str:
+    counts = Counter(cell["verdict"] for cell in cells)
+    if len(counts) == 1:
+        (verdict,) = counts
+        number = "There is one" if len(cells) == 1 else f"All {len(cells):,}, one per judge, language and criterion"
+        more = " Neither good nor bad has been shown of any judge." if verdict == TOO_FEW else ""
+        return f"{number}: {verdict}.{more}"
+    parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    return f"Of {len(cells):,}, one per judge, language and criterion: {listed(parts)}."
+
+
+def _where(cell: dict[str, Any], run: AuditRun) -> str:
+    return f"{within(cell['judge'])} on {_label(cell['criterion'], run)} in {language_name(cell['language'])}"
+
+
+def _label(criterion: str, run: AuditRun) -> str:
+    return within(run.criteria[criterion].label or criterion)
+
+
+def _low_kappa(cell: dict[str, Any]) -> float:
+    return float(cell["kappa_low"]) if known(cell["kappa_low"]) else -1.0
+
+
+def _rank(cell: dict[str, Any]) -> tuple[int, float]:
+    """Low for a good verdict and, among equal verdicts, for a kappa that is surely high."""
+    return VERDICTS.index(cell["verdict"]), -_low_kappa(cell)
+
+
+def _with_figures(cell: dict[str, Any], run: AuditRun) -> str:
+    kappa = f"kappa {figure(cell['kappa'])} {interval(cell['kappa_low'], cell['kappa_high'])}".strip()
+    return (
+        f"{_where(cell, run)}: {cell['verdict']} (F1 {figure(cell['weighted_f1'])}, {kappa}, lead over the most "
+        f"frequent class {signed(cell['lead_over_majority'])})"
+    )
+
+
+def _best(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
+    best = min(decided, key=_rank)
+    if best["verdict"] == NOT_BETTER:
+        return f"No judge is shown to be usable anywhere; the nearest is {_with_figures(best, run)}."
+    return f"{_with_figures(best, run)}."
+
+
+def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
+    failed = [cell for cell in decided if cell["verdict"] == NOT_BETTER]
+    if failed:
+        worst = min(failed, key=lambda cell: cell["lead_over_majority"] if known(cell["lead_over_majority"]) else 0.0)
+        return f"{_with_figures(worst, run)}."
+    weakest = _with_figures(max(decided, key=_rank), run)
+    return f"Wherever there were enough ratings judges beat the most frequent class; weakest is {weakest}."
+
+
+def _most_trusted(decided: Sequence[dict[str, Any]], run: AuditRun, column: str) -> Fact | None:
+    """Where (language, criterion) or who (judge) is usable most and least often; None where all are alike.
+
+    The share of verdicts that are usable, with or without care, among those that could be given.
+    """
+    trusted: dict[str, list[bool]] = {}
+    for cell in decided:
+        trusted.setdefault(cell[column], []).append(cell["verdict"] in (USABLE, WITH_CARE))
+    shares = {key: sum(usable) / len(usable) for key, usable in trusted.items()}
+    high, low = max(shares.values()), min(shares.values())
+    if high == low:
+        return None
+    about, link = {"judge": ("Judges", ""), "language": ("Languages", "in "), "criterion": ("Criteria", "on ")}[column]
+
+    def name_of(key: str) -> str:
+        if column == "judge":
+            return within(key)
+        return language_name(key) if column == "language" else _label(key, run)
+
+    def extreme(share: float) -> str:
+        keys = [key for key in shares if shares[key] == share]
+        of = "" if len(keys) > 1 else f" of {len(trusted[keys[0]])}"
+        many = len(keys) > MOST_NAMED
+        names = f"{len(keys)} {about.lower()} alike" if many else listed([name_of(key) for key in keys])
+        return f"{link}{names} ({percent(share)}{of})"
+
+    return Fact(about, f"Usable, with or without care, most often {extreme(high)}, least often {extreme(low)}.")
+
+
+def _prompts(run: AuditRun) -> Fact | None:
+    """Differences between prompts of one model; None without any."""
+    rows = [row for row in run.records("differences") if is_prompt_pair(run, row) and known(row["p_adjusted"])]
+    if not rows:
+        return None
+    compared = f"{len(rows)} differences between prompts of one model"
+    significant = [row for row in rows if row["p_adjusted"] < 0.05]
+    if not significant:
+        return Fact("Prompts", f"None of {compared} is significant, which proves no equality.")
+    ahead = [row["first" if row["difference"] > 0 else "second"] for row in significant]
+    better = Counter(run.model_and_prompt(judge)[1] for judge in ahead)
+    parts = [f"{within(prompt) or 'no prompt'} ahead in {number}" for prompt, number in better.most_common()]
+    return Fact("Prompts", f"Of {compared} {len(significant)} are significant: {listed(parts)}.")
+
+
+def _beware(cells: Sequence[dict[str, Any]], run: AuditRun) -> Fact | None:
+    """Cells where F1 is high and agreement beyond chance is not shown, or where a judge is often silent."""
+    flattered = [
+        cell
+        for cell in cells
+        if known(cell["weighted_f1"]) and cell["weighted_f1"] >= HIGH_F1 and not _low_kappa(cell) > 0
+    ]
+    silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
+    parts = []
+    if flattered:
+        top = max(flattered, key=lambda cell: cell["weighted_f1"])
+        parts.append(
+            f"In {plural(len(flattered), 'case')} F1 is {HIGH_F1} or more and yet agreement beyond chance is not "
+            f"shown, for instance {_where(top, run)} (F1 {figure(top['weighted_f1'])}, kappa {figure(top['kappa'])})."
+        )
+    if silent:
+        least = min(silent, key=lambda cell: cell["coverage"])
+        parts.append(
+            f"In {plural(len(silent), 'case')} a judge leaves more than 5% unanswered; at worst {_where(least, run)} "
+            f"answers {percent(least['coverage'])}."
+        )
+    return Fact("Beware", " ".join(parts)) if parts else None
+
+
+def _people(run: AuditRun) -> str:
+    rows = [row for row in run.records("people") if known(row["fleiss_kappa"])]
+    if not rows:
+        return "Their agreement beyond chance (Fleiss' kappa) is undefined everywhere."
+    most, least = (
+        f"{_label(row['criterion'], run)} in {language_name(row['language'])} ({figure(row['fleiss_kappa'])})"
+        for row in (pick(rows, key=lambda row: row["fleiss_kappa"]) for pick in (max, min))
+    )
+    words = f"They agree most on {most}, least on {least}, by Fleiss' kappa."
+    if len(rows) == 1:
+        words = f"Their Fleiss' kappa is {figure(rows[0]['fleiss_kappa'])}."
+    weak = [row for row in rows if not (known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] > 0)]
+    if weak:
+        words += (
+            f" In {len(weak)} of {len(rows)} their own agreement beyond chance is not shown: no judge can be validated "
+            "there."
+        )
+    return words
+
+
+def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
+    parts = ["that people are right, only that they agree"]
+    if cells:
+        parts.insert(0, "that a judge good here is good on other texts, languages or criteria")
+        if len(run.languages) > 1:
+            parts.append("that two languages differ, for their figures were not tested against each other")
+        if any(cell["verdict"] == TOO_FEW for cell in cells):
+            parts.append("that “too few ratings to say” means bad")
+        parts.append("that a judge's reasons are sound")
+    few = int(run.tables["people"]["sources"].min())
+    more = f" With as few as {few} sources in a language, intervals are somewhat too narrow."
+    return f"{'; '.join(parts)}.".capitalize() + (more if few < FEW_SOURCES else "")
+
+
+_FITTED = (
+    "fitted once to a language and criterion, from people alone; two answers equally probable are a tie and left out. "
+    "Resamples keep the label, so intervals do not hold the model's own doubt"
+)
+
+
+def definitions(run: AuditRun) -> list[Definition]:
+    """The definitions behind this report, with the settings of this run."""
+    settings = run.manifest.get("settings", {})
+    rule = settings.get("aggregate", "majority-or-mean")
+    aggregate = {
+        "majority-or-mean": "the answer given more often than any other; without one, the mean of the answers if that "
+        "is itself an answer, else the item is a tie and left out",
+        "majority-or-middle": "the answer given more often than any other; without one, the middle of the scale",
+        "majority": "the answer given more often than any other; without one, the item is a tie and left out",
+        "dawid-skene": f"the most probable answer under Dawid and Skene's model, which weighs each person's answers by "
+        f"how often they are right and what they mistake for what; {_FITTED}",
+        "mace": f"the most probable answer under MACE, which tells for each person how often they know the answer and "
+        f"what they say when they do not; {_FITTED}",
+    }[rule]
+    source = {"dawid-skene": "Dawid and Skene 1979", "mace": "Hovy et al. 2013"}.get(rule, "METAL 3.2.6")
+    compat = "; as asked, Fleiss' kappa of one class is printed as 0 like in METAL's Table 6"
+    compat = compat if settings.get("paper_compat") else ""
+    return [
+        Definition("People's aggregate", f"{aggregate}. Only items that enough people rated count.", source),
+        Definition(
+            "Weighted F1",
+            "F1 of each class with the people's aggregate as truth, averaged by how frequent the class is among the "
+            "people. It rewards whoever says the most frequent answer, so it is never read alone.",
+            "METAL 4.4.1",
+        ),
+        Definition(
+            "Most frequent class",
+            "F1 of always giving the people's most frequent answer of that very language and criterion: the floor. The "
+            "lead is a judge's F1 minus this floor, on the same items.",
+        ),
+        Definition(
+            "Kappa, alpha, AC1",
+            "Agreement beyond what chance would give; they differ in how they picture chance (Cohen: each side's own "
+            "answers; Krippendorff: all answers together; Gwet: by how hard the items are). Quadratic kappa counts a "
+            "near miss as half right. 0 is chance, 1 is perfect.",
+            "Cohen 1960, Krippendorff 2004, Gwet 2014",
+        ),
+        Definition(
+            "Fleiss' kappa",
+            "The same for a panel of people, on items with the usual number of ratings.",
+            "Fleiss 1971; METAL Table 6",
+        ),
+        Definition(
+            "Three human ceilings",
+            "Pairwise: person with person (METAL's human row). Against the others: each person against the majority of "
+            "the others, the fair measure for a judge. Against all: each person against an aggregate that contains "
+            f"their own answer, optimistic. People with fewer than {MIN_RATED} ratings are left out of all three.",
+            "METAL 5.1",
+        ),
+        Definition(
+            "Alternative annotator test",
+            "Leaves out one person at a time and asks whether the judge is as close to the remaining people as that "
+            "person was, allowing a person's price (epsilon). The winning rate is the share of people beaten; 0.5 "
+            "passes.",
+            "Calderon et al. 2025",
+        ),
+        *(
+            Definition(statistic.title, statistic.definition)
+            for name, statistic in added_statistics().items()
+            if name in run.tables["judges"]
+        ),
+        Definition(
+            "Intervals",
+            f"95%, percentile bootstrap with {settings.get('resamples', 2000):,} resamples of whole sources, because "
+            "outputs of one source are not independent; of more than 4,096 sources, random blocks are drawn.",
+        ),
+        Definition(
+            "Families of tests",
+            "Leads are corrected over languages so that each language named may be believed (Benjamini-Yekutieli); "
+            "differences between judges so that one false alarm among the languages is unlikely (Holm).",
+        ),
+        Definition(
+            "Verdicts",
+            f"“{TOO_FEW}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources, an undefined figure, or a lead whose "
+            f"interval holds both 0 and {USEFUL_LEAD}. “{NOT_BETTER}”: the lead or kappa is not shown to be above 0. "
+            f"“{USABLE}”: better than that, passes the alternative annotator test, answers at least {MIN_COVERAGE:.0%}"
+            f", and people agree beyond chance. “{WITH_CARE}”: better, but one of these does not hold.",
+        ),
+        Definition(
+            "Undefined",
+            "A figure that has no value (for instance kappa where one class only was used) is a dash with its reason, "
+            f"never 0{compat}. Unanswered questions are counted in coverage and, as wrong answers, in strict F1; never "
+            "guessed.",
+        ),
+    ]

@@ -1,0 +1,304 @@
+"""Lines: what more items or references bring, and how rankings differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from metal.data.text import UNDEFINED, count, figure, known, name, plural, within
+from metal.show import svg
+from metal.show.charts.axes import Axis, cell_key_and_label
+from metal.show.view import Cell, Chart, TableView
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.boards.references import ReferenceCurve
+
+ITEMS_HEIGHT, ITEMS_LEFT, ITEMS_RIGHT = 190.0, 34.0, svg.WIDTH - 10.0
+
+
+@dataclass(frozen=True)
+class ItemsCurve:
+    """points: (items, value), items rising; people: an item; now: items there are; needed: items, NaN if unknown."""
+
+    people: int
+    points: Sequence[tuple[float, float]]
+    now: float
+    needed: float
+
+
+def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str:
+    """Items run on a logarithmic axis; full until where the data go, dashed beyond. value: what the lines show.
+
+    "" where no curve has a point.
+    """
+    curves = [curve for curve in curves if curve.points][: svg.SERIES]
+    if not curves:
+        return ""
+    entries = []
+    for series, curve in enumerate(curves):
+        needs = f": {count(curve.needed)} items" if known(curve.needed) else ""
+        words = f"{plural(curve.people, 'person', 'people')} an item{needs}"
+        entries.append((svg.line_symbol(f"way s{series}", series), words))
+    entries.append((svg.line_symbol("ceiling"), f"asked for: {figure(target)}"))
+    entries.append((svg.hollow_circle(), "beyond the data: as if there were more items like these"))
+    head, top = svg.legend(entries)
+    top += 20
+    bottom = top + ITEMS_HEIGHT
+
+    points = [point for curve in curves for point in curve.points]
+    least, most = min(items for items, _ in points), max(items for items, _ in points)
+    low, high = math.log10(least), math.log10(max(most, least * 1.01))
+    x = Axis(low, high, ITEMS_LEFT, ITEMS_RIGHT, _round_logarithms(low, high), _short)
+    y = Axis.around([*(height for _, height in points), target, 0.0], bottom, top, upright=True)
+    parts = [
+        head,
+        svg.text(2, top - 8, value, class_="soft"),
+        *(y.grid(ITEMS_LEFT, ITEMS_RIGHT), y.numbers(ITEMS_LEFT), x.grid(top, bottom), x.numbers(bottom)),
+        svg.text(ITEMS_RIGHT, bottom + 28, "items", class_="soft", anchor="end"),
+        y.line(target, ITEMS_LEFT, ITEMS_RIGHT, "ceiling"),
+    ]
+    for series, curve in enumerate(curves):
+        places = [(x(math.log10(items)), y(height)) for items, height in curve.points]
+        beyond = [items > curve.now * 1.001 for items, _ in curve.points]
+        for (start, end), dashed in zip(pairwise(places), beyond[1:], strict=True):
+            parts.append(svg.line(*start, *end, f"way s{series}{' d2' if dashed else ''}"))
+        for (items, height), place, hollow in zip(curve.points, places, beyond, strict=True):
+            words = f"{plural(curve.people, 'person', 'people')}, {count(items)} items: {figure(height)}"
+            parts.append(svg.marker(*place, series, words, hollow=hollow))
+    return svg.drawing(bottom + 34, *parts)
+
+
+def _round_logarithms(low: float, high: float) -> list[float]:
+    """Logarithms of round numbers: powers of ten, and 2 and 5 times these where there is room."""
+    factors = (1, 2, 5) if high - low < 2.2 else (1,)
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    ticks = [power + math.log10(factor) for power in powers for factor in factors]
+    return [tick for tick in ticks if low - 1e-9 <= tick <= high + 1e-9]
+
+
+def _short(logarithm: float) -> str:
+    """`500`, `2k`, `1M`."""
+    number = 10.0**logarithm
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if number >= size:
+            return f"{number / size:g}{letter}"
+    return f"{number:g}"
+
+
+REFERENCES_HEIGHT, REFERENCES_LEFT, REFERENCES_RIGHT = 220.0, 40.0, svg.WIDTH - 12.0
+_NOTES = (
+    "Marks are means over draws of references; the strokes through them reach one standard deviation up and down.",
+)
+
+
+@dataclass(frozen=True)
+class ReferencesStep:
+    """A metric with some references. spread: the standard deviation over draws, NaN with one draw."""
+
+    references: int
+    pearson: float
+    spread: float
+
+
+@dataclass(frozen=True)
+class ReferencesCurve:
+    """A metric, or with `level` alone a line: what has the same scores with any references."""
+
+    metric: str
+    steps: Sequence[ReferencesStep] = ()
+    level: float = float("nan")
+
+    @property
+    def drawn(self) -> list[ReferencesStep]:
+        """Steps that have a value."""
+        return [step for step in self.steps if known(step.pearson)]
+
+
+def references_chart(key: str, label: str, curves: Sequence[ReferencesCurve], people: str) -> Chart | None:
+    """The curves with the spread of their draws; None where nothing has a value. people: whom they agree with."""
+    shown = [curve for curve in curves if curve.drawn or known(curve.level)]
+    if not shown:
+        return None
+    steps = [step for curve in shown for step in curve.drawn]
+    values = [end for step in steps for end in (step.pearson - _spread(step), step.pearson + _spread(step))]
+    values += [curve.level for curve in shown if known(curve.level)]
+    most = max([2, *(step.references for step in steps)])
+    entries = []
+    for series, curve in enumerate(shown):
+        look = svg.line_symbol(f"way s{series % svg.SERIES}", series)
+        if known(curve.level):
+            look = svg.line_symbol(svg.way(series))
+        entries.append((look, name(curve.metric, svg.LEGEND_LENGTH)))
+    head, top = svg.legend(entries)
+    top += 16
+    bottom = top + REFERENCES_HEIGHT
+    x = Axis(1, most, REFERENCES_LEFT + 8, REFERENCES_RIGHT - 8, range(1, most + 1, -(-most // 12)))
+    y = Axis.around(values, bottom, top, upright=True)
+    parts = [
+        head,
+        svg.text(REFERENCES_LEFT, top - 5, f"Pearson with {people}", class_="soft"),
+        *(y.grid(REFERENCES_LEFT, REFERENCES_RIGHT), y.numbers(REFERENCES_LEFT), x.numbers(bottom)),
+        svg.text(REFERENCES_RIGHT, bottom + 29, "references →", class_="soft", anchor="end"),
+    ]
+    for series, curve in enumerate(shown):
+        colour = f"s{series % svg.SERIES}"
+        if known(curve.level):
+            parts.append(y.line(curve.level, REFERENCES_LEFT, REFERENCES_RIGHT, svg.way(series)))
+        for before, after in pairwise(curve.drawn):
+            start, end = ((x(step.references), y(step.pearson)) for step in (before, after))
+            parts.append(svg.line(*start, *end, f"way {colour}"))
+        for step in curve.drawn:
+            across, spread = x(step.references), _spread(step)
+            if spread:
+                parts.append(
+                    svg.line(across, y(step.pearson - spread), across, y(step.pearson + spread), f"ci {colour}")
+                )
+            words = f"{within(curve.metric)}, {count(step.references)}: {figure(step.pearson)}"
+            parts.append(svg.marker(across, y(step.pearson), series, words))
+    picture = svg.drawing(bottom + 36, *parts)
+    return Chart(key, label, _alt(label, shown, people), picture, _numbers(key, label, curves), _NOTES)
+
+
+def _spread(step: ReferencesStep) -> float:
+    return step.spread if known(step.spread) else 0.0
+
+
+def _alt(label: str, shown: Sequence[ReferencesCurve], people: str) -> str:
+    sentences = []
+    for curve in shown:
+        if known(curve.level):
+            sentences.append(f"{within(curve.metric)} is a line at {figure(curve.level)}")
+            continue
+        first, last = curve.drawn[0], curve.drawn[-1]
+        sentences.append(
+            f"{within(curve.metric)} from {figure(first.pearson)} ({first.references}) "
+            f"to {figure(last.pearson)} ({last.references})"
+        )
+    return f"Pearson with {people} on {label} by the number of references. {'; '.join(sentences)}."
+
+
+def _numbers(key: str, label: str, curves: Sequence[ReferencesCurve]) -> TableView:
+    rows = []
+    for curve in curves:
+        steps = [(count(step.references), step.pearson, figure(step.spread)) for step in curve.steps]
+        for references, pearson, spread in steps or [(UNDEFINED, curve.level, UNDEFINED)]:
+            rows.append((Cell(name(curve.metric)), Cell(references), Cell(figure(pearson)), Cell(spread)))
+    columns = ("metric", "references", "Pearson", "spread over draws")
+    return TableView(key, label, columns, tuple(rows), "references", heads=2)
+
+
+MOVED = 3  # a line is coloured from this many ranks away from the first ranking
+RANKS_LABEL = 21
+MOST_ROWS = 60
+RANKS_LEFT, RANKS_RIGHT, RANKS_STEP = 150.0, svg.WIDTH - 40.0, 16
+UP, DOWN, SAME = 0, 1, 7  # series
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """by: who ranks -> generator -> rank, the same generators everywhere. people: the generators that are human."""
+
+    by: Mapping[str, Mapping[str, int]]
+    people: frozenset[str] = frozenset()
+
+    @property
+    def generators(self) -> list[str]:
+        """In the order of the first ranking."""
+        first = next(iter(self.by.values()))
+        return sorted(first, key=first.__getitem__)
+
+    def moved(self, generator: str) -> int:
+        """How far up (below 0) or down it is at most, away from where the first ranking has it."""
+        first, *rest = [ranks[generator] for ranks in self.by.values()]
+        return max((rank - first for rank in rest), key=abs, default=0)
+
+    def words(self) -> str:
+        """For those who cannot see the lines."""
+        first, *rest = self.by
+        furthest = sorted(self.generators, key=lambda generator: -abs(self.moved(generator)))[:4]
+        apart = [
+            f"{within(generator)} from {self.by[first][generator]} to "
+            + " and ".join(f"{self.by[by][generator]} ({within(by)})" for by in rest)
+            for generator in furthest
+            if self.moved(generator)
+        ]
+        return (
+            f"Lines from the rank that {within(first)} give to each of {len(self.generators)} generators to the rank "
+            f"by {', '.join(within(by) for by in rest)}. "
+            + (f"Furthest apart: {'; '.join(apart)}." if apart else "All rankings are the same.")
+        )
+
+
+def rank_lines(shown: Ranks) -> str:
+    """The drawing: a column a ranking, first places on top."""
+    first = next(iter(shown.by))
+    entries = [
+        (svg.line_symbol(f"way s{UP}", UP), f"{MOVED} or more ranks above where {name(first)} have it"),
+        (svg.line_symbol(f"way s{DOWN}", DOWN), f"{MOVED} or more ranks below it"),
+        (svg.line_symbol("grid") + _small(12, 0), "about the same"),
+    ]
+    if shown.people:
+        entries.append((_small(12, 0, hollow=True), "hollow: human writing"))
+    head, top = svg.legend(entries)
+    top += 34
+    last = len(shown.by) - 1
+    x = Axis(0, max(last, 1), RANKS_LEFT, RANKS_RIGHT)
+    parts = [head]
+    for column, by in enumerate(shown.by):
+        anchor, shift = ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
+        y = top - 8 - 14 * (column % 2)  # by turns, so that long names do not meet
+        parts.append(
+            svg.text(x(column) + shift, y, svg.short(name(by), 22), class_="soft", anchor=anchor, hover=name(by))
+        )
+    # Coloured lines are drawn above grey ones.
+    for generator in sorted(shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED):
+        parts.append(_line(shown, generator, x, top))
+    return svg.drawing(top + RANKS_STEP * len(shown.generators) + 8, *parts)
+
+
+def _line(shown: Ranks, generator: str, x: Axis, top: float) -> str:
+    ranks = {by: order[generator] for by, order in shown.by.items()}
+    places = [(x(column), top + RANKS_STEP * (rank - 0.5)) for column, rank in enumerate(ranks.values())]
+    moved, hollow = shown.moved(generator), generator in shown.people
+    if abs(moved) < MOVED:
+        look, dots = "grid", [_small(*place, hollow=hollow) for place in places]
+    else:
+        series = UP if moved < 0 else DOWN
+        look, dots = f"way s{series}", [svg.marker(*place, series, hollow=hollow) for place in places]
+    path = svg.element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places), class_=look)
+    words = f"{within(generator)}: " + ", ".join(f"{rank} by {within(by)}" for by, rank in ranks.items())
+    label = svg.text(2, places[0][1] + 4, svg.short(name(generator), RANKS_LABEL), hover=name(generator))
+    last = svg.text(svg.WIDTH, places[-1][1] + 4, str([*ranks.values()][-1]), class_="soft", anchor="end")
+    return svg.element("g", svg.title(words), path, *dots) + label + last
+
+
+def _small(x: float, y: float, *, hollow: bool = False) -> str:
+    """The dot of what need not be looked at."""
+    return svg.element("circle", cx=float(x), cy=float(y), r=2.6, class_=f"dot {'h' if hollow else 'm'}{SAME}")
+
+
+def reference_charts(curve: ReferenceCurve) -> Iterator[Chart]:
+    """A picture per cell, with a curve for each metric."""
+    for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
+        curves = []
+        for metric, level, steps in metrics_of_cell(rows):
+            points = [ReferencesStep(*(row[key] for key in ("references", "pearson", "spread"))) for row in steps]
+            curves.append(ReferencesCurve(metric, points) if points else ReferencesCurve(metric, (), level))
+        key, label = cell_key_and_label("references", str(criterion), str(language))
+        chart = references_chart(key, label, curves, curve.reference)
+        if chart:
+            yield chart
+
+
+def metrics_of_cell(rows: pd.DataFrame) -> Iterator[tuple[str, float, list[dict[Any, Any]]]]:
+    """(name, level, steps) of each metric of a cell; a metric that is a line has a level and no steps."""
+    line = rows["references"].isna()
+    for metric, steps in rows[~line].groupby("metric", sort=False):
+        yield str(metric), float("nan"), steps.to_dict("records")
+    for row in rows[line].to_dict("records"):
+        yield row["metric"], row["pearson"], []

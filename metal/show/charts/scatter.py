@@ -1,0 +1,208 @@
+"""What a rater said against what the reference people said: a small scatter plot a rater, as Figure 2 of Billboard."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from metal.data.text import count, figure, interval, known, name, percent, within
+from metal.show import svg
+from metal.show.charts.axes import Axis, cell_key_and_label
+from metal.show.view import Cell, Chart, TableView
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.boards.crowd import Crowd
+
+
+SIDE, ROOM = 150.0, 214.0  # of a panel's square, and from one row of panels to the next
+LARGEST, SMALLEST = 8.0, 1.3  # radius of a dot
+TITLE_LENGTH = 24
+_NOTES = ("Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The ends of an axis."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ScorePair:
+    """Outputs with the same two scores."""
+
+    score: float
+    people: float
+    outputs: int
+
+
+@dataclass(frozen=True)
+class RaterPanel:
+    """One rater. underrated, overrated: outputs in the corners, NaN where its scores are on a scale of its own."""
+
+    rater: str
+    pairs: Sequence[ScorePair]
+    pearson: float
+    low: float
+    high: float
+    underrated: float
+    overrated: float
+
+    @property
+    def outputs(self) -> int:
+        """All that are drawn."""
+        return sum(pair.outputs for pair in self.pairs)
+
+
+def panels(raters: pd.DataFrame, dots: pd.DataFrame) -> list[RaterPanel]:
+    """Panels from the rows that metal.boards.crowd has of one criterion and language."""
+    by_rater = {
+        rater: [ScorePair(*row) for row in rows[["score", "people", "outputs"]].itertuples(index=False)]
+        for rater, rows in dots.groupby("rater", sort=False)
+    }
+    figures = ["rater", "pearson", "pearson_low", "pearson_high", "underrated", "overrated"]
+    return [
+        RaterPanel(rater, by_rater.get(rater, []), *rest)
+        for rater, *rest in raters[figures].itertuples(index=False, name=None)
+    ]
+
+
+def disagreement(
+    key: str, label: str, panels: Sequence[RaterPanel], *, people: str, ends: Ends | None, area: float
+) -> Chart | None:
+    """The panels, two in a row; None where no rater has a dot.
+
+    people: what the reference people are called. ends: of their scale, None where it has none; area: share of the
+    scale that a corner is wide.
+    """
+    drawn = [panel for panel in panels if panel.pairs]
+    if not drawn:
+        return None
+    entries = [(_circle(12, 0, 4, "m0"), "outputs with these two scores; the larger, the more")]
+    if any(known(panel.underrated) for panel in drawn):
+        entries.append((_circle(12, 0, 4, "m1"), "in a marked corner: ↖ people high, rater low; ↘ the reverse"))
+    head, top = svg.legend(entries)
+    top += 4
+    parts = [head]
+    for place, panel in enumerate(drawn):
+        left, upper = 30 + (place % 2) * 200.0, top + (place // 2) * ROOM + 22
+        parts += _panel(panel, left, upper, people, ends, SIDE * area)
+    picture = svg.drawing(top + math.ceil(len(drawn) / 2) * ROOM, *parts)
+    return Chart(key, label, _alt(label, drawn, people), picture, _numbers(key, label, panels), _NOTES)
+
+
+def _circle(x: float, y: float, radius: float, class_: str, *inside: str) -> str:
+    return svg.element("circle", *inside, class_=class_, fill_opacity="0.55", cx=x, cy=y, r=radius)
+
+
+def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends | None, corner: float) -> list[str]:
+    up = scale or _around([pair.people for pair in panel.pairs])
+    scores = [pair.score for pair in panel.pairs]
+    same_scale = known(panel.underrated)
+    across = up if same_scale and up.low <= min(scores) and max(scores) <= up.high else _around(scores)
+    right, bottom = left + SIDE, top + SIDE
+    x = Axis(across.low, across.high, left, right)
+    y = Axis(up.low, up.high, bottom, top, upright=True)
+    title = f"{name(panel.rater, TITLE_LENGTH)}: r {figure(panel.pearson)}"
+    parts = [svg.text(left, top - 8, title, hover=panel.rater)]
+    if same_scale:
+        parts.append(svg.rect(left, top, corner, corner, class_="band"))
+        parts.append(svg.rect(right - corner, bottom - corner, corner, corner, class_="band"))
+    parts.append(svg.rect(left, top, SIDE, SIDE, class_="grid"))
+    if same_scale:
+        parts.append(svg.line(left, bottom, right, top, "floor"))
+    parts += _labels(x, y, people)
+    most, widest = max(pair.outputs for pair in panel.pairs), _radius(panel.pairs, x, y)
+    edge = corner + 1e-6
+    for pair in sorted(panel.pairs, key=lambda pair: -pair.outputs):
+        px, py = x(pair.score), y(pair.people)
+        marked = same_scale and (
+            (px <= left + edge and py <= top + edge) or (px >= right - edge and py >= bottom - edge)
+        )
+        words = f"{within(panel.rater)} {pair.score:.4g}, {people} {pair.people:.4g}: {count(pair.outputs)}"
+        radius = max(SMALLEST, widest * math.sqrt(pair.outputs / most))
+        parts.append(_circle(px, py, radius, "m1" if marked else "m0", svg.title(words)))
+    if same_scale:
+        parts.append(svg.text(left, bottom + 26, f"↖ {_share(panel.underrated, panel.outputs)}"))
+        parts.append(svg.text(right, bottom + 26, f"{_share(panel.overrated, panel.outputs)} ↘", anchor="end"))
+    return parts
+
+
+def _labels(x: Axis, y: Axis, people: str) -> list[str]:
+    """The ends of both axes, and what they are."""
+    turned = f"translate({x.start - 8:.0f} {(y.start + y.end) / 2:.0f}) rotate(-90)"
+    return [
+        svg.text(x.start, y.start + 12, f"{x.low:.3g}", class_="soft", anchor="start"),
+        svg.text(x.end, y.start + 12, f"{x.high:.3g}", class_="soft", anchor="end"),
+        svg.text((x.start + x.end) / 2, y.start + 12, "rater →", class_="soft", anchor="middle"),
+        svg.text(x.start - 4, y.start, f"{y.low:.3g}", class_="soft", anchor="end"),
+        svg.text(x.start - 4, y.end + 9, f"{y.high:.3g}", class_="soft", anchor="end"),
+        svg.element(
+            "g", svg.text(0, 0, f"{svg.short(people, 22)} →", class_="soft", anchor="middle"), transform=turned
+        ),
+    ]
+
+
+def _radius(pairs: Sequence[ScorePair], x: Axis, y: Axis) -> float:
+    """Of the largest dot: neighbours may overlap by a third."""
+    gaps = [SIDE]
+    for places in ({x(pair.score) for pair in pairs}, {y(pair.people) for pair in pairs}):
+        gaps += [after - before for before, after in pairwise(sorted(places))]
+    return min(LARGEST, max(0.7 * min(gaps), 2.4))
+
+
+def _around(values: Sequence[float]) -> Ends:
+    low, high = min(values), max(values)
+    return Ends(low, high) if low < high else Ends(low - 0.5, high + 0.5)
+
+
+def _share(part: float, total: int) -> str:
+    return f"{count(part)} ({percent(part / total)})"
+
+
+def _alt(label: str, drawn: Sequence[RaterPanel], people: str) -> str:
+    described = [
+        f"{within(panel.rater)}: Pearson {figure(panel.pearson)}"
+        + (
+            f", {count(panel.underrated)} outputs high by {people} and low by it, {count(panel.overrated)} the reverse"
+            if known(panel.underrated)
+            else ", on a scale of its own"
+        )
+        for panel in drawn
+    ]
+    return f"Scatter plots of raters against {people} on {label}, over outputs. {'; '.join(described)}."
+
+
+def _numbers(key: str, label: str, panels: Sequence[RaterPanel]) -> TableView:
+    rows = [
+        (
+            Cell(name(panel.rater)),
+            Cell(count(panel.outputs)),
+            Cell(figure(panel.pearson), interval(panel.low, panel.high)),
+            Cell(count(panel.underrated)),
+            Cell(count(panel.overrated)),
+        )
+        for panel in panels
+    ]
+    columns = ("rater", "outputs", "Pearson", "rater low, people high", "rater high, people low")
+    return TableView(key, label, columns, tuple(rows), "crowd_raters")
+
+
+def crowd_charts(crowd: Crowd, area: float) -> Iterator[Chart]:
+    """A picture per cell, with a panel for each rater."""
+    dots = crowd.tables["crowd_dots"]
+    for (language, criterion), rows in crowd.tables["crowd_raters"].groupby(["language", "criterion"], sort=False):
+        in_cell = dots[(dots["language"] == language) & (dots["criterion"] == criterion)]
+        drawn = panels(rows[rows["kind"] != "ceiling"], in_cell)
+        scale = crowd.scales[str(criterion)]
+        ends = None if scale.low is None or scale.high is None else Ends(scale.low, scale.high)
+        key, label = cell_key_and_label("crowd", str(criterion), str(language))
+        chart = disagreement(key, label, drawn, people=crowd.reference, ends=ends, area=area)
+        if chart:
+            yield chart

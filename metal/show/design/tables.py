@@ -1,0 +1,303 @@
+"""What a budget of labels is best spent on, and how many items and people each language needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metal.data.text import UNDEFINED, count, figure, interval, known, name, percent, plural, share, spread, within
+from metal.genie.design.planning import F1, SCORE, TEST
+from metal.genie.design.study import ALL, LABELLINGS
+from metal.runs.columns import Row
+from metal.runs.design_run import DesignRun
+from metal.show.charts.dots import MOST_POPULATIONS, DesignPanel, Dot, PopulationScore, population_panels
+from metal.show.charts.lines import ItemsCurve, design_curve
+from metal.show.parts import dots_chart, places
+from metal.show.view import Cell, Chart, TableView
+
+LOOKS = ("unilabelling: one label each for many items", "multilabelling: several labels each for few items")
+SCALES = {"as rated": "scale as rated", "binary": "binary"}
+
+
+def designs_table(run: DesignRun) -> TableView:
+    """One row per cell and design: mean score and standard deviation of both ways to spend the labels."""
+    designs: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    records = run.records("designs", population=ALL)
+    for row in records:
+        key = (row["criterion"], row["language"], row["scale"], row["aggregation"])
+        designs.setdefault(key, {})[row["labelling"]] = row
+    rows = [
+        (
+            Cell(run.where(criterion, language)),
+            Cell(scale),
+            Cell(aggregation),
+            *(cell for labelling in LABELLINGS for cell in _mean_and_spread(by_labelling, labelling)),
+        )
+        for (criterion, language, scale, aggregation), by_labelling in designs.items()
+    ]
+    return TableView.of(
+        run,
+        "designs",
+        "Mean score and standard deviation at one budget of labels",
+        ("", "scale", "put together", "one label", "sd", "several labels", "sd"),
+        rows,
+        heads=3,
+        notes=(
+            "Bold: the lower standard deviation. Below the mean, the central 95% of the rounds.",
+            *_reasons(records),
+        ),
+    )
+
+
+def _mean_and_spread(by_labelling: dict[str, dict[str, Any]], labelling: str) -> tuple[Cell, Cell]:
+    """Mean with the central 95% of the rounds; standard deviation, bold where it is the lower one."""
+    row = by_labelling[labelling]
+    least = min((other["sd"] for other in by_labelling.values() if known(other["sd"])), default=None)
+    size = f"{count(row['items'])} items x {count(row['labels'])}" if known(row["items"]) else ""
+    return (
+        Cell(figure(row["mean"]), interval(row["low"], row["high"])),
+        Cell(spread(row["sd"]), size, "strong" if known(row["sd"]) and row["sd"] == least else ""),
+    )
+
+
+def _reasons(rows: list[dict[str, Any]]) -> list[str]:
+    return [f"{UNDEFINED}: {reason}." for reason in dict.fromkeys(row["undefined"] for row in rows) if reason]
+
+
+def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
+    """Standard deviation by design, as in Figure 3."""
+    rows = run.records("designs", criterion=criterion, language=language, population=ALL)
+    rows.sort(key=lambda row: (row["scale"] != "as rated", row["aggregation"] != "mean"))
+    dots = [
+        Dot(
+            f"{row['scale']}, {row['aggregation']}",
+            row["sd"] if known(row["sd"]) else float("nan"),
+            look=row["labelling"],
+        )
+        for row in rows
+    ]
+    where = run.where(criterion, language)
+    spreads = [f"{dot.label}, {dot.look} {spread(dot.value)}" for dot in dots]
+    return dots_chart(
+        f"sd_{run.key(criterion, language)}",
+        f"Standard deviation by design: {where}",
+        f"Standard deviation of the score over rounds, {within(where)}: {'; '.join(spreads)}.",
+        dots,
+        {labelling: (place, LOOKS[place]) for place, labelling in enumerate(LABELLINGS)},
+        label="design",
+        value="sd",
+        between={"labels": lambda row: row.look},
+        caption=f"Standard deviations: {where}",
+        heads=2,
+        form=spread,
+    )
+
+
+def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
+    """Score by population and design, as in Figure 2."""
+    rows = run.records("designs", criterion=criterion, language=language)
+    panels: dict[str, list[PopulationScore]] = {}
+    for row in rows:
+        dots = panels.setdefault(f"{SCALES[row['scale']]}, {row['aggregation']}", [])
+        value, low, high = (row[key] if known(row[key]) else float("nan") for key in ("mean", "low", "high"))
+        dots.append(PopulationScore(row["population"], LABELLINGS.index(row["labelling"]), value, low, high))
+    where = run.where(criterion, language)
+    key = f"populations_{run.key(criterion, language)}"
+    populations = list(dict.fromkeys(row["population"] for row in rows))
+    shown = set(populations[:MOST_POPULATIONS])
+    numbers = tuple(
+        (
+            Cell(name(row["population"]), f"{count(row['people'])} people"),
+            Cell(f"{row['scale']}, {row['aggregation']}"),
+            Cell(row["labelling"]),
+            Cell(figure(row["mean"])),
+            Cell(interval(row["low"], row["high"])),
+        )
+        for row in rows
+        if row["population"] in shown
+    )
+    columns = ("population", "design", "labels", "score", "95%")
+    cut = len(populations) > MOST_POPULATIONS
+    return Chart(
+        key,
+        f"Score by population of raters: {where}",
+        f"Mean score with the central 95% of the rounds by population, {within(where)}, a panel a design; "
+        "the numbers are in the table.",
+        population_panels([DesignPanel(title, dots) for title, dots in panels.items()], LOOKS),
+        TableView(key, f"Scores by population: {where}", columns, numbers, heads=3),
+        (f"The first {MOST_POPULATIONS} of {len(populations)} populations.",) if cut else (),
+    )
+
+
+def stability_table(run: DesignRun) -> TableView:
+    """How far populations of raters differ, by cell, scale and labelling; their labels put together by the mean."""
+    rows = run.records("populations", aggregation="mean")
+    return TableView.of_figures(
+        run,
+        "populations",
+        "Mean scores across populations of raters",
+        rows,
+        cells={"criterion": lambda row: Cell(run.where(row["criterion"], row["language"]))},
+        heads=3,
+        notes=_reasons(rows),
+    )
+
+
+def raters_table(run: DesignRun) -> TableView:
+    """Standard deviation by people an item, with as many labels in all or as many items."""
+    records = run.records("raters")
+    sizes = sorted({int(row["raters"]) for row in records})
+    panels: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
+    for row in records:
+        key = (row["criterion"], row["language"], row["scale"], row["fixed"])
+        panels.setdefault(key, {})[int(row["raters"])] = row
+    rows = [
+        (
+            Cell(run.where(criterion, language)),
+            Cell(scale),
+            Cell(f"{fixed} in all" if fixed == "labels" else fixed),
+            *(_panel(by_size.get(size)) for size in sizes),
+        )
+        for (criterion, language, scale, fixed), by_size in panels.items()
+    ]
+    fewer = any(len(by_size) < len(sizes) for by_size in panels.values())
+    return TableView.of(
+        run,
+        "raters",
+        "Standard deviation by people an item",
+        ("", "scale", "kept alike", *map(str, sizes)),
+        rows,
+        heads=3,
+        notes=(f"{UNDEFINED}: items have fewer labels.",) if fewer else (),
+    )
+
+
+def _panel(row: dict[str, Any] | None) -> Cell:
+    return Cell(spread(row["sd"]), f"{count(row['items'])} items") if row else Cell(UNDEFINED)
+
+
+MEASURES = {F1: ("F1", "width"), SCORE: ("score", "width"), TEST: ("people beaten", "power")}
+KEYS = {F1: "needs_f1", SCORE: "needs_score", TEST: "needs_test"}
+
+
+def asked_for(run: DesignRun, question: str) -> str:
+    """What a question asks, with its target."""
+    width, power = f"{run.settings['width']:g}", percent(run.settings["power"])
+    return {
+        F1: f"A judge's F1 within an interval narrower than {width}",
+        SCORE: f"A generator's score within an interval narrower than {width}",
+        TEST: f"The alternative annotator test with a power of {power}",
+    }[question]
+
+
+def _widest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of generators, for each cell and number of people the one that needs most."""
+    best: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        key = (row["criterion"], row["language"], row["raters"])
+        if key not in best or (row["items_needed"] or -1) > (best[key]["items_needed"] or -1):
+            best[key] = row
+    return list(best.values())
+
+
+def needs_table(run: DesignRun, question: str) -> TableView:
+    """A cell, judge and number of people a row; of generators the one that needs most."""
+    rows = run.records("needs", question=question)
+    rows = _widest(rows) if question == SCORE else rows
+    cells: dict[str, list[str]] = {}
+    for row in rows:
+        if row["undefined"]:
+            where = f"{row['language']} {run.criterion(row['criterion'])}, {int(row['raters'])} an item"
+            cells.setdefault(row["undefined"], []).append(where)
+    value, now = MEASURES[question]
+    notes = [
+        "Items with ± the Monte Carlo error of the simulation. Below, how many times as many sources as there are: "
+        "beyond 1 it is as if there were more like these.",
+        "A row rests on the items that have as many people or more; rows need not rest on the same ones.",
+    ]
+    if question == SCORE:
+        notes.append("Of each criterion and language the generator that needs most; the CSV has all.")
+    notes += [f"{UNDEFINED}: {reason} ({places(where)})." for reason, where in cells.items()]
+    return TableView.of_figures(
+        run,
+        "needs",
+        asked_for(run, question),
+        rows,
+        cells={"criterion": lambda row: Cell(run.where(row["criterion"], row["language"])), "items_needed": _needed},
+        titles={"value": value, "now": f"{now} now", "at_needed": f"{now} there"},
+        name=KEYS[question],
+        heads=2,
+        notes=notes,
+    )
+
+
+def _needed(row: Row) -> Cell:
+    if not known(row["items_needed"]):
+        return Cell(UNDEFINED)
+    times = row["sources_needed"] / row["sources_now"]
+    return Cell(f"{count(row['items_needed'])} ± {count(max(1, round(row['items_error'])))}", f"x {times:.1f}")
+
+
+def judges(run: DesignRun, criterion: str, language: str) -> list[str]:
+    """The judges of a cell, in the study's order."""
+    rows = run.records("needs", criterion=criterion, language=language, question=F1)
+    return list(dict.fromkeys(row["who"] for row in rows))
+
+
+def curve_chart(run: DesignRun, question: str, criterion: str, language: str, who: str) -> Chart | None:
+    """Width or power by items, a line a number of people; None where nothing was simulated."""
+    where = {"question": question, "criterion": criterion, "language": language, "who": who}
+    points: dict[int, list[dict[str, Any]]] = {}
+    for row in run.records("curves", **where):
+        points.setdefault(int(row["raters"]), []).append(row)
+    if not points:
+        return None
+    needs = {int(row["raters"]): row for row in run.records("needs", **where)}
+    curves = [
+        ItemsCurve(
+            people,
+            [(float(row["items"]), float(row["value"])) for row in rows],
+            float(needs[people]["items_now"]),
+            float(needs[people]["items_needed"]) if known(needs[people]["items_needed"]) else float("nan"),
+        )
+        for people, rows in sorted(points.items())
+    ]
+    target = run.settings["power" if question == TEST else "width"]
+    measure = MEASURES[question][1]
+    title = f"{measure.capitalize()} by items, {within(who)}: {run.where(criterion, language)}"
+    needed = [
+        f"{plural(curve.people, 'person', 'people')} an item: "
+        + (f"{count(curve.needed)} items" if known(curve.needed) else "undefined")
+        for curve in curves
+    ]
+    key = f"{measure}_{run.key(criterion, language, who)}"
+    numbers = tuple(
+        (
+            Cell(str(people)),
+            Cell(count(row["items"])),
+            Cell(share(row["value"])),
+            Cell(share(row["error"])),
+            Cell("beyond the data" if row["extrapolated"] else ""),
+        )
+        for people, rows in sorted(points.items())
+        for row in rows
+    )
+    view = TableView(key, title, ("people", "items", measure, "±", ""), numbers)
+    alt = f"{title}. Needed for {figure(target)}: {'; '.join(needed)}."
+    return Chart(key, title, alt, design_curve(curves, target, measure), view)
+
+
+def costs_table(run: DesignRun) -> TableView:
+    """What each language needs for all criteria, judges and generators at once."""
+    prices = run.settings["prices"]
+    rows = run.records("costs")
+    notes = [
+        "A task asks all criteria of an output, and all generators are rated on the same sources; so a language needs "
+        "what its most demanding row needs.",
+        f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of the tasks are test "
+        "questions.",
+    ]
+    notes += [] if "pay" in prices else [f"{UNDEFINED} USD: the pay for a task was not given (--pay)."]
+    notes += [] if "seconds" in prices else [f"{UNDEFINED} hours: how long a task takes is not known (--seconds)."]
+    reasons = dict.fromkeys(row["undefined"] for row in rows if not known(row["tasks"]) and row["undefined"])
+    notes += [f"{UNDEFINED}: {reason}." for reason in reasons]
+    return TableView.of_figures(run, "costs", "What a language needs for all of it", rows, heads=2, notes=notes)

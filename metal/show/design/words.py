@@ -1,0 +1,169 @@
+"""A design study in words: what it says, and what its figures mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metal.data.text import count, known, listed, plural, within
+from metal.genie.design.planning import F1, SCORE, TEST
+from metal.genie.design.study import ALL, LEAST_ITEMS
+from metal.runs.design_run import DesignRun
+from metal.runs.run import spoken
+from metal.show.design.tables import asked_for
+from metal.show.view import Definition, Fact
+
+QUESTIONS = {F1: "Judges' F1", TEST: "Alternative annotator test", SCORE: "Generators' scores"}
+
+
+def facts(run: DesignRun) -> list[Fact]:
+    """What was simulated, what labels are best spent on, what is needed, what it costs, what not to conclude."""
+    asked = {question: about for question, about in QUESTIONS.items() if run.records("needs", question=question)}
+    return [
+        Fact("Simulated", _simulated(run)),
+        Fact("One label or several", _labels(run)),
+        *(Fact(about, _items_needed(run, question)) for question, about in asked.items()),
+        *_pay(run),
+        Fact("Not to be concluded", _limits(run)),
+    ]
+
+
+def _simulated(run: DesignRun) -> str:
+    criteria = dict.fromkeys(within(run.criterion(criterion)) for criterion, _ in run.cells)
+    languages = [spoken(code) for code in run.languages]
+    people = sum(rater.kind == "human" for rater in run.raters.values())
+    return (
+        f"{plural(run.settings['rounds'], 'round')} a design, from the ratings of "
+        f"{plural(people, 'person', 'people')} on {listed(list(criteria))} in "
+        f"{listed(languages) if len(languages) < 12 else len(languages)}."
+    )
+
+
+def _labels(run: DesignRun) -> str:
+    spreads: dict[tuple[str, ...], dict[str, float]] = {}
+    for row in run.records("designs", population=ALL):
+        key = (row["criterion"], row["language"], row["scale"], row["aggregation"])
+        spreads.setdefault(key, {})[row["labelling"]] = row["sd"]
+    pairs = [(by["unilabelling"], by["multilabelling"]) for by in spreads.values()]
+    pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
+    if not pairs:
+        return "Items have one label, so there are no designs to compare."
+    words = "One label each for more items has the lower standard deviation in "
+    words += f"{sum(uni < multi for uni, multi in pairs)} of {len(pairs)} cases"
+    ratios = sorted(uni / multi for uni, multi in pairs if multi)
+    if ratios:
+        middle = ratios[len(ratios) // 2]
+        words += f"; its standard deviation is {middle:.2f} times the other's in the middle case"
+    return f"{words}."
+
+
+def _items_needed(run: DesignRun, question: str) -> str:
+    """A sentence: how many items a question needs with the most raters, or why that is undefined."""
+    rows = run.records("needs", question=question)
+    most = max(int(row["raters"]) for row in rows)
+    rows = [row for row in rows if row["raters"] == most]
+    defined = [row for row in rows if known(row["items_needed"])]
+    if not defined:
+        reasons = dict.fromkeys(row["undefined"] for row in rows)
+        return f"{asked_for(run, question)}: undefined, {'; '.join(reasons)}."
+    least, dearest = (pick(defined, key=lambda row: row["items_needed"]) for pick in (min, max))
+    words = f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} an item, {_items(run, least)}"
+    words += f", and {_items(run, dearest)}" if dearest is not least else ""
+    enough = sum(not row["extrapolated"] for row in defined)
+    left = len(rows) - len(defined)
+    undefined = f" It is undefined for {left}; the reasons stand under the table." if left else ""
+    return f"{words}. The data have enough in {enough} of {len(defined)} cases.{undefined}"
+
+
+def _items(run: DesignRun, row: dict[str, Any]) -> str:
+    times = row["sources_needed"] / row["sources_now"]
+    return (
+        f"{count(row['items_needed'])} items for {run.where(row['criterion'], row['language'])}, {within(row['who'])} "
+        f"({times:.1f} times the {count(row['items_now'])} there are)"
+    )
+
+
+def _pay(run: DesignRun) -> list[Fact]:
+    prices = run.settings["prices"]
+    if "pay" not in prices or "seconds" not in prices:
+        return []
+    hourly = prices["pay"] * 3600 / prices["seconds"]
+    words = f"{prices['pay']:g} USD for a task of {prices['seconds']:g} seconds is {hourly:.2f} USD an hour"
+    least = prices["min_hourly"]
+    return [Fact("Pay", f"{words}, {'below' if hourly < least else 'at least'} the {least:g} that people should earn.")]
+
+
+def _limits(run: DesignRun) -> str:
+    rows = run.records("needs")
+    few = min((int(row["sources_now"]) for row in rows if known(row["sources_needed"])), default=0)
+    return (
+        "That the next sources, outputs and people are like these: the simulation draws from what there is"
+        + (f", here from as few as {plural(few, 'source')}" if few else "")
+        + ". A binary scale made from ratings is not a question that was asked with two answers. F1 against one "
+        "person is another quantity than F1 against a majority: compare widths, not only items."
+    )
+
+
+def definitions(run: DesignRun) -> list[Definition]:
+    """The definitions behind this study, with its settings."""
+    settings = run.settings
+    return [
+        Definition(
+            "Score",
+            "The share of the scale, 0 the worst and 1 the best; the mean over outputs, all generators together.",
+            "GENIE section 4, footnote 6",
+        ),
+        Definition(
+            "Budget",
+            "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on one label each for k "
+            "times as many items as multilabelling, which takes all k labels of an item. Items are drawn with "
+            "replacement, "
+            f"{settings['rounds']:,} times. GENIE has k = 3.",
+            "GENIE section 4, footnotes 4 to 7",
+        ),
+        Definition(
+            "Binary",
+            "1 for the upper half of the scale, its middle included, else 0, made from the ratings: nobody was asked "
+            "anew.",
+        ),
+        Definition(
+            "Majority",
+            "The label given more often than any other; where there is none, the mean. One label is its own mean and "
+            "majority.",
+        ),
+        Definition(
+            "Standard deviation",
+            "Of the score over rounds: how far it would move if the evaluation were repeated. With the mean, closed "
+            "forms give it: (variance between items + variance of labels within items / labels an item) / items.",
+        ),
+        Definition(
+            "Populations",
+            f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS} items or more. A score "
+            "that hangs on who rates differs between them however many items there are.",
+        ),
+        Definition(
+            "Items needed",
+            "Sources, each with all its outputs, are drawn with replacement in growing numbers, and k of the people "
+            "of each item at random; the width is that of the central 95% of the rounds, which at the number of "
+            "sources there are is the bootstrap interval of an audit. The smallest number is found along width ~ 1 / "
+            "sqrt(n) and simulated again with four times the rounds; ± is the Monte Carlo error only.",
+        ),
+        Definition(
+            "F1",
+            f"Weighted F1 of the judge against the people's aggregate ({settings['aggregate']}).",
+            "METAL 4.4.1",
+        ),
+        Definition(
+            "Power",
+            "The share of rounds in which the judge passes the alternative annotator test (people below 30 items are "
+            "left out; where nobody can be tested, it does not pass). Undefined where the judge would fail with any "
+            "number of items.",
+            "Calderon et al. 2025",
+        ),
+        Definition(
+            "Cost",
+            "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's fee "
+            "on top.",
+            "GENIE section 6",
+        ),
+        Definition("Undefined", "A figure without a value is a dash with its reason, never 0."),
+    ]

@@ -1,0 +1,195 @@
+"""A leaderboard in words: what it says, and what its figures mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from metal.data.text import count, interval, known, listed, plural, share, within
+from metal.genie.leaderboard.generator_scores import LEAST_SHARED
+from metal.genie.leaderboard.panels import LEAST_MISSED, MOST_MOVED
+from metal.runs.leaderboard_run import LeaderboardRun
+from metal.runs.run import spoken
+from metal.show.board.words import FEW_SOURCES, languages_in_words, people_in_words
+from metal.show.leaderboard.tables import coverage_rows, unrated
+from metal.show.parts import parts
+from metal.show.view import Definition, Fact
+
+
+def facts(run: LeaderboardRun) -> list[Fact]:
+    """What was ranked, who is best, how sure that is, where it differs, what is missing, what not to conclude."""
+    rows = run.ranking(run.main, run.language)
+    lines = [Fact("Ranked", _ranked(run, rows)), Fact("Best", _best(rows)), Fact("How sure", _sure(rows))]
+    lines += [Fact("By language", _languages(run)), Fact("Still to be rated", _unrated(run))]
+    return [*(line for line in lines if line.says), Fact("Not to be concluded", _limits(rows))]
+
+
+def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
+    ratings = sum(int(row["ratings"]) for row in rows)
+    criteria = listed([within(run.criterion(criterion)) for criterion in run.counted])
+    sample = f" A fixed sample of {run.sample} sources a language is scored (seed {run.seed})." if run.sample else ""
+    return (
+        f"{plural(len(rows), 'generator')} by {people_in_words(run)} with {ratings:,} ratings in "
+        f"{languages_in_words(run.languages)}; {plural(len(run.counted), 'criterion', 'criteria')}: {criteria}. "
+        f"Shown first is {within(run.criterion(run.main))}, {spoken(run.language)}.{sample}"
+    )
+
+
+def _best(rows: list[dict[str, Any]]) -> str:
+    best = rows[0]
+    words = f"{within(best['generator'])}: {_score(best)}"
+    if len(rows) == 1:
+        return f"{words}. There is no other generator to compare it with."
+    if not known(best["cluster"]):
+        words = f"{words}; it cannot be compared with the others: {_why_alone(best)}"
+        rest = next((row for row in rows if known(row["cluster"])), None)
+        first = f" Of those that can, {within(rest['generator'])} is first: {_score(rest)}." if rest else ""
+        return f"{words}.{first}"
+    alike = sum(row["cluster"] == best["cluster"] for row in rows)
+    if alike == 1:
+        return f"{words}, significantly better than the others it can be compared with."
+    others = "1 other is" if alike == 2 else f"{alike - 1} others are"
+    return f"{words}. {others} not shown to be worse: together they are the first cluster."
+
+
+def _why_alone(row: dict[str, Any]) -> str:
+    """Why a generator is in no cluster."""
+    return next((within(reason) for figure, reason in parts(row["undefined"]) if figure == "cluster"), "no test")
+
+
+def _score(row: dict[str, Any]) -> str:
+    return f"{share(row['score'])} {interval(row['score_low'], row['score_high'], share)}".strip()
+
+
+def _sure(rows: list[dict[str, Any]]) -> str:
+    errors = [row["standard_error"] for row in rows if known(row["standard_error"])]
+    clusters = len({int(row["cluster"]) for row in rows if known(row["cluster"])})
+    alone = sum(not known(row["cluster"]) for row in rows)
+    most = max(row["worst_error"] for row in rows)
+    words = "No generator has two sources, so there is no standard error"
+    if errors:
+        words = (
+            f"Standard errors from {share(min(errors))} to {share(max(errors))}, by what such scores allow at most "
+            f"{share(most)}"
+        )
+    if clusters and len(rows) > 1:
+        alike = "one cluster, in which nobody is shown to be worse than its first"
+        words += f"; {clusters} clusters that tests tell apart" if clusters > 1 else f"; {alike}"
+    return words + (f"; {alone} in none, for reasons that stand under the ranking." if alone else ".")
+
+
+def _languages(run: LeaderboardRun) -> str:
+    """Who is first in each language, where there are several."""
+    each = [code for code in run.languages if code]
+    if len(each) < 2:
+        return ""
+    first: dict[str, list[str]] = {}
+    for code in each:
+        rows = run.ranking(run.main, code)
+        if rows:
+            first.setdefault(rows[0]["generator"], []).append(spoken(code))
+    leaders = [f"{within(generator)} in {listed(where[:6])}" for generator, where in list(first.items())[:6]]
+    return f"First is {'; '.join(leaders)}."
+
+
+def _unrated(run: LeaderboardRun) -> str:
+    """Generators that lack ratings; empty without any."""
+    new = [within(row["generator"]) for row in unrated(run)]
+    partly = sum(0 < row["outputs_rated"] < row["outputs"] for row in coverage_rows(run))
+    sentences = []
+    if new:
+        more = f" and {len(new) - 6} more" if len(new) > 6 else ""
+        sentences.append(f"nothing of {listed(new[:6])}{more} is rated yet")
+    if partly:
+        sentences.append(f"{plural(partly, 'generator')} {'is' if partly == 1 else 'are'} rated in part")
+    text = "; ".join(sentences)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _limits(rows: list[dict[str, Any]]) -> str:
+    sentences = [
+        "That a generator high on this board is high on other texts, languages or criteria, or by other people; that "
+        "generators within a cluster are equal."
+    ]
+    least, most = (int(pick(row["sources"] for row in rows)) for pick in (min, max))
+    few, many = (int(pick(row["languages"] for row in rows)) for pick in (min, max))
+    if few < many:
+        sentences.append(
+            f"Generators were rated in {few} to {many} languages and on {least} to {most} sources: their "
+            "scores are not of the same texts, people or languages; see the languages one by one."
+        )
+    elif least < most:
+        sentences.append(
+            f"Generators were rated on different sources ({least} to {most}): their scores are not of the same texts."
+        )
+    if least < FEW_SOURCES:
+        sentences.append(f"With as few as {least} sources of a generator, intervals are somewhat too narrow.")
+    return " ".join(sentences)
+
+
+def definitions(run: LeaderboardRun) -> list[Definition]:
+    """The definitions behind this leaderboard, with the settings of this run."""
+    settings = run.manifest["settings"]
+    resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
+    labels = (
+        "Several labels of one output become the one given most often (of several such labels, their mean)"
+        if settings.get("aggregate") == "majority"
+        else "Several labels of one output are averaged"
+    )
+    return [
+        Definition(
+            "Score",
+            "Each rating is put on 0, the worst, to 1, the best of its scale: five Likert levels become 0, .25, .5, "
+            f".75, 1. {labels}; a generator's score is the mean over its outputs.",
+            "GENIE 4 and footnote 6",
+        ),
+        Definition(
+            "Overall",
+            "The mean of the criteria of an output, each with its labels already put together; outputs that were not "
+            "rated on all of them do not count.",
+        ),
+        Definition(
+            "Interval",
+            f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources, of each generator's own; "
+            "generators with the same sources share the draws. It does not move when another generator joins.",
+        ),
+        Definition(
+            "Standard error",
+            "Of the score, by source: the root of the summed squares of what each source's outputs are above or below "
+            "the score, over the number of outputs. With one output a source that is the standard deviation over the "
+            "root of n.",
+            "GENIE, Appendix C",
+        ),
+        Definition(
+            "At most",
+            "What a standard error can be for a score m between 0 and 1 and n sources: the root of m(1 - m)/n, by the "
+            "Bhatia-Davis inequality; where sources have several outputs, n is what these are worth if the outputs of "
+            "a source are all alike.",
+            "GENIE, Appendix C; Bhatia and Davis 2000",
+        ),
+        Definition(
+            "Clusters",
+            f"Paired permutation tests of every two generators on the sources they share ({LEAST_SHARED} at least), "
+            f"{count(permutations)} permutations, corrected by Holm. Whoever is significantly worse than the first of "
+            "a cluster begins the next. Alike is not equal: two in a cluster can differ by their own test, above all "
+            "where its first has few sources. For that p_holm in tables/comparisons.csv tests each generator against "
+            "all below it in clusters, as if it were the first of one.",
+            "Freitag et al. 2023; Holm 1979",
+        ),
+        Definition(
+            "Groups of people",
+            "What a group weighs in a generator's score is the mean over outputs of its share of the ratings of an "
+            f"output. Two generators are not compared where more than {MOST_MOVED:.0%} of the weight is with other "
+            f"groups, or where a group with {LEAST_MISSED:.0%} or more in one rated nothing of the other; on the "
+            f"sources they share, or on all where these are fewer than {LEAST_SHARED}. Whoever differs so from the "
+            "most others is in no cluster (of several alike, the one with the fewest ratings), until none differ. "
+            "Ranks are by score all the same.",
+        ),
+        Definition(
+            "Sample",
+            "So many sources a language, chosen by a hash of seed, language and source: the same for every generator, "
+            "whatever joins later; a larger sample keeps the smaller one.",
+            "GENIE 6",
+        ),
+        Definition("Beside", "Means of metrics and judges over the outputs that people rated."),
+        Definition("Undefined", "A figure without a value is a dash with its reason, never 0."),
+    ]
