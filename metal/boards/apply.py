@@ -12,7 +12,7 @@ import pandas as pd
 
 from metal.boards.submission import first_row
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.metrics.outside_scores import NO_NUMBER
+from metal.raters.metrics.dataset_scores import NO_NUMBER
 
 VERSIONED = re.compile(r"\+version\.[0-9]{1,9}$")
 

@@ -21,19 +21,21 @@ from metal.data.records import Direction, Output, Rater
 from metal.errors import MetalError, UsageError
 from metal.raters.isolation import Limits, isolated_metric, protections
 from metal.raters.metrics import Metric, find_metric, is_built_in
+from metal.raters.metrics.contract import read_name
 from metal.raters.metrics.dataset_scores import (
     Scores,
+    Table,
     changed,
+    given_scores,
     metric_rater,
     not_in,
     outputs_to_score,
+    outside_scores,
     rater,
     score_outputs,
     together,
     with_metric_score,
 )
-from metal.raters.metrics.names import read_name
-from metal.raters.metrics.outside_scores import Table, given_scores, outside_scores
 
 TRIES = 20  # how often a submission is prepared anew because others joined meanwhile
 ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run

@@ -34,18 +34,20 @@ from metal.errors import UsageError
 from metal.raters.metrics import Metric, find_metric, split_names
 from metal.raters.metrics.dataset_scores import (
     Scores,
+    Table,
     changed,
+    first_names,
     in_place_of,
     metric_rater,
     not_in,
     outputs_to_score,
+    outside_scores,
     score_outputs,
     together,
     with_digest,
     with_metric_score,
 )
 from metal.raters.metrics.dataset_scores import rater as metric_from_file
-from metal.raters.metrics.outside_scores import Table, first_names, outside_scores
 from metal.runs.judges_run import RatingsRun
 from metal.runs.manifest import manifest
 

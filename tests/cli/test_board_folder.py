@@ -234,7 +234,7 @@ def test_a_board_can_be_named_in_any_way_and_moved(small: Commands, monkeypatch:
 def as_a_user(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """`metal` without the rights of an administrator, whom permissions do not hold back."""
     code = (
-        "from metal.raters.isolation.privileges import give_up_privileges; give_up_privileges(); "
+        "from metal.raters.isolation.kernel import give_up_privileges; give_up_privileges(); "
         if os.geteuid() == 0
         else ""
     )

@@ -317,7 +317,7 @@ def score(output):
 
 def test_what_it_does_to_metal_it_does_to_itself(run: Run) -> None:
     code = """
-import json, metal.raters.metrics.contract, metal.raters.isolation.metric
+import json, metal.raters.metrics.contract, metal.raters.isolation
 json.dumps = lambda value: '{"protections": []}'
 metal.raters.metrics.contract.Metric.better = None
 def score(output): return 1
@@ -359,7 +359,7 @@ def test_a_description_is_a_strangers(
     digest = hashlib.blake2b(b"", digest_size=8).hexdigest()
     entire = {"needs": [], "direction": "higher", "signature": f"any|blake2b:{digest}", "summary": 3, **fields}
     message = json.dumps(entire).encode() + b"\n"
-    monkeypatch.setattr("metal.raters.isolation.metric.ask", lambda *_: ChildReply(message, 0, ""))
+    monkeypatch.setattr("metal.raters.isolation.ask", lambda *_: ChildReply(message, 0, ""))
     with pytest.raises(DataError, match=problem) as raised:
         isolated_metric(path)
     assert "\n" not in str(raised.value)

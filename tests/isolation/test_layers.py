@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from metal.raters.isolation import Limits, isolated_metric
+from metal.raters.isolation.kernel import MACHINES, REFUSED, SOMETIMES_REFUSED, filter_for, numbers
 from metal.raters.isolation.parent import child_path
-from metal.raters.isolation.system_call_numbers import REFUSED, SOMETIMES_REFUSED, numbers
-from metal.raters.isolation.system_calls import MACHINES, filter_for
 from metal.raters.metrics import Item, scored
 
 HEADERS = ["x86_64-linux-gnu/asm/unistd_64.h", "asm-generic/unistd.h"]  # of x86-64, of other machines
@@ -28,9 +27,9 @@ def tried(layer: str, deed: str) -> str:
 import os, signal, socket, sys
 sys.path[:] = {child_path()!r}
 from pathlib import Path
-from metal.raters.isolation.files import shut_in
-from metal.raters.isolation.privileges import give_up_privileges, leave_network
-from metal.raters.isolation.system_calls import refuse_system_calls
+from metal.raters.isolation.kernel import shut_in
+from metal.raters.isolation.kernel import give_up_privileges, leave_network
+from metal.raters.isolation.kernel import refuse_system_calls
 if not ({layer}):
     print("no layer")
     sys.exit()
@@ -167,8 +166,8 @@ import os, sys
 sys.path[:] = {child_path()!r}
 sys.platform = "darwin"
 from pathlib import Path
-from metal.raters.isolation.confine import confine
-from metal.raters.isolation.limits import Limits
+from metal.raters.isolation.child import confine
+from metal.raters.isolation.parent import Limits
 print(*confine(Limits(), Path.cwd(), [], os.getppid()), sep="\\n")
 open(os.devnull).close()
 """

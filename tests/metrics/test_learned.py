@@ -12,8 +12,7 @@ import pytest
 
 from metal.errors import MissingExtra, UsageError
 from metal.raters.metrics import Item, Metric, find_metric, score_all
-from metal.raters.metrics.conformance import conformance
-from metal.raters.metrics.samples import SAMPLES
+from metal.raters.metrics.conformance import SAMPLES, conformance
 from tests.metrics.tiny_models import tiny_bert, tiny_comet, tiny_sentence_model
 
 INSTALLED = all(importlib.util.find_spec(name) for name in ("torch", "transformers", "sentence_transformers"))

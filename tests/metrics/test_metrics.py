@@ -24,9 +24,8 @@ from metal.raters.metrics import (
     scored,
     split_names,
 )
-from metal.raters.metrics.contract import Answer, Need
-from metal.raters.metrics.names import Asked, read_name
-from metal.raters.metrics.samples import SAMPLES
+from metal.raters.metrics.conformance import SAMPLES
+from metal.raters.metrics.contract import Answer, Asked, Need, read_name
 
 CORE = [name for name in known_metrics() if is_built_in(name) and not extra_of(name) and not name.startswith("comet")]
 

@@ -13,8 +13,7 @@ from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Source
 from metal.errors import DataError, UsageError
-from metal.raters.metrics.dataset_scores import Scores, rater
-from metal.raters.metrics.outside_scores import Table, outside_scores
+from metal.raters.metrics.dataset_scores import Scores, Table, outside_scores, rater
 from tests.conftest import TASK_QUALITY
 
 IDS = ("007", "b", "雨", "d", "e")

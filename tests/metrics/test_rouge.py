@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
 from metal.raters.metrics import Item, find_metric, score_all, scored
-from metal.raters.metrics.rouge import rows_f1, subsequence_f1, subsequence_length
-from metal.raters.metrics.samples import SAMPLES
+from metal.raters.metrics.conformance import SAMPLES
+from metal.raters.metrics.words import rows_f1, subsequence_f1, subsequence_length
 
 KINDS = ("rouge-1", "rouge-2", "rouge-3", "rouge-l")
 WORDS = ["the", "a", "cat", "Dog", "sat", "On", "mat's", "7th", "_x_", "end."]

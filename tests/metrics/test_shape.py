@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from metal.errors import UsageError
 from metal.raters.metrics import Item, find_metric, score_all, scored
-from metal.raters.metrics.shape import copy_rate, novelty
-from metal.raters.metrics.words import tokens
+from metal.raters.metrics.words import copy_rate, novelty, tokens
 
 words = st.lists(st.sampled_from("abcd"), max_size=25).map(" ".join)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metal.errors import UnknownName, UsageError
 from metal.raters.metrics import Item, find_metric, score_all
-from metal.raters.metrics.samples import SAMPLES
+from metal.raters.metrics.conformance import SAMPLES
 from metal.raters.metrics.surface import bleu_tokens, ter_tokens
 
 NAMES = ("bleu", "chrf", "chrf++", "ter")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.raters.metrics.samples import SAMPLES
+from metal.raters.metrics.conformance import SAMPLES
 from metal.raters.metrics.words import counted_grams, grams, script_of, spread, tokens
 
 

@@ -13,7 +13,7 @@ def tiny_bert(folder: Path, *, labels: int | None = None) -> Path:
     import torch
     from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizer
 
-    from metal.raters.metrics.samples import SAMPLES
+    from metal.raters.metrics.conformance import SAMPLES
 
     letters = sorted(set("".join(SAMPLES.values()).lower()) - {" "})
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]

@@ -2,13 +2,164 @@
 
 Each run is a new child: once to learn what the function is, then for the texts to score, all at once. Before the file
 is run, the child gives up the network, all files but those it needs, other processes, and memory and time beyond its
-limits (confine.py), as far as the system allows; `protections` says what it came to here. What comes back
+limits (child.py), as far as the system allows; `protections` says what it came to here. What comes back
 is text, never objects, and is checked as a stranger's.
 """
 
 from __future__ import annotations
 
-from metal.raters.isolation.limits import Limits
-from metal.raters.isolation.metric import isolated_metric, protections
+import hashlib
+import json
+import math
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from metal.errors import DataError, UsageError
+from metal.raters.isolation.parent import ChildReply, Limits, ask
+from metal.raters.metrics.contract import Answer, Item, Metric
 
 __all__ = ["Limits", "isolated_metric", "protections"]
+
+LINE = 4096  # bytes of one answer at most
+REASON = 200  # characters of a reason that are kept
+NO_NUMBER = "the metric gave no number"
+
+
+def isolated_metric(
+    program: Path, function: str = "score", *, readable: Sequence[Path] = (), limits: Limits | None = None
+) -> Metric:
+    """The function of a Python file as a metric, its code never run in this process.
+
+    `readable` are files and folders beside the program's own file that it may read: word lists, a model. The metric
+    has the name and the signature that metal.raters.metrics.find_metric gives the same function.
+
+    Raises UsageError where there is no such file or function, or running the file fails; scoring raises
+    UsageError where a run fails as a whole, DataError where it answers otherwise than with one score a text.
+    """
+    limits = limits or Limits()
+    name = f"{program}:{function}"
+    if not program.is_file():
+        raise UsageError(f"metric {name}: there is no file {program}")
+    if not function.isidentifier():
+        raise UsageError(f"metric {name}: {function!r} is no name of a function")
+    if missing := [path for path in readable if not path.exists()]:
+        raise UsageError(f"metric {name}: there is no {missing[0]}, which it should read")
+    place = program.resolve()
+    digest = _digest(place)
+    request = {"name": f"{place}:{function}", "readable": [str(place), *(str(path.resolve()) for path in readable)]}
+
+    def score(items: Sequence[Item]) -> list[Answer]:
+        if _digest(place) != digest:
+            raise DataError(f"metric {name}", "its file has changed since it was opened", "Open it again")
+        reply = ask({**request, "action": "score"}, map(asdict, items), limits, LINE * (len(items) + 1))
+        lines = _lines(name, reply, limits, len(items))
+        if len(lines) != len(items):
+            raise DataError(f"metric {name}", f"{len(lines)} scores for {len(items)} texts", "It gives one each")
+        return [_answer(line) for line in lines]
+
+    reply = ask({**request, "action": "describe"}, (), limits, 16 * LINE)
+    lines = _lines(name, reply, limits, 1)
+    if len(lines) != 1 or not isinstance(lines[0], dict):
+        raise _odd(name, "no description of its function")
+    return _described(name, f"blake2b:{digest}", lines[0], score)
+
+
+def protections(limits: Limits | None = None) -> tuple[str, ...]:
+    """What holds a program back on this system, a sentence each; found out by a child that shuts itself in.
+
+    Raises UsageError where there can be no child.
+    """
+    limits = limits or Limits()
+    reply = ask({"action": "protections", "readable": []}, (), limits, 16 * LINE)
+    (answer,) = _lines("(none)", reply, limits, 1)  # no stranger's code ran for this
+    return tuple(answer["protections"])
+
+
+def _digest(path: Path) -> str:
+    return hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
+
+
+def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[Any]:
+    """The values of a child's lines; None for what is no JSON. Raises UsageError where the run failed as a whole."""
+    lines = [_value(line) for line in reply.answers.split(b"\n")[:-1]]  # the last has no end, and so is none
+    if len(lines) == 1 and isinstance(lines[0], dict) and isinstance(lines[0].get("error"), str):
+        problem = _clean(lines[0]["error"], 2 * REASON)
+        memory = f" (it may use {limits.memory_mb:,} MB)" if "MemoryError" in problem else ""
+        raise UsageError(f"metric {name}: {problem}{memory}")
+    if reply.flooded:
+        raise UsageError(f"metric {name}: it answered more than {LINE:,} bytes a text and was ended")
+    if reply.late:
+        raise UsageError(f"metric {name}: not done after {limits.seconds:,g} s and was ended; allow it more time")
+    if len(lines) < expected:
+        raise UsageError(f"metric {name}: {_ending(reply, limits)} after {len(lines):,} of {expected:,} answers")
+    return lines
+
+
+def _ending(reply: ChildReply, limits: Limits) -> str:
+    if reply.code >= 0:
+        last = next((line for line in reversed(reply.printed.splitlines()) if line.strip()), "")
+        return f"it ended itself (code {reply.code}" + (f", its last line {_clean(last)!r})" if last else ")")
+    try:
+        named = signal.Signals(-reply.code).name
+    except ValueError:
+        named = f"signal {-reply.code}"
+    return f"it was ended by {named} (it may use {limits.memory_mb:,} MB of memory)"
+
+
+def _value(line: bytes) -> Any:
+    if len(line) > LINE * 16:
+        return None
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _answer(value: Any) -> Answer:
+    """A finite number as it is; else, as for any metric, in words why there is none."""
+    if isinstance(value, str):
+        return _clean(value) or "the metric gave none"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return NO_NUMBER
+    try:
+        number = float(value)
+    except OverflowError:
+        return NO_NUMBER
+    return number if math.isfinite(number) else "no finite number"
+
+
+def _clean(text: str, most: int = REASON) -> str:
+    """One line that every encoding can hold."""
+    line = " ".join(text[: 4 * most].encode("utf-8", "replace").decode().split())
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
+def _described(name: str, digest: str, fields: Mapping[str, Any], score: Any) -> Metric:
+    """A metric as its own program describes it. Raises DataError for what cannot describe one."""
+    low, high, needs, claimed = (fields.get(key) for key in ("low", "high", "needs", "signature"))
+    for end in (low, high):
+        if end is not None and (isinstance(end, bool) or not isinstance(_answer(end), float)):
+            raise _odd(name, "a range that is no two numbers")
+    if not isinstance(needs, list) or not isinstance(claimed, str):
+        raise _odd(name, "no description of its function")
+    before, version_mark, version = claimed.partition(f"|{digest}")[2].partition("|version:")
+    if digest not in claimed or before:
+        raise _odd(name, "another file's signature")
+    return Metric(
+        name,
+        _clean(str(fields.get("summary"))),
+        score,
+        f"{name}|{digest}" + (f"{version_mark}{_clean(version)}" if version_mark else ""),
+        needs=tuple(_clean(str(need)) for need in needs),  # type: ignore[misc]  # the metric checks it, and direction
+        direction=_clean(str(fields.get("direction"))),  # type: ignore[arg-type]
+        low=low,
+        high=high,
+        multi_reference=fields.get("multi_reference") is True,
+    )
+
+
+def _odd(name: str, problem: str) -> DataError:
+    return DataError(f"metric {name}", f"it gives {problem}", "Write it as metal.raters.metrics.own says")

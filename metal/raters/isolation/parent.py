@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import selectors
 import signal
@@ -18,7 +19,6 @@ from typing import IO, Any
 
 import metal
 from metal.errors import UsageError
-from metal.raters.isolation.limits import Limits
 
 # The child finds packages where the parent does. Nothing of the child's folder or environment is on its path.
 START = (
@@ -27,6 +27,23 @@ START = (
 )
 KEPT = 2000  # bytes of what a program prints that are kept
 AFTERWARDS = 1.0  # seconds to end in, after the last answer
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a stranger's program may use.
+
+    seconds: by the clock, for a run over all texts. memory_mb, file_mb: of memory, and of each file it writes. Memory
+    counts as the system counts addresses: libraries with many threads ask for more than they use.
+    """
+
+    seconds: float = 600
+    memory_mb: int = 4096
+    file_mb: int = 64
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.seconds) and self.seconds > 0 and self.memory_mb > 0 and self.file_mb > 0):
+            raise UsageError(f"limits of {self.seconds} s, {self.memory_mb} MB, {self.file_mb} MB; give more than 0")
 
 
 @dataclass(frozen=True)

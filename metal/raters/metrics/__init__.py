@@ -14,8 +14,7 @@ from dataclasses import replace
 from metal.data.plugins import load_plugin, plugins
 from metal.errors import DataError, UnknownName
 from metal.raters.metrics import own
-from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory, Scored
-from metal.raters.metrics.names import read_name, split_names
+from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory, Scored, read_name, split_names
 
 __all__ = [
     "Item",

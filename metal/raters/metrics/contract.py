@@ -1,18 +1,27 @@
-"""What a metric is: the texts it gets, the number or reason it gives, and what is known of it beforehand."""
+"""What a metric is: the texts it gets, the number or reason it gives, what is known of it beforehand, and its name.
+
+Names are `chrf`, `bleu(tokenize=zh)`: what is printed can be read back.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from metal.data.records import DIRECTIONS, Direction, Output, Source
-from metal.errors import DataError
-from metal.raters.metrics.names import Asked
+from metal.errors import DataError, UnknownName, UsageError
 
 Need = Literal["references", "source"]
 Answer = float | str  # a score, or in words why there is none
+Value = str | int | float | bool  # of an option
+
+_NAME = re.compile(r"\s*(?P<name>[^()\"]*?)\s*(?:\((?P<options>.*)\))?\s*", re.DOTALL)
+_OPTION = re.compile(r"\s*(?P<key>[\w-]+)\s*=\s*(?:\"(?P<quoted>[^\"]*)\"|(?P<plain>[^\",()]*?))\s*(?:,|$)")
+_COMMA_OUTSIDE = re.compile(r",(?![^(]*\))")
+_YES_NO = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,49 @@ class Metric:
         return max(scores) if self.direction == "higher" else min(scores)
 
 
+# ---------------------------------------------------------------- names
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A name and the options that were given with it, as text."""
+
+    name: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def fill(self, **defaults: Value | tuple[str, ...]) -> tuple[str, dict[str, Value]]:
+        """The name as it prints, with the options that differ from their defaults, and the values of all options.
+
+        defaults: an option and its value, whose type it has, or the tuple of its choices, the first being the default.
+        Raises UnknownName for other options and choices, UsageError for a value of another type.
+        """
+        for key in self.options:
+            if key not in defaults:
+                raise UnknownName(f"metric {self.name}: option", key, defaults)
+        values: dict[str, Value] = {}
+        shown = []
+        for key, default in defaults.items():
+            usual = default[0] if isinstance(default, tuple) else default
+            values[key] = self._read(key, default) if key in self.options else usual
+            if values[key] != usual:
+                shown.append(f"{key}={_written(values[key])}")
+        return self.name + (f"({', '.join(shown)})" if shown else ""), values
+
+    def _read(self, key: str, default: Value | tuple[str, ...]) -> Value:
+        text = self.options[key]
+        if isinstance(default, tuple):
+            if text not in default:
+                raise UnknownName(f"metric {self.name}: {key}", text, default)
+            return text
+        if isinstance(default, str):
+            return text
+        try:
+            return _YES_NO[text] if isinstance(default, bool) else type(default)(text)
+        except (KeyError, ValueError):
+            wanted = {bool: "yes or no", int: "a whole number", float: "a number"}[type(default)]
+            raise UsageError(f"metric {self.name}: {key}={text!r}: write {wanted}") from None
+
+
 @dataclass(frozen=True)
 class MetricFactory:
     """A metric that takes options: opened by the name it is asked for, listed without being opened.
@@ -102,3 +154,42 @@ class MetricFactory:
     summary: str
     open: Callable[[Asked], Metric]
     extra: str = ""
+
+
+def read_name(text: str) -> Asked:
+    """The name and the options in `text`. Raises UsageError with an example where it has neither form."""
+    parts = _NAME.fullmatch(text)
+    if not parts or not parts["name"]:
+        raise UsageError(f"metric {text!r}: write a name, or a name with options: bleu(tokenize=zh)")
+    options: dict[str, str] = {}
+    at, inside = 0, (parts["options"] or "").strip()
+    while at < len(inside):
+        option = _OPTION.match(inside, at)
+        if not option or option["key"] in options:
+            raise UsageError(
+                f'metric {text!r}: options are KEY=VALUE, each once, with commas between; quote odd values: KEY="a,b"'
+            )
+        options[option["key"]] = option["plain"] if option["quoted"] is None else option["quoted"]
+        at = option.end()
+    return Asked(parts["name"], options)
+
+
+def split_names(text: str) -> list[str]:
+    """The names in `chrf,bleu(tokenize=zh, smooth=none),rouge-l`; commas inside brackets are not between names."""
+    return [name.strip() for name in _COMMA_OUTSIDE.split(text) if name.strip()]
+
+
+def at_least_one(metric: str, option: str, value: Value, wanted: str = "1 or more") -> int:
+    """The value of an option that is a whole number from 1. Raises UsageError, with what is wanted, otherwise."""
+    if not isinstance(value, int) or value < 1:
+        raise UsageError(f"metric {metric}: {option}={value}: write {wanted}")
+    return value
+
+
+def _written(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
+    text = str(value)
+    return text if isinstance(value, int) or re.fullmatch(r"[^\",()\s]+", text) else f'"{text}"'

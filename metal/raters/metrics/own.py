@@ -25,8 +25,7 @@ from typing import Any
 
 from metal.data.plugins import plugins
 from metal.errors import UnknownName, UsageError
-from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory, Need
-from metal.raters.metrics.names import Asked
+from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFactory, Need
 
 GROUP = "metal.metrics"
 RAISED = "the metric raised"

@@ -21,15 +21,12 @@ from functools import cache
 from typing import Any
 
 from metal.errors import UsageError
-from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory
-from metal.raters.metrics.names import Asked, Value
+from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFactory, at_least_one
 from metal.raters.metrics.words import HAN, JAPANESE, OTHER_UNSPACED, composed, script_of, spread
 
 BLEU_TOKENS = ("auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")  # those that download nothing
 SMOOTHING = ("exp", "floor", "add-k", "none")
 TER_TOKENS = ("auto", "words", "asian", "char")
-
-Prepare = Callable[[str], str]
 
 
 def bleu_tokens(language: str) -> str:
@@ -93,7 +90,7 @@ def open_chrf(asked: Asked) -> Metric:
     words = 2 if asked.name == "chrf++" else 0
     name, options = asked.fill(char_order=6, beta=2, lowercase=False, whitespace=False)
     for key in ("char_order", "beta"):
-        _at_least_one(asked.name, key, options[key])
+        at_least_one(asked.name, key, options[key])
     settings: dict[str, Any] = dict(options)
     scorer = CHRF(word_order=words, **settings)
     summary = "F-score of rows of characters" + (" and of words" if words else "")
@@ -145,7 +142,7 @@ def _metric(
     return Metric(name, summary, score, signature, direction=direction, low=0.0, high=high, multi_reference=True)
 
 
-def _score(scorer: Any, item: Item, prepare: Prepare) -> Answer:
+def _score(scorer: Any, item: Item, prepare: Callable[[str], str]) -> Answer:
     result = scorer.sentence_score(prepare(item.text), [prepare(reference) for reference in item.references])
     # BLEU of equal texts can be 100.00000000000004.
     return float(result.score) if result.name == "TER" else min(float(result.score), 100.0)
@@ -160,11 +157,6 @@ def _signature(scorer: Any) -> str:
 
 def _spread_out(text: str) -> str:
     return spread(composed(text))
-
-
-def _at_least_one(metric: str, key: str, value: Value) -> None:
-    if not isinstance(value, int) or value < 1:
-        raise UsageError(f"metric {metric}: {key}={value}: write 1 or more")
 
 
 @cache

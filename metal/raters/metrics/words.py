@@ -1,8 +1,19 @@
-"""Texts as tokens, in every script.
+"""Texts as tokens in every script, and the metrics that count them: ROUGE, and what a text is like beside its source.
 
 A token is a word: letters, marks and digits in a row, without case. Scripts that are written without spaces between
 words have a token a character, with its marks. Texts that look the same are the same: Unicode's composed form,
-without joiners and soft hyphens, which only shape how letters are drawn.
+without joiners and soft hyphens, which only shape how letters are drawn. A row is some tokens in a row (an n-gram).
+
+ROUGE-1, -2, -3 and -L are the F1 of shared rows, and of the longest common subsequence: 2 shared / (of the output + of
+the reference), so that it is defined where either text has such a row. Nothing is stemmed. Over several references the
+best counts, as Lin does it. On English equal to the rouge-score package without its stemmer; that package splits at
+what is not a-z or 0-9, and so gives 0 for equal texts of most scripts.
+
+Length ratio, compression, novelty and copying say what a text is like: how long, how new, how much copied. None of
+them says how good it is.
+
+Sources: Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries; of compression and copying Grusky et al.
+(2018), Newsroom; of novelty See et al. (2017), section 7.2.
 """
 
 from __future__ import annotations
@@ -10,12 +21,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache, partial
 
 import langcodes
 import regex
 
 from metal.data.languages import sides
+from metal.data.records import Direction
+from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFactory, Need, at_least_one
 
 _NO_SPACES = (
     r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\u30FC\uFF70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
@@ -31,6 +45,9 @@ _SHAPING = regex.compile("[\u00ad\u200c\u200d\u2060\ufeff]")
 HAN = frozenset({"Hans", "Hant", "Hani"})
 JAPANESE = frozenset({"Jpan", "Hira", "Kana", "Hrkt"})
 OTHER_UNSPACED = frozenset({"Thai", "Laoo", "Khmr", "Mymr", "Lana", "Talu", "Tavt", "Java", "Bali", "Tibt"})
+
+ROUGE = "f1|tok:words,characters where scripts have no spaces|case:folded|unicode:NFC|stem:no|refs:best|version:1"
+COUNTED = "tok:words,characters where scripts have no spaces|case:folded"
 
 
 def composed(text: str) -> str:
@@ -73,3 +90,186 @@ def script_of(language: str) -> str:
     if not language or not langcodes.tag_is_valid(code):
         return ""
     return langcodes.Language.get(code).maximize().script or ""
+
+
+# ---------------------------------------------------------------- ROUGE
+
+
+def open_rouge(asked: Asked) -> Metric:
+    """`rouge-1`, `rouge-2`, `rouge-3` or `rouge-l`; there are no options."""
+    name, _ = asked.fill()
+    kind = name.removeprefix("rouge-")
+    compare = subsequence_f1 if kind == "l" else partial(rows_f1, size=int(kind))
+    what = "longest common subsequence" if kind == "l" else f"rows of {kind} tokens" if kind != "1" else "tokens"
+
+    def score(items: Sequence[Item]) -> list[Answer]:
+        return [compare(item.text, item.references[0]) for item in items]
+
+    return Metric(name, f"F1 of shared {what}", score, f"{name}|{ROUGE}", low=0.0, high=1.0)
+
+
+def rows_f1(output: str, reference: str, size: int) -> Answer:
+    """F1 of shared rows of `size` tokens; a reason where neither text has one.
+
+    >>> rows_f1("the cat sat", "the cat lay down", 2)
+    0.4
+    """
+    made, wanted = counted_grams(output, size), counted_grams(reference, size)
+    total = made.total() + wanted.total()
+    if not total:
+        return f"neither text has {size} tokens" if size > 1 else "neither text has a word"
+    return 2 * (made & wanted).total() / total
+
+
+def subsequence_f1(output: str, reference: str) -> Answer:
+    """F1 of the longest common subsequence of tokens; a reason where neither text has a token.
+
+    >>> subsequence_f1("the cat sat", "the black cat lay")  # the cat: 2 x 2 / (3 + 4)
+    0.5714285714285714
+    """
+    made, wanted = tokens(output), tokens(reference)
+    if not made and not wanted:
+        return "neither text has a word"
+    return 2 * subsequence_length(made, wanted) / (len(made) + len(wanted))
+
+
+def subsequence_length(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
+    """Length of the longest common subsequence.
+
+    A row of the usual table, as differences of neighbours, is the bits of one number: 0 where the length grows. Each
+    element of the shorter side makes the next row with a handful of operations on whole numbers.
+    Source: Hyyrö (2004), Bit-Parallel LCS-length Computation Revisited.
+    >>> subsequence_length("abcde", "xaxcxe")
+    3
+    """
+    long, short = (left, right) if len(left) >= len(right) else (right, left)
+    places: dict[Hashable, int] = {}
+    wanted = set(short)
+    for at, element in enumerate(long):
+        if element in wanted:
+            places[element] = places.get(element, 0) | 1 << at
+    row = all_ones = (1 << len(long)) - 1
+    for element in short:
+        if matches := row & places.get(element, 0):
+            row = ((row + matches) | (row - matches)) & all_ones
+    return len(long) - row.bit_count()
+
+
+# ---------------------------------------------------------------- what a text is like beside its source
+
+
+def length_ratio(output: str, others: Sequence[str]) -> Answer:
+    """Characters of the output / characters of the one of `others` that comes closest; white space does not count."""
+    made = _characters(output)
+    closest = min((_characters(other) for other in others), key=lambda length: (abs(length - made), length))
+    return made / closest
+
+
+def compression(output: str, source: str) -> Answer:
+    """Tokens of the source / tokens of the output: 4 where a summary is a quarter as long."""
+    if not tokens(output):
+        return "no word in the output"
+    return len(tokens(source)) / len(tokens(output))
+
+
+def novelty(output: str, source: str, size: int) -> Answer:
+    """Share of the output's rows of `size` tokens that the source lacks.
+
+    >>> novelty("a b c d", "x a b c", 2)  # of a b, b c, c d the last is new
+    0.3333333333333333
+    """
+    rows, in_source = grams(tokens(output), size), set(grams(tokens(source), size))
+    if not rows:
+        return f"fewer than {size} tokens in the output" if size > 1 else "no word in the output"
+    return sum(row not in in_source for row in rows) / len(rows)
+
+
+def copy_rate(output: str, source: str, span: int) -> Answer:
+    """Share of the output's tokens in a row of `span` or more that the source has too.
+
+    >>> copy_rate("a b c d x", "z a b c y", 3)
+    0.6
+    """
+    made, in_source = tokens(output), set(grams(tokens(source), span))
+    if len(made) < span:
+        return f"fewer than {span} tokens in the output"
+    copied, covered = 0, 0  # tokens up to `covered` are counted
+    for start, row in enumerate(grams(made, span)):
+        if row in in_source:
+            copied += start + span - max(start, covered)
+            covered = start + span
+    return copied / len(made)
+
+
+def _characters(text: str) -> int:
+    return len("".join(composed(text).split()))
+
+
+def open_length_ratio(asked: Asked) -> Metric:
+    """`length-ratio(to=reference|source)`."""
+    name, options = asked.fill(to=("reference", "source"))
+    to_source = options["to"] == "source"
+
+    def ratio(item: Item) -> Answer:
+        return length_ratio(item.text, (item.source,) if to_source else item.references)
+
+    needs: Need = "source" if to_source else "references"
+    summary = "characters of the output / of the " + str(options["to"])
+    return _metric(name, summary, ratio, needs, unit="characters without white space")
+
+
+def open_compression(asked: Asked) -> Metric:
+    """`compression`, without options."""
+    name, _ = asked.fill()
+    return _metric(name, "tokens of the source / of the output", lambda item: compression(item.text, item.source))
+
+
+def open_novelty(asked: Asked) -> Metric:
+    """`novelty(n=2)`."""
+    name, options = asked.fill(n=2)
+    size = at_least_one(asked.name, "n", options["n"], "a number of tokens, 1 or more")
+    summary = f"share of rows of {size} tokens that the source lacks"
+    return _metric(name, summary, lambda item: novelty(item.text, item.source, size), high=1.0)
+
+
+def open_copy_rate(asked: Asked) -> Metric:
+    """`copy-rate(span=5)`."""
+    name, options = asked.fill(span=5)
+    span = at_least_one(asked.name, "span", options["span"], "a number of tokens, 1 or more")
+    summary = f"share of the output in rows of {span} or more tokens that the source has too"
+    return _metric(name, summary, lambda item: copy_rate(item.text, item.source, span), high=1.0, direction="lower")
+
+
+def _metric(
+    name: str,
+    summary: str,
+    measure: Callable[[Item], Answer],
+    needs: Need = "source",
+    high: float | None = None,
+    direction: Direction = "higher",
+    unit: str = COUNTED,
+) -> Metric:
+    return Metric(
+        name,
+        summary,
+        lambda items: [measure(item) for item in items],
+        f"{name}|{unit}|unicode:NFC|version:1",
+        needs=(needs,),
+        direction=direction,
+        low=0.0,
+        high=high,
+        multi_reference=True,
+        descriptive=True,
+    )
+
+
+ROUGE_1 = MetricFactory("F1 of shared tokens, 0 to 1, every script", open_rouge)
+ROUGE_2 = MetricFactory("F1 of shared pairs of tokens, 0 to 1, every script", open_rouge)
+ROUGE_3 = MetricFactory("F1 of shared threes of tokens, 0 to 1, every script", open_rouge)
+ROUGE_L = MetricFactory("F1 of the longest common subsequence, 0 to 1, every script", open_rouge)
+LENGTH_RATIO = MetricFactory("characters of the output / of the reference, or to=source", open_length_ratio)
+COMPRESSION = MetricFactory("tokens of the source / of the output", open_compression)
+NOVELTY = MetricFactory("share of pairs of tokens (n=2) that the source lacks", open_novelty)
+COPY_RATE = MetricFactory(
+    "share of the output in spans of 5 tokens or more (span=5) that the source has too", open_copy_rate
+)
