@@ -88,8 +88,8 @@ async def generate_async(
     from metal.api.progress import default_callbacks
     from metal.data.files import recover
     from metal.running.asking import Terms, carry_out
-    from metal.running.asking_folder import read_request
     from metal.running.generating import GenerateRequest, generate_job
+    from metal.running.job import read_request
     from metal.running.judging import dataset_of
 
     if resume is not None:

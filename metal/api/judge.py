@@ -115,7 +115,7 @@ async def judge_async(
     from metal.api.progress import default_callbacks
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.running.asking import Terms, carry_out
-    from metal.running.asking_folder import How, engine_of, read_request
+    from metal.running.job import How, engine_of, read_request
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
 
     functions: dict[str, JudgeFunction] = {}
@@ -184,7 +184,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     from metal.api.asked import Judging
     from metal.api.progress import default_callbacks
     from metal.running.asking import Terms, carry_out, run_to_end
-    from metal.running.asking_folder import How, read_request, under_way
+    from metal.running.job import How, read_request, under_way
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
 
     folder = Path(run)

@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from metal.errors import UsageError
-from metal.raters.judges.call import VERDICT, Client, RunPlan
+from metal.raters.judges.call import VERDICT
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
 from metal.raters.judges.cost import CostEstimate, check_priced, estimates
@@ -25,9 +25,8 @@ from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.functions import PROVIDER as FUNCTION
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import Answered, Journal, lock_run, read_answered, scan
-from metal.raters.judges.models import Model
 from metal.raters.judges.secrets import Secrets
-from metal.running.asking_folder import BATCH, LOCAL, How, check_place, discard, under_way
+from metal.running.job import BATCH, LOCAL, How, Job, check_place, discard, under_way
 
 EVERY = 0.25  # seconds between two looks at the progress
 Value = TypeVar("Value")
@@ -67,43 +66,6 @@ class Terms:
     reuse: tuple[Path, ...] = ()
     force: bool = False
     how: How = field(default_factory=How)
-
-
-class Job(Protocol):
-    """What a verb wants to have asked, and what it makes of the answers."""
-
-    @property
-    def command(self) -> str:
-        """The verb: judge, generate."""
-        ...
-
-    @property
-    def plan(self) -> RunPlan: ...
-
-    @property
-    def reask(self) -> int:
-        """How often to ask again after a reply that does not hold what was asked for."""
-        ...
-
-    def open_client(self, model: Model) -> Client:
-        """A connection to a model of the plan."""
-        ...
-
-    def what(self) -> str:
-        """What is to be asked, in a few words."""
-        ...
-
-    def check(self, out: Path) -> None:
-        """Raises UsageError when the run that is in the folder is no older part of this one."""
-        ...
-
-    def begin(self, out: Path, *, force: bool) -> None:
-        """Write what the run is to run.toml, with force in the place of another run."""
-        ...
-
-    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
-        """Make of the journal what the verb is for, and write it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -196,7 +158,7 @@ def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
     if terms.force:
         return Answered()
     job.check(out)
-    return read_answered(job.reask, *journals(out))
+    return read_answered(job.request.reask, *journals(out))
 
 
 def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[Answered, list[CostEstimate]]:
@@ -238,7 +200,7 @@ async def _run(
         gc.enable()
     try:
         _reuse(job, journal, answered, terms, callbacks)
-        rules = Rules(job.reask, limit=terms.limit, max_cost=terms.max_cost)
+        rules = Rules(job.request.reask, limit=terms.limit, max_cost=terms.max_cost)
         if terms.max_cost is not None:  # of the whole run, whatever sessions it took
             prices = {model.name: (model.price, model.batch_price) for model in job.plan.models}
             statistics = index_journal(job.plan, out / JOURNAL).statistics

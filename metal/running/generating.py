@@ -21,17 +21,21 @@ from metal.errors import DataError, MetalError, UnknownName, UsageError
 from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
-from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import Rubric, rubrics_for
-from metal.running.asking_folder import check_same, check_unchanged, clear, identities, read_request, write_run
+from metal.running.job import Job, Request
 from metal.running.judging import prompt_folders
-
-LISTS = ("models", "quality", "languages")
 
 
 @dataclass(frozen=True)
-class GenerateRequest:
-    """What a run was asked to write: everything that decides which calls it has. The same in run.toml."""
+class GenerateRequest(Request):
+    """What a run was asked to write: everything that decides which calls it has. The same in run.toml.
+
+    How outputs are chosen may change when it is resumed: nothing is asked anew for it.
+    """
+
+    LISTS = ("models", "quality", "languages")
+    OPEN = ("languages",)
+    SAME = ("prompt_folders", "base_url")
 
     models: tuple[str, ...]
     quality: tuple[str, ...] = ("good", "bad")
@@ -43,44 +47,22 @@ class GenerateRequest:
     keep_flagged: bool = False
     seed: int = 0
 
-    def first_conflict(self, older: GenerateRequest) -> str:
-        """The first setting that neither equals the older request's nor asks for more than it; empty if none.
-
-        How outputs are chosen may change: nothing is asked anew for it.
-        """
-        for name in LISTS:
-            asked, before = getattr(self, name), getattr(older, name)
-            if name == "languages" and not asked:  # all
-                continue
-            if (name == "languages" and not before) or not set(before) <= set(asked):
-                return name
-        return next(
-            (name for name in ("prompt_folders", "base_url") if getattr(self, name) != getattr(older, name)), ""
-        )
-
 
 @dataclass
-class GenerateJob:
-    """A request with its parts (metal.running.asking.Job).
+class GenerateJob(Job):
+    """A request with its parts.
 
-    outputs: what the dataset's generators have written by the end. warnings, notes: what to know before and after.
+    outputs: what the dataset's generators have written by the end. notes: what to know after.
     """
 
+    command = "generate"
+    DESCRIBED = "described"  # models: their names
+
     request: GenerateRequest
-    folder: Path
-    dataset: Dataset
     plan: Generation
-    rubrics: Mapping[str, Rubric]
+    rubrics: Mapping[str, Rubric] = field(default_factory=dict)
     outputs: list[Output] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    warnings: tuple[str, ...] = ()
-
-    command = "generate"
-    open_client = staticmethod(open_client)
-
-    @property
-    def reask(self) -> int:
-        return self.request.reask
 
     def what(self) -> str:
         return f"{len(self.plan.sources):,} passages, quality {', '.join(self.request.quality)}"
@@ -94,17 +76,7 @@ class GenerateJob:
                     f"{self.folder} has texts of {name} with the prompt {before}, which is {about['prompt']} now; give "
                     "the new one another name (generate/NAME.toml), or `force=True` to replace texts that nobody rated"
                 )
-        if not (out / "run.toml").is_file():
-            return
-        older, settings = read_request(out, self.command, GenerateRequest)
-        check_same(out, self.request, older, self.folder, settings.get("dataset", ""))
-        now = identities(self.plan.models)
-        check_unchanged(out, settings.get("identities", {}), now, "judges.toml or the environment")
-        check_unchanged(out, settings.get("prompt_hashes", {}), self._digests, "the prompts' files")
-
-    def begin(self, out: Path, *, force: bool) -> None:
-        clear(out, force=force)
-        self._write_run(out, {})
+        super().check(out)
 
     def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Add the outputs to the dataset; what it holds besides stays."""
@@ -137,7 +109,7 @@ class GenerateJob:
         together = {output.output: output for output in [*others, *drawn]}
         update_dataset(replace(dataset, outputs=together, extra=extra), self.folder)
         not_asked = sum(tally.not_asked for tally in tallies.values())
-        self._write_run(out, {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
+        self.write_run(out, state={"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
         return tallies
 
     def _fresh(self, dataset: Dataset, index: JournalIndex | None) -> list[Output]:
@@ -172,15 +144,8 @@ class GenerateJob:
             self.notes.append(f"{len(differ):,} outputs have been rated and keep their text, though there is a new one")
         return old | {name: output for name, output in new.items() if name not in rated or name not in old}
 
-    @property
-    def _digests(self) -> dict[str, str]:
+    def digests(self) -> dict[str, str]:
         return {instruction.quality: instruction.digest for instruction in self.plan.instructions}
-
-    def _write_run(self, out: Path, state: Mapping[str, Any]) -> None:
-        more: dict[str, Any] = {"identities": identities(self.plan.models), "prompt_hashes": self._digests}
-        more |= {"described": {model.name: model.described() for model in self.plan.models}}  # models: their names
-        more |= {"state": dict(state)} if state else {}
-        write_run(out, self.command, self.request, self.dataset, self.folder, more)
 
     def _generators(self, tallies: Mapping[str, CallStatistics]) -> dict[str, Any]:
         """What is known of each generator, for dataset.toml."""
@@ -271,4 +236,4 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
     silent = len(sources) - len(usable)
     warnings = (f"warning: {silent:,} passages have no text and are passed over",) if silent else ()
     plan = Generation(models, instructions, usable)
-    return GenerateJob(request, folder, dataset, plan, rubrics, warnings=warnings)
+    return GenerateJob(request, folder, dataset, plan, warnings=warnings, rubrics=rubrics)

@@ -28,22 +28,17 @@ from metal.raters.judges.plan import JudgingPlan, choose_outputs
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
-from metal.running.asking_folder import (
-    check_same,
-    check_unchanged,
-    clear,
-    identities,
-    read_request,
-    write_run,
-)
+from metal.running.job import Job, Request
 from metal.runs.doubts import texts_digest
-
-LISTS = ("judges", "prompts", "criteria", "languages")
 
 
 @dataclass(frozen=True)
-class JudgeRequest:
+class JudgeRequest(Request):
     """What a run was asked to do: everything that decides which calls it has. The same in run.toml."""
+
+    LISTS = ("judges", "prompts", "criteria", "languages")
+    OPEN = ("criteria", "languages")
+    SAME = ("seed", "prompt_language", "prompt_folders", "flip", "base_url")
 
     judges: tuple[str, ...]
     prompts: tuple[str, ...] = ("detailed",)
@@ -59,48 +54,37 @@ class JudgeRequest:
     base_url: str = ""
     test_questions: str = ""
 
-    def first_conflict(self, older: JudgeRequest) -> str:
-        """The first setting that neither equals the older request's nor asks for more than it; empty if none."""
-        for name in LISTS:
-            asked, before = getattr(self, name), getattr(older, name)
-            if name in ("criteria", "languages") and not asked:  # all
-                continue
-            if (name in ("criteria", "languages") and not before) or not set(before) <= set(asked):
-                return name
+    def reduced(self, older: JudgeRequest) -> str:
         if self.sample and not (0 < older.sample <= self.sample):
             return "sample"
         if self.repeat < older.repeat:
             return "repeat"
         if older.test_questions not in ("", self.test_questions):
             return "test_questions"
-        same = ("seed", "prompt_language", "prompt_folders", "flip", "base_url")
-        return next((name for name in same if getattr(self, name) != getattr(older, name)), "")
+        return ""
 
 
 @dataclass
-class JudgeJob:
-    """A request with its parts: dataset, plan of calls, baselines to run (metal.running.asking.Job).
+class JudgeJob(Job):
+    """A request with its parts.
 
-    questions: test questions among the plan's outputs. warnings: what to know before the judges are asked. ratings,
-    unanswered: how many were written, and those of baselines without an answer, by (baseline, reason).
+    baselines: those to run. questions: test questions among the plan's outputs. ratings, unanswered: how many were
+    written, and those of baselines without an answer, by (baseline, reason).
     """
 
+    command = "judge"
+    DESCRIBED = "models"
+
     request: JudgeRequest
-    folder: Path
-    dataset: Dataset
     plan: JudgingPlan
     baselines: tuple[str, ...] = ()
     questions: tuple[Output, ...] = ()
-    open_client: Callable[[Model], Client] = open_client
-    warnings: tuple[str, ...] = ()
     ratings: int = 0
     unanswered: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
-    command = "judge"
-
     @property
-    def reask(self) -> int:
-        return self.request.reask
+    def raters(self) -> tuple[str, ...]:
+        return self.request.judges
 
     def what(self) -> str:
         plan = self.plan
@@ -111,18 +95,9 @@ class JudgeJob:
             outputs += f" and {len(self.questions):,} test questions"
         return f"{outputs}, {len(plan.criteria)} criteria, prompts {prompts}{times}"
 
-    def check(self, out: Path) -> None:
-        if not (out / "run.toml").is_file():
-            return
-        older, settings = read_request(out, self.command, JudgeRequest)
-        check_same(out, self.request, older, self.folder, settings.get("dataset", ""))
-        now, prompts = identities(self.plan.models), prompt_hashes(self.plan)
-        check_unchanged(out, settings.get("identities", {}), now, "judges.toml or the environment")
-        check_unchanged(out, settings.get("prompt_hashes", {}), prompts, "the prompts' files")
-
-    def begin(self, out: Path, *, force: bool) -> None:
-        clear(out, force=force)
-        write_manifest(out, self, {})
+    def digests(self) -> dict[str, str]:
+        prompts, criteria = self.plan.prompts, self.plan.criteria
+        return {f"{prompt.name} {name}": prompt.digest(name) for prompt in prompts for name in criteria}
 
     def finish(self, out: Path) -> Mapping[str, CallStatistics]:
         """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into run.toml."""
@@ -141,7 +116,8 @@ class JudgeJob:
         rows = write_ratings(self._kept(chain(collected.ratings(), baselines), answers), out / "ratings.parquet")
         write_tests(out, self.questions, answers)
         not_asked = sum(each.not_asked for each in collected.index.statistics.values())
-        write_manifest(out, self, {"ratings": rows, "not_asked": not_asked, "complete": not not_asked})
+        state = {"ratings": rows, "not_asked": not_asked, "complete": not not_asked}
+        self.write_run(out, texts=texts_digest(self.dataset), state=state)
         silent = facts[facts["score"].isna()]
         self.ratings, self.unanswered = rows, Counter(zip(silent["rater"], silent["reason"], strict=True))
         return collected.index.statistics
@@ -201,7 +177,7 @@ def judge_job(
         return FunctionClient(functions[model.name], criteria) if model.name in functions else open_client(model)
 
     warnings += missing_texts(plan, folder)
-    return JudgeJob(request, folder, dataset, plan, baselines, questions, connect, tuple(warnings))
+    return JudgeJob(request, folder, dataset, plan, connect, tuple(warnings), baselines, questions)
 
 
 def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
@@ -256,9 +232,6 @@ def load_prompts(request: JudgeRequest, criteria: Iterable[Any], folders: list[P
     return tuple(prompts)
 
 
-# ---------------------------------------------------------------- run.toml
-
-
 def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:
     """Warnings about outputs and sources without a text. Raises UsageError when no output has one."""
     if plan.models and plan.without_text == len(plan.outputs):
@@ -271,16 +244,3 @@ def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:
             f"warning: {plan.without_source:,} outputs are judged without their source, whose text is missing"
         )
     return warnings
-
-
-def prompt_hashes(plan: JudgingPlan) -> dict[str, str]:
-    """The content hash of each prompt on each criterion."""
-    return {f"{prompt.name} {name}": prompt.digest(name) for prompt in plan.prompts for name in plan.criteria}
-
-
-def write_manifest(out: Path, job: JudgeJob, state: Mapping[str, Any]) -> None:
-    """run.toml: all that is needed to repeat or resume the run, and how far it is."""
-    more: dict[str, Any] = {"identities": identities(job.plan.models), "prompt_hashes": prompt_hashes(job.plan)}
-    more |= {"models": {model.name: model.described() for model in job.plan.models}}
-    more |= {"texts": texts_digest(job.dataset), "state": dict(state)} if state else {}
-    write_run(out, job.command, job.request, job.dataset, job.folder, more, job.request.judges)

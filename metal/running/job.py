@@ -1,0 +1,232 @@
+"""A job that asks models, and its run folder: begun, resumed, replaced; and the engine that it needs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import tomli_w
+
+from metal.data.dataset import Dataset
+from metal.data.files import check_new, new_file, read_toml
+from metal.errors import DataError, UsageError
+from metal.raters.judges.batch.ledger import FILE as LEDGER
+from metal.raters.judges.batch.ledger import FOLDER as BATCHES
+from metal.raters.judges.batch.ledger import open_calls
+from metal.raters.judges.call import Client
+from metal.raters.judges.cluster.shards import clear as clear_shards
+from metal.raters.judges.collect import CallStatistics
+from metal.raters.judges.engine import EngineOptions
+from metal.raters.judges.journal import FILE as JOURNAL
+from metal.raters.judges.journal import LOCK
+from metal.raters.judges.models import Model
+from metal.raters.judges.providers import open_client
+from metal.runs.manifest import manifest
+
+PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet")
+LOCAL, BATCH = "local", "batch"
+PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}  # where a setting is named otherwise
+
+
+@dataclass(frozen=True)
+class How(EngineOptions):
+    """An engine by name, and its options."""
+
+    engine: str = LOCAL
+
+
+def engine_of(out: Path) -> str:
+    """The engine that a run continues with when it is resumed: the one it was begun with."""
+    return BATCH if (out / BATCHES).is_dir() else LOCAL  # there before the first question is asked
+
+
+def under_way(out: Path, how: How) -> set[bytes]:
+    """The keys of questions in open batches. Raises UsageError when another engine would pay for them again."""
+    keys = open_calls(out)
+    if keys and how.engine != BATCH:
+        raise UsageError(
+            f'{out}: {len(keys):,} calls are in open batches; fetch them with `metal.judge(resume="{out}")`, or '
+            f'cancel them with `metal.judge_cancel("{out}")`'
+        )
+    return keys
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run was asked to do: texts, whole numbers and tuples of texts that decide which calls it has.
+
+    LISTS: tuples that may grow when the run is resumed. OPEN: those of them where empty means all. SAME: settings that
+    must stay what they were.
+    """
+
+    LISTS: ClassVar[tuple[str, ...]]
+    OPEN: ClassVar[tuple[str, ...]]
+    SAME: ClassVar[tuple[str, ...]]
+
+    def first_conflict(self, older: Any) -> str:
+        """The first setting that neither equals the older request's nor asks for more than it; empty if none."""
+        for name in self.LISTS:
+            asked, before = getattr(self, name), getattr(older, name)
+            if name in self.OPEN and not asked:
+                continue
+            if (name in self.OPEN and not before) or not set(before) <= set(asked):
+                return name
+        changed = (name for name in self.SAME if getattr(self, name) != getattr(older, name))
+        return self.reduced(older) or next(changed, "")
+
+    def reduced(self, older: Any) -> str:
+        """The first setting besides LISTS that asks for less than the older request's; empty if none."""
+        return ""
+
+
+Kind = TypeVar("Kind", bound=Request)
+
+
+@dataclass
+class Job(ABC):
+    """A request with its parts: what a verb wants to have asked, and what it makes of the answers.
+
+    folder: of the dataset. warnings: what to know before anything is asked. DESCRIBED: the key of the models' settings
+    in run.toml.
+    """
+
+    command: ClassVar[str]
+    DESCRIBED: ClassVar[str]
+
+    request: Any
+    folder: Path
+    dataset: Dataset
+    plan: Any
+    open_client: Callable[[Model], Client] = open_client
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """The raters that run.toml names."""
+        return ()
+
+    @abstractmethod
+    def what(self) -> str:
+        """What is to be asked, in a few words."""
+
+    @abstractmethod
+    def digests(self) -> dict[str, str]:
+        """A hash of each text that the plan's messages are made from, by name."""
+
+    def check(self, out: Path) -> None:
+        """Raises UsageError when the run that is in the folder is no older part of this one."""
+        if not (out / "run.toml").is_file():
+            return
+        older, settings = read_request(out, self.command, type(self.request))
+        self._check_same(out, older, settings.get("dataset", ""))
+        for key, now, changed in (
+            ("identities", self._identities(), "judges.toml or the environment"),
+            ("prompt_hashes", self.digests(), "the prompts' files"),
+        ):
+            for name, digest in settings.get(key, {}).items():
+                if now.get(name, digest) != digest:
+                    raise UsageError(
+                        f"{out}: {name} is not what it was when the run began ({changed} changed), and every call "
+                        "would be made anew; change it back, or give another `out`"
+                    )
+
+    def _check_same(self, out: Path, older: Request, dataset: str) -> None:
+        """Raises UsageError when the request is not the older one, or more of it, over the same dataset."""
+        different = self.request.first_conflict(older)
+        if different:
+            had = getattr(older, different) or "all"
+            shown = ", ".join(had) if isinstance(had, tuple) else had
+            parameter = PARAMETERS.get(different, different)
+            raise UsageError(
+                f'{out} was begun with `{parameter}="{shown}"`; ask for the same or for more of it, or give another '
+                f'`out` (and `reuse="{out}"`, so that nothing is paid twice)'
+            )
+        if dataset != str(self.folder) and Path(dataset).resolve() != self.folder.resolve():
+            raise UsageError(f"{out} is a run over {dataset}; give another `out`")
+
+    def _identities(self) -> dict[str, str]:
+        """A hash of all that may change a model's answers, by name."""
+        texts = {model.name: json.dumps(model.identity, sort_keys=True, default=str) for model in self.plan.models}
+        return {name: blake2b(text.encode(), digest_size=8).hexdigest() for name, text in texts.items()}
+
+    def begin(self, out: Path, *, force: bool) -> None:
+        """Take away what a killed process left, with force another run, and write what the run is to run.toml."""
+        for path in _left_over(out):
+            path.unlink()
+        if force:
+            clear_shards(out)
+            for name in PARTS:
+                (out / name).unlink(missing_ok=True)
+            shutil.rmtree(out / BATCHES, ignore_errors=True)
+        self.write_run(out)
+
+    @abstractmethod
+    def finish(self, out: Path) -> Mapping[str, CallStatistics]:
+        """Make of the journal what the verb is for, and write it."""
+
+    def write_run(self, out: Path, **more: Any) -> None:
+        """run.toml: all that is needed to repeat or resume the run. more: how far it is."""
+        asked = asdict(self.request)
+        settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
+        settings |= {"dataset": str(self.folder), "identities": self._identities(), "prompt_hashes": self.digests()}
+        settings |= {self.DESCRIBED: {model.name: model.described() for model in self.plan.models}} | more
+        about = manifest(self.command, self.dataset, [self.folder], settings, self.raters)
+        with new_file(out / "run.toml") as partial:
+            partial.write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
+
+
+def check_place(out: Path, command: str, *, force: bool) -> None:
+    """Make the run folder where it is missing. Raises UsageError when something else is there."""
+    if (out / "dataset.toml").is_file():
+        raise UsageError(f"{out} is a dataset; it is not replaced. Give another `out`")
+    if (out / "run.toml").is_file() and not force:
+        read_settings(out, command)  # a run of this kind
+    elif not out.is_dir() or any(path.name != LOCK and path not in _left_over(out) for path in out.iterdir()):
+        check_new(out, force=force, marks=("run.toml",))
+    out.mkdir(parents=True, exist_ok=True)
+
+
+def _left_over(out: Path) -> list[Path]:
+    """Files that a killed process had not finished (see metal.data.files.new_file)."""
+    return [path for name in PARTS for path in out.glob(f".{name}.*.part")]
+
+
+def discard(out: Path) -> None:
+    """Take away a folder that nothing was written to."""
+    (out / LOCK).unlink(missing_ok=True)
+    out.rmdir()
+
+
+def read_settings(out: Path, command: str) -> Mapping[str, Any]:
+    """The settings of a run of this command. Raises UsageError when the folder holds none."""
+    if not (out / "run.toml").is_file():
+        raise UsageError(f"{out}: no run to go on with (run.toml is missing); begin one with `out`")
+    about = read_toml(out / "run.toml")
+    settings: Mapping[str, Any] = about.get("settings", {})
+    if about.get("command") != command or "identities" not in settings:
+        kind = {"judge": "LLM judges", "generate": "generation"}[command]
+        raise UsageError(f"{out}: not a run of {kind}; give another `out`, or `force=True` to replace it")
+    return settings
+
+
+def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mapping[str, Any]]:
+    """What a run was asked to do, and all of its settings. Raises UsageError when it is no run of this command."""
+    settings = read_settings(out, command)
+    defaults = {field.name: field.default for field in fields(kind)}
+    try:
+        asked = {key: settings[key] for key in defaults}
+    except KeyError as missing:
+        raise DataError(out / "run.toml", f"no {missing}", "Begin a new run with `out`") from None
+    for key, value in asked.items():
+        parts = value if isinstance(value, list) else [value]
+        wanted = type(defaults[key]) if type(defaults[key]) in (int, bool) else str
+        if not all(type(part) is wanted for part in parts) or not isinstance(settings.get("dataset"), str):
+            raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with `out`")
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
+    return kind(**plain), settings
