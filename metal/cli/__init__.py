@@ -1,4 +1,4 @@
-"""The command line: a face of the public functions. One file a verb: it parses, calls the function, prints the result.
+"""The command line: a face of the public functions. A verb parses, calls its function and prints the result.
 
 A verb's file is imported when the verb is typed; help of the whole reads the table here.
 """
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 # The verbs in the order of the help: where each is, and what it does.
 VERBS = {
-    "sample": ("metal.cli.sample:sample", "Choose passages of similar length."),
-    "generate": ("metal.cli.generate:generate", "Write good and bad summaries."),
+    "sample": ("metal.cli.datasets:sample", "Choose passages of similar length."),
+    "generate": ("metal.cli.judging:generate", "Write good and bad summaries."),
     "annotate": ("metal.cli.annotate:annotate", "Tasks out to people, ratings back."),
-    "import": ("metal.cli.import_:import_", "Read ratings from other formats."),
-    "check": ("metal.cli.check:check", "Show who rated what, and what is wrong."),
-    "describe": ("metal.cli.describe:describe", "Show lengths, qualities and classes."),
-    "judge": ("metal.cli.judge:judge", "Let judges rate every output."),
+    "import": ("metal.cli.datasets:import_", "Read ratings from other formats."),
+    "check": ("metal.cli.datasets:check", "Show who rated what, and what is wrong."),
+    "describe": ("metal.cli.datasets:describe", "Show lengths, qualities and classes."),
+    "judge": ("metal.cli.judging:judge", "Let judges rate every output."),
     "judges": ("metal.cli.judges:judges", "List judges, or try one."),
-    "prompt": ("metal.cli.prompt:prompt", "Show what judges are told."),
+    "prompt": ("metal.cli.judges:prompt", "Show what judges are told."),
     "score": ("metal.cli.score:score", "Let automatic metrics score every output."),
-    "metric": ("metal.cli.metric:metric", "List automatic metrics, or try one."),
-    "audit": ("metal.cli.audit:audit", "Compare judges with people, per language."),
-    "billboard": ("metal.cli.billboard:billboard", "Rank judges, people and metrics, and generators."),
+    "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),
+    "audit": ("metal.cli.analyses:audit", "Compare judges with people, per language."),
+    "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
     "monitor": ("metal.cli.monitor:monitor", "Say which raters can be relied on."),
-    "leaderboard": ("metal.cli.leaderboard:leaderboard", "Rank generators by people."),
-    "submit": ("metal.cli.submit:submit", "Add a generator or a metric to a board."),
-    "design": ("metal.cli.design:design", "Plan ratings: how many items and people, at what cost."),
-    "report": ("metal.cli.report:report", "Write a run's page, charts and LaTeX tables."),
-    "compare": ("metal.cli.compare:compare", "Put generators side by side."),
-    "export": ("metal.cli.export:export", "Write the ratings for other programs."),
+    "leaderboard": ("metal.cli.analyses:leaderboard", "Rank generators by people."),
+    "submit": ("metal.cli.board:submit", "Add a generator or a metric to a board."),
+    "design": ("metal.cli.analyses:design", "Plan ratings: how many items and people, at what cost."),
+    "report": ("metal.cli.analyses:report", "Write a run's page, charts and LaTeX tables."),
+    "compare": ("metal.cli.datasets:compare", "Put generators side by side."),
+    "export": ("metal.cli.datasets:export", "Write the ratings for other programs."),
 }
 
 

@@ -1,13 +1,16 @@
-"""`metal judges`: which models can judge, and whether one answers."""
+"""`metal judges`: which models can judge, and whether one answers; `metal prompt`: what judges are told."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-import metal.api.judges as api
+import metal
 from metal.cli.verb import verb
+from metal.data.text import dollars
+from metal.show.terminal import console
 
 
 @click.group(short_help="List judges, or try one.")
@@ -43,12 +46,9 @@ def judges() -> None:
     """
 
 
-@verb(api.judges_list)
+@verb(metal.judges_list)
 def list_() -> None:
-    from metal.data.text import dollars
-    from metal.show.terminal import console
-
-    listing = api.judges_list()
+    listing = metal.judges_list()
     rows = listing.providers[["name", "state"]].to_numpy().tolist()
     console.table("Providers", ["name", "state"], rows, note=f"With --batch: {', '.join(listing.batch)}.")
     if not listing.judges:
@@ -68,18 +68,14 @@ def list_() -> None:
 
 
 @verb(
-    api.judges_test,
-    click.Argument(["judge"]),
+    metal.judges_test,
     examples="""
         metal judges test openai:gpt-4o-mini
         metal judges test openai-compatible:qwen3 --base-url http://127.0.0.1:8000/v1
     """,
 )
 def test(judge: str, **options: Any) -> None:
-    from metal.data.text import dollars
-    from metal.show.terminal import console
-
-    tried = api.judges_test(judge, **options)
+    tried = metal.judges_test(judge, **options)
     rating, statistics, criterion = tried.rating, tried.statistics, tried.criterion
     answer = f"{rating.score:g}" if rating.score is not None else f"no score ({rating.reason})"
     console.say(f"{judge}: {answer} on {criterion.name} ({criterion.scale.describe()})", bold=True)
@@ -98,3 +94,38 @@ def test(judge: str, **options: Any) -> None:
 
 for command in (list_, test):
     judges.add_command(command)
+
+
+@click.group(short_help="Show what judges are told.")
+def prompt() -> None:
+    """What judges are told: prompts/judge has the templates, prompts/criteria the criteria's texts.
+
+    Your own go into a folder given with --prompt-folders: judge/NAME.toml, criteria/NAME.toml; for prompts in another
+    language criteria/NAME.LANGUAGE.toml. A folder `prompts` in a dataset is looked into as well, and METAL's
+    released rubrics (simple/NAME.json and detailed/NAME.json) are read as they are.
+    """
+
+
+@verb(metal.prompt_list)
+def prompts(data: Path | None, **options: Any) -> None:
+    table = metal.prompt_list(data, **options)
+    console.table("Content hashes", list(table.columns), table.to_numpy().tolist())
+
+
+@verb(
+    metal.prompt_show,
+    examples="""
+        metal prompt show --criterion task_quality --prompt detailed
+        metal prompt show datasets/demo --criterion hallucinations --output sw-1/good
+    """,
+)
+def show(data: Path | None, **options: Any) -> None:
+    from metal.show.terminal.asking_text import show_message
+
+    sent = metal.prompt_show(data, **options)
+    show_message(sent.system, sent.user)
+    console.say(f"{sent.name}@{sent.digest}", dim=True)
+
+
+for command in (prompts, show):
+    prompt.add_command(command)

@@ -14,10 +14,11 @@ from typing import Any, Union, get_args, get_origin
 import click
 
 from metal.api.options import Names, Option, options_of
+from metal.cli.flags import in_flags
+from metal.show.terminal import console
 
 PATH = click.Path(path_type=Path)
 DATASET = click.Argument(["data"], metavar="DATASET", type=PATH)
-RATINGS = click.Argument(["ratings"], nargs=-1, type=PATH)
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of tables.")
 FORCE = click.Option(["--force"], is_flag=True, help="Replace the folder given with --out.")
 _AT_THE_END = (AS_JSON, FORCE)
@@ -32,17 +33,12 @@ class Verb(click.Command):
     """A command whose help, notes and warnings are in words of the command line."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        from metal.cli.flags import in_flags
-        from metal.show.terminal import console
-
         root = ctx.find_root().command
         if isinstance(root, click.Group):
             console.wording = lambda text: in_flags(text, self, root)
         return super().invoke(ctx)
 
     def get_help(self, ctx: click.Context) -> str:
-        from metal.cli.flags import in_flags
-
         root = ctx.find_root().command
         if isinstance(root, click.Group):
             self.help = in_flags(self.help or "", self, root)
@@ -65,15 +61,17 @@ def verb(
 ) -> Callable[[Callable[..., None]], click.Command]:
     """A decorator: a function that prints what a public function returns becomes the command.
 
-    parameters: arguments and options of the command line only. more: what the help says besides the docstring.
-    examples: command lines for the help. without: parameters of the public function that are no options.
-    required: those that have a default in Python only.
+    parameters: options of the command line only; arguments too, where they are not the public function's own. more:
+    what the help says besides the docstring. examples: command lines for the help. without: parameters of the public
+    function that are no options. required: those that have a default in Python only.
     """
     options = [
         option(parameter, kind, about, inspect.Parameter.empty if parameter in required else default)
         for parameter, (kind, about, default) in options_of(function).items()
         if parameter not in without
     ]
+    given = any(isinstance(parameter, click.Argument) for parameter in parameters)
+    arguments = [] if given else _arguments(function)
     first = [parameter for parameter in parameters if parameter not in _AT_THE_END]
     last = [parameter for parameter in parameters if parameter in _AT_THE_END]
     lines = inspect.cleandoc(examples).splitlines()
@@ -85,12 +83,56 @@ def verb(
         return cls(
             name or function.__name__.rpartition("_")[2],
             callback=body,
-            params=[*first, *options, *last],
+            params=[*arguments, *first, *options, *last],
             help="\n\n".join(texts),
             short_help=short_help or None,
         )
 
     return make
+
+
+class WithDefault(click.Group):
+    """A group whose first word may be left out: then it is the command `default`, whose help is the group's."""
+
+    def __init__(self, *, default: click.Command, short_help: str | None = None) -> None:
+        super().__init__(name=default.name, short_help=short_help)
+        self.default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        helps = self.get_help_option_names(ctx)
+        if args and args[0] not in self.commands and args[0] not in helps:
+            args = ["", *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] == "":
+            return "", self.default, args[1:]
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with click.Context(self.default, info_name=ctx.info_name, parent=ctx.parent) as shown:
+            self.default.format_usage(shown, formatter)
+            self.default.format_help_text(shown, formatter)
+            self.default.format_options(shown, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
+    """An argument for each positional parameter without an Option: text, or else a path; several of what comes last."""
+    options = options_of(function)
+    return [
+        click.Argument(
+            [name],
+            metavar={"data": "DATASET" if parameter.default is parameter.empty else "[DATASET]"}.get(name),
+            type=str if parameter.annotation in (str, "str") else PATH,
+            required=parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL,
+            nargs=-1 if parameter.kind is parameter.VAR_POSITIONAL else 1,
+        )
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in options and parameter.kind is not parameter.KEYWORD_ONLY
+    ]
 
 
 def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
@@ -139,11 +181,11 @@ def option(name: str, kind: Any, about: Option, default: Any) -> click.Option:
     elif set(get_args(Names)) <= set(get_args(kind)):
         settings |= {"multiple": True, "callback": None if about.commas else _split}
         settings.setdefault("metavar", "NAME[,NAME]")
-    elif get_origin(plain) in (Mapping, dict) or _is_mapping(plain):
+    elif _is(plain, Mapping):
         settings |= {"multiple": True, "callback": partial(_pairs, flag)}
-    elif _is_sequence(plain) and get_args(plain)[0] is int:
+    elif _is(plain, Sequence) and get_args(plain)[0] is int:
         settings |= {"multiple": True, "callback": _whole_numbers}
-    elif _is_sequence(plain):
+    elif _is(plain, Sequence):
         settings |= {"multiple": True, "type": _scalar(get_args(plain)[0], about)}
     else:
         settings["type"] = _scalar(plain, about)
@@ -184,14 +226,9 @@ def _plain(kind: Any) -> Any:
     return kind
 
 
-def _is_mapping(kind: Any) -> bool:
+def _is(kind: Any, container: type) -> bool:
     origin = get_origin(kind)
-    return isinstance(origin, type) and issubclass(origin, Mapping)
-
-
-def _is_sequence(kind: Any) -> bool:
-    origin = get_origin(kind)
-    return isinstance(origin, type) and issubclass(origin, Sequence)
+    return isinstance(origin, type) and issubclass(origin, container)
 
 
 def _scalar(kind: Any, about: Option) -> Any:

@@ -12,8 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metal.cli import metal
-from metal.cli.billboard_crowd import crowd
-from metal.cli.billboard_references import references
+from metal.cli.board_views import crowd, references
 from metal.cli.flags import in_flags
 from metal.data.dataset import save_dataset
 from metal.errors import MetalError, UsageError

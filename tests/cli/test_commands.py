@@ -212,9 +212,9 @@ def test_an_existing_run_is_not_overwritten(runs: Path) -> None:
 
 def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
     code = (
-        "import sys, metal.api.check, metal.cli as cli\n"
-        "def broken(*a, **k): raise RuntimeError('boom')\n"
-        "metal.api.check.check = broken\n"
+        "import sys, metal, metal.cli as cli\n"
+        "def broken(data, *ratings): raise RuntimeError('boom')\n"
+        "metal.check = broken\n"
         f"sys.argv = ['metal', 'check', {str(DEMO)!r}]\n"
         "cli.main()"
     )

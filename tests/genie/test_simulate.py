@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from metal.cli.monitor_simulate import simulate as command
+from metal.cli.monitor import simulate as command
 from metal.errors import UnknownName, UsageError
 from metal.genie.noisy import MODELS, NOISY_BETA
 from metal.genie.simulate import BUCKETS, COLUMNS, PRINTED, Round, _count, _flags, _rows, draw_round, simulate

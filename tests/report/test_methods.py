@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-from metal.cli.audit import audit
-from metal.cli.describe import describe
+from metal.cli.analyses import audit
+from metal.cli.datasets import describe
 from metal.data.dataset import Dataset
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.words import definitions

@@ -11,17 +11,13 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from metal.data.text import without_isolates
-from metal.show.view import Paragraph, TableView
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import TaskID
+
+    from metal.show.view import Paragraph, TableView
 
 WIDTH = 80
 NAME_WIDTH = 30
@@ -34,6 +30,8 @@ MOST_WARNINGS = 20
 @lru_cache(maxsize=1)
 def console() -> Console:
     """The console of standard output, 80 columns where it is no terminal."""
+    from rich.console import Console
+
     if not sys.stdout.isatty():
         return Console(width=WIDTH, color_system=None, highlight=False, markup=False, emoji=False)
     width = max(40, min(shutil.get_terminal_size().columns, 120))
@@ -50,6 +48,8 @@ def clean(text: object) -> str:
 
 def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True) -> None:
     """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths, signatures)."""
+    from rich.text import Text
+
     style = "bold" if bold else "dim" if dim else ""
     out = console()
     text = clean(wording(text))
@@ -72,6 +72,8 @@ def warn(messages: Iterable[str], *, more: str = "") -> None:
 
 def show(part: TableView | Paragraph) -> None:
     """A table or paragraph. What stands below in a cell is a second line; a name like the one above is left blank."""
+    from metal.show.view import Paragraph
+
     if isinstance(part, Paragraph):
         say(without_isolates(part.text), bold=part.strong, dim=part.soft, wrap=not part.copied)
         return
@@ -93,6 +95,8 @@ def show(part: TableView | Paragraph) -> None:
 
 def _wrapped(heading: str, texts: Sequence[str]) -> str:
     """A heading on several lines, no wider than what stands under it or its longest word."""
+    from rich.cells import cell_len
+
     widths = [cell_len(line) for text in texts for line in text.split("\n")]
     return textwrap.fill(heading, max([1, *widths, *map(len, heading.split())]))
 
@@ -110,6 +114,10 @@ def table(
 
     strong: the row and column of each cell that is bold.
     """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     out = console()
     out.print()
     out.print(Text(clean(title), style="bold"))
@@ -154,6 +162,8 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, k
     """The width of each column: names at most NAME_WIDTH, and less where nothing would fit beside them; the others at
     most what is left. What is wider is wrapped.
     """
+    from rich.cells import cell_len
+
     widths = [
         max(cell_len(line) for text in (heading, *(row[place] for row in rows)) for line in [*text.split("\n"), ""])
         for place, heading in enumerate(columns)
@@ -180,6 +190,7 @@ def named_progress(what: str) -> Iterator[Callable[[str, int, int], None]]:
     if not sys.stderr.isatty():
         yield lambda name, done, total: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     shown = TextColumn("{task.description}", markup=False)
@@ -200,6 +211,7 @@ def counts(what: str) -> Iterator[Callable[[str, int], None]]:
     if not sys.stderr.isatty():
         yield lambda name, more: None
         return
+    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn
 
     shown = TextColumn("{task.completed:,} {task.description} " + what, markup=False)

@@ -1,0 +1,155 @@
+"""Verbs that end in a run folder with a page: `metal audit`, `metal leaderboard`, `metal design`, `metal report`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+import metal
+from metal.cli.printing import print_json
+from metal.cli.verb import AS_JSON, FORCE, verb
+from metal.cli.verb import out as out_option
+from metal.show.terminal import console
+
+
+def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
+    """The run folder that was asked for, or runs/DATASET with the verb's ending."""
+    return out or Path("runs") / f"{data.resolve().name}{ending}"
+
+
+def by_option(*slices: str, shown: str) -> click.Option:
+    """The option for slices that are shown as well."""
+    about = f"Show {shown} as well (all are in the tables)."
+    return click.Option(["--by"], multiple=True, type=click.Choice(slices), help=about)
+
+
+def analysis(
+    function: Callable[..., Any],
+    ending: str,
+    doing: str,
+    *parameters: click.Parameter,
+    files: str = "report.html, tables/ (CSV, JSON, Parquet), run.toml",
+    about: Callable[[Any], Mapping[str, Any]] = lambda run: {},
+    more: str = "",
+    examples: str = "",
+) -> click.Command:
+    """The command of an analysis: what the public function returns is saved and shown, or printed as JSON.
+
+    ending: of the default run folder's name. doing: what the progress bar says. files: what the run folder holds.
+    about: what JSON says of a run beside its tables. more, examples: as in `verb`.
+    """
+
+    @verb(function, out_option(f"runs/DATASET{ending}"), *parameters, AS_JSON, FORCE, more=more, examples=examples)
+    def command(
+        data: Path,
+        ratings: tuple[Path, ...],
+        out: Path | None,
+        as_json: bool,
+        force: bool,
+        by: tuple[str, ...] = (),
+        **options: Any,
+    ) -> None:
+        from metal.data.files import check_new
+        from metal.show.pages import screen
+
+        out = run_folder(out, data, ending)
+        check_new(out, force=force)
+        with console.progress(doing) as advance:
+            run = function(data, *ratings, progress=advance, **options)
+        run.save(out, force=force)
+        if as_json:
+            described = {"signature": run.signature, "run": str(out), **about(run), "warnings": run.warnings}
+            print_json(described | run.tables)
+            return
+        if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
+            console.say(f"{data} cannot be written: this version and its ensembles are in {out} only")
+        for part in screen(run, by):
+            console.show(part)
+        console.say(f"Report: {out / 'report.html'}", wrap=False)
+        console.say(f"Written to {out}: {files}", wrap=False)
+
+    return command
+
+
+audit = analysis(
+    metal.audit,
+    "",
+    "auditing",
+    files="report.html, tables/ (CSV, JSON, Parquet), disagreements.parquet, run.toml",
+    more="""
+        Everything is also written to the run folder: report.html, a page to look at and to pass on; tables/ as CSV,
+        JSON and Parquet (people, judges, verdicts, differences, class_distribution by language and overall, and METAL's
+        table_3 and table_6); disagreements.parquet, every output on which judges and people differ, with the texts
+        and comments; run.toml, all that is needed to repeat it.
+    """,
+    examples="""
+        metal audit datasets/pariksha
+        metal audit datasets/pariksha -c task_quality -l hi,ta --json | jq .verdicts
+        metal audit datasets/demo runs/baselines --out runs/demo
+    """,
+)
+
+leaderboard = analysis(
+    metal.leaderboard,
+    "-leaderboard",
+    "ranking",
+    by_option("language", "criterion", shown="a ranking for each of these"),
+    about=lambda run: {"main": run.main},
+    more="""
+        \b
+        A generator that joins needs ratings of its own outputs only:
+          1. add its outputs to DATASET
+          2. metal annotate export DATASET --to html --generators NAME --sample 300
+          3. metal annotate import DATASET ANSWERS...
+          4. metal leaderboard DATASET --sample 300
+
+        Everything is also written to the run folder: report.html, tables/ as CSV, JSON and Parquet, run.toml.
+    """,
+    examples="""
+        metal leaderboard datasets/cnndm --reference group=crowd
+        metal leaderboard datasets/pariksha --by language
+        metal leaderboard datasets/news runs/news-scores --sample 300 --with-judges
+    """,
+)
+
+design = analysis(
+    metal.design,
+    "-design",
+    "simulating",
+    more="""
+        The run folder gets report.html with charts, tables/ as CSV, JSON and Parquet, and run.toml.
+    """,
+    examples="""
+        metal design datasets/pariksha -l hi -c task_quality
+        metal design datasets/news runs/news-judges --width 0.1 --pay 0.5 --seconds 60
+        metal design datasets/cnndm --reference group=crowd -k 1,3,5 --json | jq .needs
+    """,
+)
+
+
+@verb(
+    metal.report,
+    click.Option(["--open", "open_it"], is_flag=True, help="Open the page in a browser."),
+    examples="""
+        metal report runs/pariksha --open
+        metal report runs/pariksha --figures paper/figures --latex paper/tables
+    """,
+)
+def report(run: Path, open_it: bool, figures: Path | None, latex: Path | None) -> None:
+    with console.progress("drawing") as advance:
+        written = metal.report(run, figures=figures, latex=latex, progress=advance)
+    console.say(f"Report: {written.page}", wrap=False)
+    if figures:
+        console.say(f"{written.figures} charts in {figures}, each as SVG, PDF and PNG", wrap=False)
+    if latex:
+        needs = "" if written.latin else "; names beyond Latin letters need XeLaTeX or LuaLaTeX"
+        places = "\\input them where booktabs and graphicx are loaded"
+        console.say(f"{written.tables} tables in {latex}; {places}{needs}", wrap=False)
+    if open_it:
+        import webbrowser
+
+        if not webbrowser.open(written.page.resolve().as_uri()):
+            console.say("No browser could be opened; open the file above in one.")

@@ -1,0 +1,150 @@
+"""`metal billboard` and its further views; `metal submit`: a generator or a metric joins a board, or is withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import metal
+from metal.cli.analyses import analysis, by_option
+from metal.cli.board_views import crowd, references
+from metal.cli.printing import print_json
+from metal.cli.verb import AS_JSON, WithDefault, verb
+from metal.show.terminal import console
+
+if TYPE_CHECKING:
+    from metal.api.submit import Submitted
+
+
+@verb(
+    metal.billboard_apply,
+    short_help="Score outputs with an ensemble.",
+    more="""
+        SIGNATURE is one such as ensemble.cnndm+refs.AB+version.1, or a part of it that only one ensemble has.
+
+        \b
+        OUTPUTS is one of
+          a table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one
+            for each member of the ensemble, scores as on the board (higher is
+            better)
+          a folder with ratings by the members: a dataset, or a run of `metal score`
+          a table with the columns source and text, for sources of the board, which
+            --board names: the members are run, where they can be
+
+        The result is a CSV, printed unless --out names a file: output, score, and the reason where there is none.
+    """,
+    examples="""
+        metal billboard apply ensemble.cnndm+refs.AB+version.1 runs/news-scores
+        metal billboard apply ensemble.cnndm+refs.AB+version.1 new.jsonl --board datasets/cnndm
+    """,
+)
+def apply(signature: str, outputs: Path, **options: Any) -> None:
+    from metal.data.escaping import csv_text
+
+    scores = metal.billboard_apply(signature, outputs, **options)
+    table = scores.table
+    if not options["out"]:
+        click.echo(csv_text(table), nl=False)
+        return
+    without = int(table["score"].isna().sum())
+    mean = f", mean {table['score'].mean():.4g}" if without < len(table) else ""
+    missing = f"; {without:,} no score" if without else ""
+    console.say(f"{scores.ensemble}: {len(table):,} outputs{mean}{missing}; written to {options['out']}")
+
+
+@verb(metal.billboard_history, AS_JSON, short_help="What joined when.")
+def history(data: Path, as_json: bool) -> None:
+    versions = metal.billboard_history(data)
+    if as_json:
+        print_json(versions)
+        return
+    rows = [
+        [str(row["version"]), row["what"], row["name"], row["by"] or "", row["at"][:16].replace("T", " ")]
+        for row in versions.to_dict("records")
+    ]
+    console.table(f"Versions of {data.resolve().name}", ["version", "what", "name", "by", "when (UTC)"], rows, keep=3)
+
+
+billboard = WithDefault(
+    default=analysis(
+        metal.billboard,
+        "-board",
+        "ranking",
+        by_option("language", "criterion", "generator", shown="the correlations by this"),
+        files="report.html, tables/ (CSV, JSON, Parquet), ensembles.json, run.toml",
+        about=lambda run: {"version": run.version, "ensembles": {each["ensemble"]: each for each in run.ensembles}},
+        more="""
+            Everything is also written to the run folder: report.html, tables/ as CSV, JSON and Parquet, ensembles.json,
+            run.toml.
+        """,
+        examples="""
+            metal billboard datasets/cnndm --reference group=expert
+            metal billboard datasets/news runs/news-judges runs/news-scores --by language
+            metal billboard datasets/cnndm --reference group=expert -c coherence --common
+        """,
+    )
+)
+for command in (crowd, references, apply, history):
+    billboard.add_command(command)
+
+
+@click.group(short_help="Add a generator or a metric to a board.")
+def submit() -> None:
+    """Add a generator or a metric to BOARD, a dataset folder that `metal billboard` ranks.
+
+    Every submission is a new version of the board. Nothing that joined is ever changed or deleted: it can be withdrawn,
+    and `metal billboard BOARD --at VERSION` shows the board as it was.
+    """
+
+
+def _submission(function: Callable[..., Submitted], short_help: str, examples: str = "") -> click.Command:
+    """The command prints what came of a submission and where it stands now."""
+
+    @verb(function, short_help=short_help, examples=examples)
+    def command(board: Path, **options: Any) -> None:
+        from metal.show.board.words import standing_lines
+
+        with console.progress("submitting") as advance:
+            result = function(board, progress=advance, **options)
+        if result.protections:
+            console.say("Run apart: " + "; ".join(result.protections))
+        console.say(f"{result.board} is at version {result.version}: {result.what} {result.name}", bold=True)
+        for line in result.lines:
+            console.say(f"  {line}")
+        if not result.by_settings:
+            console.say(
+                "  ranked against all its people, as no `metal billboard` with --reference has said against whom"
+            )
+        standing = list(standing_lines(result.ranked, result.name, result.earlier_ensembles)) if result.ranked else []
+        for line in standing if result.ranked else [f"not ranked: {result.not_ranked}"]:
+            console.say(f"  {line}")
+        if result.what == "generator" and not any("generators by" in line for line in standing):
+            console.say(
+                "  no rank: no rater that generators are ranked by scored it. Hand in scores with --scores (withdraw "
+                f"it first), or let metrics join that score all generators: metal score {board} --metric chrf --into"
+            )
+        console.say(f"Next: metal billboard {board}", wrap=False)
+
+    return command
+
+
+for command in (
+    _submission(
+        metal.submit_generator,
+        "A generator: its outputs.",
+        "metal submit generator datasets/cnndm outputs.jsonl --name my-model --by 'A. Researcher'",
+    ),
+    _submission(
+        metal.submit_metric,
+        "A metric: a program, or scores.",
+        """
+        metal submit metric datasets/cnndm metric.py --name mine --by 'A. Researcher'
+        metal submit metric datasets/cnndm comet.csv --name comet --signature 'Unbabel/wmt22-comet-da'
+        """,
+    ),
+    _submission(metal.submit_withdraw, "Take a submission off the board."),
+):
+    submit.add_command(command)

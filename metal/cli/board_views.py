@@ -1,0 +1,218 @@
+"""`metal billboard crowd`: judge or crowd? (Billboard 2.5, Figure 2); `metal billboard references` (Figure 3)."""
+
+from __future__ import annotations
+
+import time
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import metal
+from metal.cli.printing import print_json, warn_at_once
+from metal.cli.verb import AS_JSON, verb
+from metal.data.text import plural
+from metal.show.terminal import console
+
+if TYPE_CHECKING:
+    from metal.boards.crowd import Crowd
+    from metal.boards.references import ReferenceCurve
+
+SHOWN = 2  # examples of an area in the terminal; all are in --json and --out
+EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
+
+
+@verb(
+    metal.billboard_crowd,
+    AS_JSON,
+    short_help="Judge or crowd? Both against the experts.",
+    examples="""
+        metal billboard crowd boards/cnndm --reference group=expert
+        metal billboard crowd boards/cnndm --reference group=expert --equal-panels --figures figures
+    """,
+)
+def crowd(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    with console.progress("comparing") as advance:
+        result = metal.billboard_crowd(data, *ratings, progress=advance, **options)
+    warn_at_once(result.warnings)
+    if as_json:
+        about = {"signature": result.signature, "people": result.people, "notes": result.notes}
+        print_json(about | {name: table.drop(columns="signature") for name, table in result.tables.items()})
+        return
+    _print_crowd(result, options["examples"])
+    if options["figures"]:
+        console.say(f"{plural(result.pictures, 'picture')} in {options['figures']}", wrap=False)
+    if options["out"]:
+        console.say(f"Tables in {options['out']}", wrap=False)
+
+
+def _print_crowd(result: Crowd, examples: int) -> None:
+    answers = result.tables["crowd_answers"]
+    sentences = dict(zip(zip(answers["language"], answers["criterion"], strict=True), answers["sentence"], strict=True))
+    for (language, criterion), rows in result.tables["crowd_raters"].groupby(["language", "criterion"], sort=False):
+        counts = rows.loc[rows["kind"] != "ceiling", "outputs"]
+        least, most = (f"{count:,}" for count in (counts.min(), counts.max()))
+        title = f"{language or 'all languages'} {criterion}: against {result.reference}"
+        title += f", {most} outputs" if least == most else f", {least} to {most} outputs"
+        columns = ["", "r", "95%", "tau", "sys r", "bias", "under", "over"]
+        console.table(title, columns, [_row(row) for row in rows.to_dict("records")])
+        console.say(str(sentences[(language, criterion)]))
+    _print_overview(result)
+    if examples:
+        _print_examples(result)
+    console.console().print()
+    console.say(
+        "r: Pearson over outputs with its bootstrap interval; tau: Kendall's tau-b; sys r: Pearson over generators; "
+        "bias: mean of rater less people, in points of their scale; under: people put it high, the rater low; over: "
+        "the reverse",
+        dim=True,
+    )
+    console.warn(result.notes)
+    console.say(f"Signature: {result.signature}", dim=True, wrap=False)
+
+
+def _row(row: dict[Any, Any]) -> list[str]:
+    from metal.auditing.paper_tables import number
+
+    low, high = (number(row[end]).replace("0.", ".", 1) for end in ("pearson_low", "pearson_high"))  # to save room
+    name = f"{row['rater'][:19]}…" if len(row["rater"]) > 20 else row["rater"]
+    shares = [row["underrated_share"], row["overrated_share"]]
+    return [
+        "1 against the rest" if row["kind"] == "ceiling" else name,
+        number(row["pearson"]),
+        "" if isnan(row["pearson_low"]) else f"[{low}, {high}]",
+        number(row["kendall"]),
+        number(row["system_pearson"]),
+        number(row["bias"]),
+        *("-" if isnan(share) else f"{share:.0%}" for share in shares),
+    ]
+
+
+def _print_overview(result: Crowd) -> None:
+    """Criterion by language, where there are several languages."""
+    from metal.auditing.paper_tables import UNDEFINED
+
+    wide = result.tables["crowd_answers"].pivot_table(
+        index="criterion", columns="language", values="answer", aggfunc="first", sort=False
+    )
+    if len(wide.columns) < 2:
+        return
+    rows = [
+        [str(criterion), *row] for criterion, row in zip(wide.index, wide.fillna(UNDEFINED).to_numpy(), strict=True)
+    ]
+    console.table("Judge or crowd?", ["", *(str(language) or "all" for language in wide.columns)], rows)
+
+
+def _print_examples(result: Crowd) -> None:
+    """Of the main criterion: the best judge's and the best crowd's, in the first language (or all together)."""
+    answers = result.tables["crowd_answers"]
+    answer = answers[answers["criterion"] == result.main].iloc[0]
+    drawn = result.tables["crowd_examples"]
+    drawn = drawn[(drawn["criterion"] == result.main) & (drawn["language"] == answer["language"])]
+    for rater in (answer["crowd"], answer["judge"]):
+        for area, words in (("underrated", "low, people high"), ("overrated", "high, people low")):
+            rows = drawn[(drawn["rater"] == rater) & (drawn["area"] == area)]
+            if len(rows):
+                console.console().print()
+                console.say(f"{rater} {words} ({result.main})", bold=True)
+            for row in rows.head(SHOWN).to_dict("records"):
+                console.say(f"{row['output']}: people {row['people']:.3g}, {rater} {row['score']:.3g}")
+                console.say(f"  source: {_excerpt(row['source_text'])}")
+                console.say(f"  output: {_excerpt(row['output_text'])}")
+                comments = f"{row['people_comments']}\n{row['rater_comments']}".split("\n")
+                for comment in filter(str.strip, comments):
+                    console.say(f"  {_excerpt(comment, COMMENT)}")
+    if len(drawn):
+        console.say("All examples of all raters: --json, or --out DIR.", dim=True)
+
+
+def _excerpt(text: str, length: int = EXCERPT) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+@verb(
+    metal.billboard_references,
+    AS_JSON,
+    short_help="Agreement with people by the number of references.",
+    examples="""
+        metal billboard references boards/cnndm --reference group=expert --metric chrf,rouge-l
+        metal billboard references boards/cnndm -m rouge-l --beside wmt20-comet-qe-da --figures figures
+    """,
+)
+def references(data: Path, as_json: bool, **options: Any) -> None:
+    start = time.monotonic()
+    with console.progress("scoring") as advance:
+        curve = metal.billboard_references(data, progress=advance, **options)
+    seconds = time.monotonic() - start
+    warn_at_once(curve.warnings)
+    if as_json:
+        about = {"signature": curve.signature, "seconds": round(seconds, 1), "notes": curve.notes}
+        print_json(about | {"references": curve.table.drop(columns="signature")})
+        return
+    _print_references(curve)
+    console.say(f"{seconds:.1f} seconds")
+    if options["figures"]:
+        console.say(f"{plural(curve.pictures, 'picture')} in {options['figures']}", wrap=False)
+    if options["out"]:
+        console.say(f"Figures: {options['out']}", wrap=False)
+    console.say(f"Signature: {curve.signature}", dim=True, wrap=False)
+
+
+def _print_references(curve: ReferenceCurve) -> None:
+    from metal.auditing.paper_tables import number
+    from metal.show.charts.lines import metrics_of_cell
+
+    for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
+        parts = list(metrics_of_cell(rows))
+        numbers = sorted({int(row["references"]) for _, _, steps in parts for row in steps})
+        columns = ["references", *(name for name, _, _ in parts)]
+        by_number = [{int(row["references"]): _cell(row) for row in steps} for _, _, steps in parts]
+        table = [
+            [
+                str(k or "any"),
+                *(
+                    cells.get(k, "-") if cells else number(level, 3)
+                    for (_, level, _), cells in zip(parts, by_number, strict=True)
+                ),
+            ]
+            for k in (numbers or [0])
+        ]
+        outputs = rows["outputs"].max()
+        title = f"{language or 'all languages'} {criterion}: Pearson with {curve.reference}, {outputs:,} outputs"
+        console.table(title, columns, table)
+        for name, _, steps in parts:
+            if len(steps) > 1:
+                console.say(_sentence(name, steps, [(other, level) for other, level, none in parts if not none]))
+        for reason in dict.fromkeys(
+            f"{row['metric']}: {row['undefined']}" for row in rows.to_dict("records") if row["undefined"]
+        ):
+            console.say(reason, dim=True)
+    console.console().print()
+    console.say("Mean over draws of references, and after ± their standard deviation.", dim=True)
+    console.warn(curve.notes)
+
+
+def _cell(row: dict[Any, Any]) -> str:
+    from metal.auditing.paper_tables import number
+
+    return number(row["pearson"], 3) + ("" if isnan(row["spread"]) else f" ±{row['spread']:.3f}")
+
+
+def _sentence(name: str, steps: list[dict[Any, Any]], levels: list[tuple[str, float]]) -> str:
+    """Whether the curve rises, and from how many references on it is above the lines."""
+    first, last = steps[0], steps[-1]
+    if isnan(first["pearson"]) or isnan(last["pearson"]):
+        return f"{name}: undefined at an end of the curve"
+    change = last["pearson"] - first["pearson"]
+    text = f"{name}: {change:+.3f} from {first['references']} to {last['references']} references"
+    for other, level in levels:
+        below = [row["references"] for row in steps if not row["pearson"] > level]
+        if len(below) == len(steps):
+            text += f"; never above {other}"
+        elif not below:
+            text += f"; always above {other}"
+        elif below[-1] == last["references"]:
+            text += f"; in the end not above {other}"
+        else:
+            text += f"; above {other} with more than {below[-1]}"
+    return f"{text}."

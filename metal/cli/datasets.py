@@ -1,0 +1,255 @@
+"""Datasets in and out, and what is in them: `metal sample`, `import`, `check`, `describe`, `compare`, `export`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import metal
+from metal.api.sample import PICTURE
+from metal.cli.analyses import run_folder
+from metal.cli.printing import print_json, show_table, warn_at_once
+from metal.cli.verb import AS_JSON, FORCE, PATH, verb
+from metal.cli.verb import out as out_option
+from metal.data.files import check_new
+from metal.errors import UsageError
+from metal.show.terminal import console
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.data.dataset import Dataset
+
+
+@verb(
+    metal.sample,
+    more="""
+        \b
+        SOURCE is one of
+          xlsum      XL-Sum from the hub (45 languages; needs the extra hf)
+          FOLDER     arabic_test.jsonl, ar.parquet, swahili/test.parquet, ... in
+                     XL-Sum's columns (id, title, summary, text), or ar/*.txt
+          FILE       one of these, in the language given
+          hf:NAME    any Hugging Face dataset, with --columns text=article ...
+    """,
+    examples=r"""
+        metal sample --source xlsum -l en,sw,chinese_simplified --out datasets/mine
+        metal sample --source hf:abisee/cnn_dailymail --subset 3.0.0 -l en \
+          --columns text=article --columns summary=highlights --out datasets/cnn
+    """,
+)
+def sample(out: Path, **options: Any) -> None:
+    with console.counts("passages") as advance:
+        sampled = metal.sample(out=out, **options, progress=advance)
+    table = sampled.table
+    tokens = [f"{low:,.0f}-{high:,.0f}" for low, high in zip(table.pop("low"), table.pop("high"), strict=True)]
+    table.insert(5, "its tokens", tokens)
+    passages = f"{sampled.dataset.card.name}: {len(sampled.dataset.sources):,} passages"
+    show_table(passages, table.rename(columns={"language": ""}))
+    console.say(f"In {out}; the picture is {out / PICTURE}", wrap=False)
+    console.say(f"Next: metal generate {out} --model openai:gpt-4o", wrap=False)
+
+
+@verb(
+    metal.read,
+    click.Argument(["format_name"], metavar="FORMAT", required=False),
+    click.Argument(["path"], type=PATH, required=False),
+    click.Option(["--list", "list_formats"], is_flag=True, help="List the formats and exit."),
+    click.Option(["--out"], type=PATH, help="Dataset folder to write."),
+    click.Option(["--force"], is_flag=True, help="Replace the folder given with --out."),
+    name="import",
+    examples="""
+        metal import --list
+        metal import pariksha PARIKSHA_FOLDER --out datasets/pariksha
+        metal import table ratings.csv --columns rater=worker_id --language hi --out datasets/mine
+        metal import table scores.xlsx --wide 'A1,A2,A3,gpt*' --kinds 'gpt*=llm' --out datasets/mine
+        metal import billboard billboard/results/cnndm --out datasets/cnndm
+        metal import thumb thumb --into datasets/cnndm
+        metal import alttest summeval --only llm --into datasets/cnndm --map-generators systems.json
+    """,
+)
+def import_(
+    format_name: str | None,
+    path: Path | None,
+    list_formats: bool,
+    out: Path | None,
+    into: Path | None,
+    force: bool,
+    **options: Any,
+) -> None:
+    if list_formats:
+        for name, summary in metal.formats().items():
+            click.echo(f"{name:<15}{summary}")
+        return
+    if not format_name or path is None:
+        raise UsageError("give FORMAT and PATH, or --list to see the formats")
+    if (out is None) == (into is None):
+        raise UsageError("give --out for a new dataset or --into for an existing one")
+    if out is not None:
+        check_new(out, force=force)
+    dataset = metal.read(path, format_name, into=into, **options)
+    folder = out or into
+    assert folder is not None
+    dataset.save(folder, force=force, update=into is not None)
+    _report(dataset, folder)
+
+
+def _report(dataset: Dataset, folder: Path) -> None:
+    """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
+    from metal.auditing.check import lint
+    from metal.data.languages import language_name
+
+    kinds = Counter(rater.kind for rater in dataset.raters.values())
+    console.say(f"{dataset.identity} in {folder}", bold=True)
+    sizes = f"{len(dataset.ratings):,} ratings of {len(dataset.outputs):,} outputs of {len(dataset.sources):,} sources"
+    console.say(f"  {sizes}")
+    console.say("  languages: " + ", ".join(f"{code} {language_name(code)}" for code in dataset.languages))
+    console.say("  criteria: " + "; ".join(f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values()))
+    console.say("  raters: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+    for note in dataset.report:
+        console.say(f"  note: {note}")
+    console.warn((finding.message for finding in lint(dataset)), more=f"metal check {folder}")
+    # Scores of metrics have no classes to audit: they are for a board.
+    following = "billboard" if kinds["human"] and kinds["metric"] and not kinds["llm"] else "audit"
+    console.say(f"Next: metal {following} {folder}", wrap=False)
+
+
+@verb(
+    metal.check,
+    click.Option(["--labels"], is_flag=True, help="Also show how often each rater gave each label."),
+    AS_JSON,
+    examples="metal check datasets/pariksha --labels",
+)
+def check(data: Path, ratings: tuple[Path, ...], labels: bool, as_json: bool) -> None:
+    result = metal.check(data, *ratings)
+    dataset = result.dataset
+    if as_json:
+        print_json(result.to_dict())
+        return
+    if dataset.ratings.empty:
+        counted = f"{len(dataset.sources):,} sources and {len(dataset.outputs):,} outputs, no ratings yet"
+        console.say(f"{dataset.identity}: {counted}", bold=True)
+        console.say(f"Next: metal {'annotate export' if dataset.outputs else 'generate'} {data} --help", wrap=False)
+        return
+    console.say(
+        f"{dataset.identity}: {len(dataset.ratings):,} ratings of {len(dataset.outputs):,} outputs "
+        f"of {len(dataset.sources):,} sources",
+        bold=True,
+    )
+    names = {name: criterion.short for name, criterion in dataset.criteria.items()}
+    rated = result.tables["ratings"]
+    rated = rated.assign(criterion=rated["criterion"].map(names)).rename(columns={"language": "", "criterion": ""})
+    show_table("Ratings by kind of rater; outputs by number of people", rated, keep=2)
+    raters = result.tables["raters"]
+    shares = [f"{share:.1%}" if share >= 0 else "-" for share in raters["coverage"]]  # NaN: nothing was asked
+    raters = raters.assign(coverage=shares).rename(columns={"languages": "lang.", "criteria": "crit."})
+    show_table("Raters", raters)
+    if labels:
+        _show_labels(result.tables["labels"])
+    console.warn(result.warnings)
+    if not result.warnings:
+        console.say("No warnings.")
+
+
+def _show_labels(labels: pd.DataFrame) -> None:
+    """How often each rater gave each label, one table per criterion."""
+    for criterion, of_criterion in labels.groupby("criterion", sort=False):
+        rows = [
+            [str(rater), *(f"{row['count']:,} ({row['share']:.0%})" for row in given.to_dict("records"))]
+            for rater, given in of_criterion.groupby("rater", sort=True)
+        ]
+        console.table(f"Labels: {criterion}", ["rater", *of_criterion["level"].unique()], rows)
+
+
+@verb(
+    metal.describe,
+    out_option("runs/DATASET-description"),
+    AS_JSON,
+    FORCE,
+    more="""
+        The tables are also written to the run folder, as CSV, JSON and Parquet, with the charts as SVG. An audit's
+        report has them as a section.
+    """,
+    examples="metal describe datasets/mine",
+)
+def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options: Any) -> None:
+    out = run_folder(out, data, "-description")
+    check_new(out, force=force)
+    result = metal.describe(data, **options)
+    warn_at_once(result.warnings)
+    result.save(out, force=force)
+    if as_json:
+        print_json(result.to_dict())
+        return
+    title = f"{result.dataset.identity}: tokens ({result.settings['encoding']}, mean ± sd) and outputs by language"
+    show_table(title, result.tables["table_1"])
+    by_quality = result.tables["classes_by_quality"]
+    if len(by_quality):
+        qualities = [quality for quality in dict.fromkeys(by_quality["quality"]) if quality != "all"]
+        _show_classes(result.tables["table_2"], " / ".join(f"N({quality})" for quality in qualities) or "N(all)")
+        for line in result.reversals:
+            console.say(line)
+        _say_tied(by_quality)
+    console.say(f"Written to {out}: tables/ (CSV, JSON, Parquet), charts/, run.toml", wrap=False)
+
+
+def _show_classes(table: pd.DataFrame, listed: str) -> None:
+    for figure, title in (("count", f"Classes, {listed}"), ("share", "The same as rates of each")):
+        show_table(title, table[table["figure"] == figure].drop(columns="figure"))
+
+
+def _say_tied(classes: pd.DataFrame) -> None:
+    from metal.building.describe import ALL, NO_CLASS
+
+    tied = classes[(classes["level"] == NO_CLASS) & (classes["language"] == ALL) & (classes["quality"] == ALL)]
+    if len(tied):
+        counts = ", ".join(f"{row['criterion']} {row['count']}" for row in tied.to_dict("records"))
+        console.say(f"Outputs on whose class people do not settle: {counts}")
+
+
+@verb(
+    metal.compare,
+    AS_JSON,
+    examples="metal compare datasets/pariksha --generators GPT4o,gpt-4 --languages hi",
+)
+def compare(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    comparison = metal.compare(data, *ratings, **options)
+    table = comparison.table
+    warn_at_once(comparison.warnings)
+    if as_json:
+        print_json(table)
+        return
+    for (language, criterion), cell in table.groupby(["language", "criterion"], sort=False):
+        shared = cell.groupby("rater", sort=False)["sources"].first()
+        columns = ["generator", *(f"{rater} ({n})" for rater, n in shared.items())]
+        rows = [
+            [str(generator), *map(_mean, by.to_dict("records"))]
+            for generator, by in cell.groupby("generator", sort=False)
+        ]
+        console.table(f"{language} {criterion}: mean score [95% interval] (shared sources)", columns, rows)
+    undefined = int(table["mean"].isna().sum())
+    if undefined:
+        why = "no source is shared by all compared generators"
+        console.say(f"- : {why} ({undefined} figures); name fewer --generators")
+
+
+def _mean(row: dict[Any, Any]) -> str:
+    from metal.auditing.paper_tables import UNDEFINED, number
+
+    if isnan(row["mean"]):
+        return UNDEFINED
+    return f"{number(row['mean'])} [{number(row['mean_low'])}, {number(row['mean_high'])}]"
+
+
+@verb(
+    metal.export,
+    examples="metal export datasets/pariksha --to parquet --out pariksha.parquet",
+)
+def export(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
+    table = metal.export(data, *ratings, **options)
+    warn_at_once(table.attrs["warnings"])
+    console.say(f"{len(table):,} ratings in {options['out']}")

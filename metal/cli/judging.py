@@ -1,0 +1,202 @@
+"""Verbs that ask models: `metal judge`, `metal generate`; what they print, and whom they ask before spending."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import metal
+from metal.cli.verb import Verb, verb
+from metal.data.text import duration
+from metal.errors import NothingToDo
+from metal.show.terminal import console
+
+if TYPE_CHECKING:
+    from metal.api.asked import Generating, Judging
+    from metal.raters.judges.cost import CostEstimate
+    from metal.running.asking import Callbacks
+
+ASK = click.Option(["--ask/--yes"], default=None, help="Ask before spending. [default: ask in a terminal]")
+
+
+def callbacks(ask: bool | None = None) -> Callbacks:
+    """Notes, estimates and progress on the screen; in a terminal, somebody is asked before anything is paid."""
+    from metal.running.asking import Callbacks
+    from metal.show.terminal import asking_text
+
+    asking = sys.stdin.isatty() if ask is None else ask
+    return Callbacks(
+        say=console.say,
+        estimated=asking_text.show_estimates,
+        confirm=_confirm if asking else lambda estimates: True,
+        watch=asking_text.progress,
+        interrupted=lambda line: print(f"\n{line}", file=sys.stderr),
+        signals=True,
+    )
+
+
+def _confirm(estimates: Sequence[CostEstimate]) -> bool:
+    """Ask. The event loop's own Ctrl-C would wait for the answer; here it ends the question."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return click.confirm("Go on?", default=False)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def finish(run: Judging | Generating, following: str) -> None:
+    """What to do next. Exits with 130 when interrupted, 2 when a model stopped.
+
+    following: the command to type next; empty while this one is not done.
+    """
+    outcome, terms, command = run.outcome, run.terms, run.job.command
+    again = f"metal {command} --resume {run.folder}"
+    if terms.max_cost is not None:
+        again += f" --max-cost {terms.max_cost:g}"
+    if terms.how.engine == "ray":
+        again += " --engine ray" + (f" --address {terms.how.address}" if terms.how.address else "")
+    if outcome.over_budget and outcome.missing:  # batches may have come to less than was set aside for them
+        console.say("Stopped before --max-cost was exceeded; it is of the whole run: to go on, raise it.")
+    for model, why in outcome.stopped.items():
+        print(f"metal: {model} stopped: {console.clean(why)}", file=sys.stderr)
+    if outcome.unused:
+        texts = "are to calls that the run no longer has (their texts have changed)"
+        console.say(f"warning: {outcome.unused:,} answers {texts}")
+    if outcome.waiting:
+        console.say(f"{outcome.waiting:,} calls are with the provider. Fetch their answers with: {again}", wrap=False)
+        console.say(f"Or cancel them with: metal {command} cancel {run.folder}", wrap=False)
+    if outcome.missing or outcome.failed:
+        parts = [f"{outcome.missing:,} calls not made"] * bool(outcome.missing)
+        parts += [f"{outcome.failed:,} failed"] * bool(outcome.failed)
+        console.say(f"{' and '.join(parts)}. Go on with: {again}", wrap=False)
+    if following:
+        console.say(f"Next: {following}", wrap=False)
+    if outcome.interrupted:
+        raise SystemExit(130)
+    if outcome.stopped:
+        raise SystemExit(2)
+
+
+class _Judge(Verb):
+    """`metal judge DATASET`, and `metal judge cancel RUN`."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args[:1] == ["cancel"]:
+            return cancel.make_context(f"{info_name} cancel", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@verb(
+    metal.judge,
+    ASK,
+    cls=_Judge,
+    without=("name",),
+    examples=r"""
+        metal judge datasets/demo -j openai:gpt-4o-mini -p simple --dry-run
+        metal judge datasets/demo -j openai:gpt-4o,vertex:gemini-2.5-pro
+        metal judge datasets/demo -j openai-compatible:qwen3 \
+          --base-url http://127.0.0.1:8000/v1
+        metal judge --resume runs/demo-judges
+        metal judge datasets/demo -j openai:gpt-4o --batch
+        metal judge datasets/demo -j majority,lexical --out runs/baselines
+    """,
+)
+def judge(ask: bool | None, **options: Any) -> None:
+    gc.disable()  # loading makes objects that stay; enabled again when the run begins
+    from metal.show.terminal import asking_text
+
+    run = metal.judge(**options, callbacks=callbacks(ask))
+    if run.outcome.dry_run:
+        asking_text.show_estimates(run.outcome.estimates, run.outcome.what, first_prompt=True)
+        return
+    _finish_judging(run)
+
+
+@verb(metal.judge_cancel, short_help="Cancel the open batches of a run.")
+def cancel(run: Path) -> None:
+    try:
+        cancelled = metal.judge_cancel(run, callbacks=callbacks())
+    except NothingToDo as nothing:
+        console.say(str(nothing))
+        return
+    _finish_judging(cancelled)
+
+
+def _finish_judging(run: Judging) -> None:
+    """How each judge did, how many ratings there are, and what to do next."""
+    from metal.show.terminal import asking_text
+
+    job = run.job
+    asking_text.show_judges(run.outcome.statistics, job.plan)
+    asking_text.show_ratings(job.ratings, job.unanswered, run.folder, run.outcome.seconds)
+    finish(run, f"metal {'monitor' if job.questions else 'audit'} {job.folder} {run.folder}")
+
+
+@verb(
+    metal.generate,
+    ASK,
+    examples=r"""
+        metal generate datasets/mine -m openai:gpt-4o --dry-run
+        metal generate datasets/mine -m openai:gpt-4o,gemini:gemini-2.5-pro \
+          -q good,bad,reference --max-cost 20
+        metal generate --resume runs/mine-generate
+    """,
+)
+def generate(ask: bool | None, **options: Any) -> None:
+    from metal.show.terminal import asking_text
+
+    run = metal.generate(**options, callbacks=callbacks(ask))
+    outcome, job = run.outcome, run.job
+    if outcome.dry_run:
+        asking_text.show_estimates(outcome.estimates, outcome.what, first_prompt=True)
+        return
+    _show_outputs(run)
+    if job.plan.models:
+        asking_text.show_calls(outcome.statistics, job.plan)
+    for name, statistics in outcome.statistics.items():
+        for line in asking_text.oddities(name, statistics, "no text"):
+            console.say(line)
+    _show_flags(run)
+    for note in job.notes:
+        console.say(f"note: {note}")
+    replies = f"; the replies are in {run.folder}" if job.plan.models else ""
+    console.say(f"In {job.folder}{replies} ({duration(outcome.seconds)})", wrap=False)
+    not_asked = sum(statistics.not_asked for statistics in outcome.statistics.values())
+    finish(run, "" if not_asked else f"metal annotate export {job.folder} --to html")
+
+
+def _show_outputs(run: Generating) -> None:
+    """A row a generator: texts, flagged and chosen ones."""
+    rows = []
+    for name in dict.fromkeys(output.generator for output in run.job.outputs):
+        texts = [output for output in run.job.outputs if output.generator == name]
+        flagged, chosen = sum(bool(output.flags) for output in texts), sum(output.chosen for output in texts)
+        statistics = run.outcome.statistics.get(name)  # None: of another run
+        missing = f"{sum(statistics.kinds.values()) - statistics.answered:,}" if statistics else "-"
+        model, _, quality = name.rpartition("/")
+        rows.append([model or "people", quality, f"{len(texts):,}", missing, f"{flagged:,}", f"{chosen:,}"])
+    if rows:
+        console.table("Outputs", ["written by", "quality", "texts", "no text", "flagged", "chosen"], rows)
+
+
+def _show_flags(run: Generating) -> None:
+    """Why outputs are flagged, and where that leaves a source without one."""
+    reasons = Counter((output.generator, flag) for output in run.job.outputs for flag in output.flags)
+    for (name, flag), count in sorted(reasons.items()):
+        console.say(f"{name}: {count:,} flagged: {flag}")
+    if reasons and not run.job.request.keep_flagged:
+        console.say("Flagged outputs are kept but not chosen; --keep-flagged lets them be.")
+    usable = {output.source for output in run.job.outputs if output.chosen}
+    left = sorted({source.source for source in run.job.plan.sources} - usable)
+    if left:
+        listed = ", ".join(left[:3]) + (", ..." if len(left) > 3 else "")
+        console.say(f"warning: {len(left):,} passages have no usable output to choose: {listed}")
