@@ -24,7 +24,7 @@ from metal.boards.apply import read_ensemble
 from metal.boards.history import Entry, Submission, board_at, entry_at, standing
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, load_dataset
-from metal.data.dataset_lines import numbered_records, output_record, rater_record, read_output, read_raters
+from metal.data.dataset_lines import numbered_records, rater_record, read_output, read_raters, text_record
 from metal.data.files import new_file, new_folder, one_writer, read_json, recover, whole_text, write_jsonl
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.errors import DataError
@@ -164,7 +164,7 @@ def _clear(folder: Path, version: int) -> None:
 
 def _write_submission(place: Path, submission: Submission, files: Mapping[str, bytes]) -> None:
     with new_folder(place) as partial:
-        write_jsonl(partial / "outputs.jsonl", map(output_record, submission.outputs))
+        write_jsonl(partial / "outputs.jsonl", map(text_record, submission.outputs))
         write_jsonl(partial / "raters.jsonl", map(rater_record, submission.raters))
         write_facts(submission.facts, partial / "ratings.parquet")
         for name, content in files.items():

@@ -25,13 +25,12 @@ from metal.data import ratings, ratings_files
 from metal.data.dataset_lines import (
     criterion_record,
     numbered_records,
-    output_record,
     rater_record,
     read_criterion,
     read_output,
     read_raters,
     read_source,
-    source_record,
+    text_record,
 )
 from metal.data.files import copy_others, new_folder, one_writer, read_toml, recover, write_jsonl
 from metal.data.languages import check_language
@@ -332,8 +331,8 @@ _FILES = frozenset({"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.js
 
 def _write(dataset: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
     (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
-    write_jsonl(folder / "sources.jsonl", (source_record(source) for source in dataset.sources.values()))
-    write_jsonl(folder / "outputs.jsonl", (output_record(output) for output in dataset.outputs.values()))
+    write_jsonl(folder / "sources.jsonl", (text_record(source) for source in dataset.sources.values()))
+    write_jsonl(folder / "outputs.jsonl", (text_record(output) for output in dataset.outputs.values()))
     write_jsonl(folder / "raters.jsonl", (rater_record(rater) for rater in dataset.raters.values()))
     ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
     for name, content in files.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -42,35 +43,7 @@ def _check_keys(record: dict[str, Any], where: str, required: tuple[str, ...], o
 def read_source(record: dict[str, Any], where: str) -> Source:
     """A line of sources.jsonl."""
     _check_keys(record, where, ("source", "language"), ("text", "title", "references", "tokens"))
-    return Source(
-        record["source"],
-        record["language"],
-        _text(record, "text", where),
-        _text(record, "title", where),
-        _texts(record, "references", where),
-        _tokens(record, where),
-    )
-
-
-def _text(record: dict[str, Any], key: str, where: str) -> str:
-    text = record.get(key)
-    if text is not None and not isinstance(text, str):
-        raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
-    return text or ""
-
-
-def _texts(record: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
-    texts = record.get(key) or []
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise DataError(where, f"{key} is not a list of texts", f'Write "{key}": []')
-    return tuple(texts)
-
-
-def _tokens(record: dict[str, Any], where: str) -> int | None:
-    tokens = record.get("tokens")
-    if tokens is not None and (type(tokens) is not int or tokens < 0):
-        raise DataError(where, f"tokens is {tokens!r}", "It is a whole number, or left out")
-    return tokens
+    return Source(**_checked(record, where))
 
 
 def read_output(record: dict[str, Any], where: str) -> Output:
@@ -79,17 +52,25 @@ def read_output(record: dict[str, Any], where: str) -> Output:
     _check_keys(record, where, required, optional)
     if type(record.get("chosen", True)) is not bool:
         raise DataError(where, "chosen is neither true nor false", "Leave it out for an output that is to be rated")
-    return Output(
-        record["output"],
-        record["source"],
-        record["generator"],
-        record["language"],
-        _text(record, "text", where),
-        _text(record, "note", where),
-        record.get("chosen", True),
-        _texts(record, "flags", where),
-        _tokens(record, where),
-    )
+    return Output(**_checked(record, where))
+
+
+def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
+    """The fields of a source or an output; null stands for an empty one. Raises DataError for one of another type."""
+    checked = dict(record)
+    for key in filter(checked.__contains__, ("text", "title", "note")):
+        if checked[key] is not None and not isinstance(checked[key], str):
+            raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
+        checked[key] = checked[key] or ""
+    for key in filter(checked.__contains__, ("references", "flags")):
+        texts = checked[key] or []
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise DataError(where, f"{key} is not a list of texts", f'Write "{key}": []')
+        checked[key] = tuple(texts)
+    tokens = checked.get("tokens")
+    if tokens is not None and (type(tokens) is not int or tokens < 0):
+        raise DataError(where, f"tokens is {tokens!r}", "It is a whole number, or left out")
+    return checked
 
 
 def _rater(record: dict[str, Any], where: str) -> Rater:
@@ -103,23 +84,14 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
         raise DataError(where, f"{error.where}: {error.problem}", error.remedy) from None
 
 
-def source_record(source: Source) -> dict[str, Any]:
-    """A source as its line of sources.jsonl; empty fields are left out, but not the text and the references."""
-    record: dict[str, Any] = {"source": source.source, "language": source.language, "text": source.text}
-    record |= {"title": source.title} if source.title else {}
-    record["references"] = list(source.references)
-    return record | ({} if source.tokens is None else {"tokens": source.tokens})
-
-
-def output_record(output: Output) -> dict[str, Any]:
-    """An output as its line of outputs.jsonl; empty fields are left out, but not the text."""
-    record: dict[str, Any] = {
-        key: getattr(output, key) for key in ("output", "source", "generator", "language", "text")
-    }
-    record |= {"note": output.note} if output.note else {}
-    record |= {} if output.chosen else {"chosen": False}
-    record |= {"flags": list(output.flags)} if output.flags else {}
-    return record | ({} if output.tokens is None else {"tokens": output.tokens})
+def text_record(text: Source | Output) -> dict[str, Any]:
+    """A source or an output as its line; empty fields are left out, but not the text and the references."""
+    record = {}
+    for field in fields(text):
+        value = getattr(text, field.name)
+        if field.name in ("text", "references") or value != field.default:
+            record[field.name] = list(value) if isinstance(value, tuple) else value
+    return record
 
 
 def rater_record(rater: Rater) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 import langcodes
@@ -67,6 +67,25 @@ def find_language(name: str) -> str | None:
         return name.strip()
     by_name = _codes_by_name().get(folded.replace("_", " "))
     return by_name or (name.strip() if is_language(name.strip()) else None)
+
+
+def code_among(asked: str, codes: Collection[str]) -> str | None:
+    """The one of `codes` that a code or name means (`zh-CN`: `zh`); None where it means none of them, or several."""
+    code = find_language(asked)
+    if not code or code in codes:
+        return code
+    meant = _written(code)
+    alike = [other for other in codes if meant and _written(other) == meant]
+    return alike[0] if len(alike) == 1 else None
+
+
+@lru_cache(maxsize=1024)
+def _written(code: str) -> tuple[str | None, str | None] | None:
+    """Language and script, also where the code leaves them out; None for a pair, and for `und`."""
+    if not langcodes.tag_is_valid(code) or langcodes.Language.get(code).language in (None, "und"):
+        return None
+    full = langcodes.Language.get(code).maximize()
+    return full.language, full.script
 
 
 @lru_cache(maxsize=1)

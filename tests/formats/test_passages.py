@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from metal.data.formats import hugging_face, xlsum
-from metal.data.formats.passages import Passage, find_passages
+from metal.data.formats import hugging_face
+from metal.data.formats.passages import METALS_LANGUAGES, Passage, find_passages, xlsum_language, xlsum_names
 from metal.data.languages import language_name
 from metal.errors import DataError, MetalError, UnknownName, UsageError
 
@@ -319,14 +319,14 @@ def test_requests_that_cannot_be(
 
 
 def test_xlsum_has_45_languages_by_code_and_by_name() -> None:
-    assert len(xlsum.names_by_code()) == 45
-    for code, name in xlsum.names_by_code().items():
-        assert xlsum.language_code(code) == code
-        assert xlsum.language_code(name) == code
-        assert xlsum.language_code(name.upper()) == code
+    assert len(xlsum_names()) == 45
+    for code, name in xlsum_names().items():
+        assert xlsum_language(code) == code
+        assert xlsum_language(name) == code
+        assert xlsum_language(name.upper()) == code
         if "-" not in code:  # the others' names are shown with their code
-            assert xlsum.language_code(language_name(code)) == code
-    assert set(xlsum.METALS) <= set(xlsum.names_by_code())
+            assert xlsum_language(language_name(code)) == code
+    assert set(METALS_LANGUAGES) <= set(xlsum_names())
 
 
 MEANT = [
@@ -350,7 +350,7 @@ MEANT = [
 
 @pytest.mark.parametrize(("asked", "code"), MEANT)
 def test_a_language_is_found_as_it_is_meant(tmp_path: Path, asked: str, code: str) -> None:
-    assert xlsum.language_code(asked) == code
+    assert xlsum_language(asked) == code
     for name in ("chinese_simplified", "chinese_traditional", "serbian_cyrillic", "serbian_latin", "english"):
         put(tmp_path / f"{name}_test.jsonl")
     for name in ("pt", "ar", "fa", "bn"):
@@ -361,7 +361,7 @@ def test_a_language_is_found_as_it_is_meant(tmp_path: Path, asked: str, code: st
 @pytest.mark.parametrize("asked", ["xx", "", "de", "zh-en", "pa-Arab", "az-Cyrl", "und", "mul", "klingon", "../ar"])
 def test_languages_that_xlsum_has_not(asked: str) -> None:
     with pytest.raises(UnknownName, match="XL-Sum has 45 languages"):
-        xlsum.language_code(asked)
+        xlsum_language(asked)
 
 
 def test_a_language_that_could_be_either_of_two(tmp_path: Path) -> None:

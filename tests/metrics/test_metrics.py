@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.data.formats.xlsum import names_by_code
+from metal.data.formats.passages import xlsum_names
 from metal.data.records import Direction, Output, Source
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.metrics import (
@@ -184,5 +184,5 @@ def test_a_score_or_a_reason(score: float | None, reason: str) -> None:
 
 
 def test_samples_are_of_the_languages_of_xlsum() -> None:
-    assert set(SAMPLES) == set(names_by_code())
+    assert set(SAMPLES) == set(xlsum_names())
     assert len(set(SAMPLES.values())) == len(SAMPLES) == 45

@@ -1,10 +1,11 @@
-"""Any Hugging Face dataset, by local path or hub name; its columns are then read like those of any table."""
+"""Any Hugging Face dataset, by local path or hub name: as a table of ratings, or a split of it row by row."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import pandas as pd
 from metal.data.formats import Draft, Format
 from metal.data.formats.table import OPTIONS, draft_from
 from metal.data.tokens import reachable
-from metal.errors import MissingExtra, UsageError
+from metal.errors import MetalError, MissingExtra, UsageError
 
 HUB = "huggingface.co"
+LOCAL = "give `source` a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
@@ -45,6 +47,43 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         if isinstance(feature, datasets.ClassLabel):  # the number of a class becomes its name
             frame[column] = frame[column].map(dict(enumerate(feature.names)))
     return draft_from(frame, options, Path(options.get("name") or path.name))
+
+
+def hub_rows(name: str, subset: str, split: str, revision: str) -> Iterable[Mapping[str, Any]]:
+    """Rows of a split through `datasets`, from the hub, its cache on this machine, or a local path.
+
+    Raises UsageError in one line when they cannot be read.
+    """
+    path = Path(name)
+    offline = not path.exists() and not hub_answers()
+    if offline and not _in_cache(name):
+        raise UsageError(f"{HUB} cannot be reached, and {name} is not in its cache here; {LOCAL}")
+    if offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"  # else the library tries for half a minute
+    datasets = load_library(f"reading {name}")
+    try:
+        if is_saved(path):
+            rows = choose_split(datasets.load_from_disk(name), split, path)
+        else:
+            rows = datasets.load_dataset(name, subset or None, split=split, revision=revision or None)
+    except MetalError:
+        raise
+    except Exception as error:  # the library raises many kinds, its own and the hub client's
+        asked = " ".join(filter(None, (name, subset, split)))
+        raise UsageError(f"{asked}: {first_line(error)}; or {LOCAL}") from error
+    passages: Iterable[Mapping[str, Any]] = rows
+    return passages
+
+
+def _in_cache(name: str) -> bool:
+    """Whether `datasets` may have downloaded it before; its cache writes names in its own way."""
+    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
+    folder = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
+
+    def letters(text: str) -> str:
+        return re.sub("[/_]", "", text).lower()
+
+    return folder.is_dir() and any(letters(entry.name) == letters(name) for entry in folder.iterdir() if entry.is_dir())
 
 
 def load_library(purpose: str) -> Any:

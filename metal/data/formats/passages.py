@@ -6,24 +6,41 @@ The files of a folder have the language in their names: `arabic_test.jsonl`, `ar
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from metal.data.files import read_jsonl, read_text
-from metal.data.formats import hugging_face, xlsum
-from metal.data.languages import find_language
-from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.data.formats.hugging_face import hub_rows
+from metal.data.languages import code_among, find_language
+from metal.errors import DataError, UnknownName, UsageError
 
 ROLES = ("id", "title", "summary", "text")
 TABLES = (".jsonl", ".parquet")
 TEXTS = (".txt",)
 ENDINGS = (*TABLES, *TEXTS)
+# XL-Sum (Hasan et al. 2021): news passages with summaries in 45 languages.
+XLSUM = "csebuetnlp/xlsum"
+XLSUM_REVISION = "refs/convert/parquet"  # the main branch is a script, which `datasets` no longer runs
+XLSUM_LICENCE = "CC BY-NC-SA 4.0 (XL-Sum: non-commercial research)"
+XLSUM_CITATION = (
+    "Hasan et al. (Findings of ACL 2021), XL-Sum: Large-Scale Multilingual Abstractive Summarization for 44 Languages"
+)
+
+# Its configurations, by the names it gives them.
+XLSUM_NAMES = """
+amharic arabic azerbaijani bengali burmese chinese_simplified chinese_traditional english french gujarati hausa hindi
+igbo indonesian japanese kirundi korean kyrgyz marathi nepali oromo pashto persian pidgin portuguese punjabi russian
+scottish_gaelic serbian_cyrillic serbian_latin sinhala somali spanish swahili tamil telugu thai tigrinya turkish
+ukrainian urdu uzbek vietnamese welsh yoruba
+""".split()  # noqa: SIM905
+
+METALS_LANGUAGES = ("en", "fr", "zh", "hi", "ar", "bn", "ru", "tr", "ja", "sw")  # the languages of METAL's dataset
+
 SPLITS = ("train", "test", "validation", "val", "dev")
-LOCAL = "give `source` a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +95,7 @@ def find_passages(
     if revision and source != "xlsum" and not source.startswith("hf:"):
         raise UsageError(f"`revision` {revision}: only xlsum and hf:NAME have revisions; leave it out")
     if source == "xlsum":
-        return _xlsum(split, revision or xlsum.REVISION, roles, about)
+        return _xlsum(split, revision or XLSUM_REVISION, roles, about)
     if source.startswith("hf:"):
         about |= {"subset": subset} if subset else {}
         about |= {"revision": revision} if revision else {}
@@ -89,16 +106,16 @@ def find_passages(
     return _local(path, split, roles, about, language)
 
 
-# ---------------------------------------------------------------- Hugging Face
+# ---------------------------------------------------------------- XL-Sum and others on Hugging Face
 
 
 def _xlsum(split: str, revision: str, roles: Mapping[str, str], about: dict[str, Any]) -> Passages:
     def read(language: str) -> Iterator[Passage]:
-        name = xlsum.names_by_code()[language]
-        return _from_rows(hub_rows(xlsum.HUB_NAME, name, split, revision), roles, f"XL-Sum {name} {split}")
+        name = xlsum_names()[language]
+        return _from_rows(hub_rows(XLSUM, name, split, revision), roles, f"XL-Sum {name} {split}")
 
-    about |= {"name": xlsum.HUB_NAME, "revision": revision}
-    return Passages(xlsum.METALS, read, xlsum.language_code, about, xlsum.LICENCE, xlsum.CITATION)
+    about |= {"name": XLSUM, "revision": revision}
+    return Passages(METALS_LANGUAGES, read, xlsum_language, about, XLSUM_LICENCE, XLSUM_CITATION)
 
 
 def _hugging_face(
@@ -117,41 +134,21 @@ def _hugging_face(
     return Passages((language,) if language else (), read, _code_of, about)
 
 
-def hub_rows(name: str, subset: str, split: str, revision: str) -> Iterable[Mapping[str, Any]]:
-    """Rows of a split through `datasets`, from the hub, its cache on this machine, or a local path.
+@lru_cache(maxsize=1)
+def xlsum_names() -> Mapping[str, str]:
+    """Language code -> XL-Sum's name of it."""
+    return {str(find_language(name)): name for name in XLSUM_NAMES}
 
-    Raises UsageError in one line when they cannot be read.
+
+def xlsum_language(asked: str) -> str:
+    """METAL's code for a language of XL-Sum, given by code (`zh-CN`, `zh`) or name.
+
+    Raises UnknownName for a language that XL-Sum does not have.
     """
-    path = Path(name)
-    offline = not path.exists() and not hugging_face.hub_answers()
-    if offline and not _in_cache(name):
-        raise UsageError(f"{hugging_face.HUB} cannot be reached, and {name} is not in its cache here; {LOCAL}")
-    if offline:
-        os.environ["HF_HUB_OFFLINE"] = "1"  # else the library tries for half a minute
-    datasets = hugging_face.load_library(f"reading {name}")
-    try:
-        if hugging_face.is_saved(path):
-            rows = hugging_face.choose_split(datasets.load_from_disk(name), split, path)
-        else:
-            rows = datasets.load_dataset(name, subset or None, split=split, revision=revision or None)
-    except MetalError:
-        raise
-    except Exception as error:  # the library raises many kinds, its own and the hub client's
-        asked = " ".join(filter(None, (name, subset, split)))
-        raise UsageError(f"{asked}: {hugging_face.first_line(error)}; or {LOCAL}") from error
-    passages: Iterable[Mapping[str, Any]] = rows
-    return passages
-
-
-def _in_cache(name: str) -> bool:
-    """Whether `datasets` may have downloaded it before; its cache writes names in its own way."""
-    home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
-    folder = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
-
-    def letters(text: str) -> str:
-        return re.sub("[/_]", "", text).lower()
-
-    return folder.is_dir() and any(letters(entry.name) == letters(name) for entry in folder.iterdir() if entry.is_dir())
+    code = code_among(asked, xlsum_names())
+    if code is None:
+        raise UnknownName("language", asked, [*xlsum_names(), *XLSUM_NAMES], "XL-Sum has 45 languages")
+    return code
 
 
 # ---------------------------------------------------------------- files
@@ -173,7 +170,7 @@ def _local(path: Path, split: str, roles: Mapping[str, str], about: dict[str, An
         files = {_code_of(language): unnamed}
 
     def resolve(asked: str) -> str:
-        code = xlsum.code_among(asked, files)
+        code = code_among(asked, files)
         if code not in files:
             raise UnknownName("language", asked, sorted(files), f"These are in {path}")
         return code
@@ -237,7 +234,7 @@ def _names_another(path: Path, split: str) -> bool:
 def _code_of(asked: str) -> str:
     code = find_language(asked)
     if not code:
-        raise UnknownName("language", asked, xlsum.NAMES, "Use a BCP-47 code such as 'sw', or an English name")
+        raise UnknownName("language", asked, XLSUM_NAMES, "Use a BCP-47 code such as 'sw', or an English name")
     return code
 
 
