@@ -1,13 +1,18 @@
-"""Two datasets meet on source and generator."""
+"""Two datasets meet on source and generator; boards by the place of their sources."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
+from metal.data import formats
 from metal.data.dataset import Card, Dataset, assemble
-from metal.data.merge import merge, read_map
+from metal.data.merge import MergeReport, merge, read_map
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import MetalError
@@ -76,3 +81,181 @@ def test_maps(tmp_path: Path) -> None:
             read_map(path)
     with pytest.raises(MetalError, match="no such file"):
         read_map(tmp_path / "none.json")
+
+
+ANY = Scale("interval")
+
+
+def board(
+    name: str,
+    rater: str,
+    sources: list[str],
+    *,
+    generator: str = "g",
+    scale: Scale = ANY,
+    languages: Mapping[str, str] | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """One output a source; the score of the k-th is minus k."""
+    of = languages or {}
+    language = {source: of.get(source, "zh-en") for source in sources}
+    outputs = [Output(f"{name}:{s}", s, generator, language[s], f"{name} {s}") for s in sources]
+    ratings = [Rating(f"{name}:{s}", "q", rater, -place) for place, s in enumerate(sources)]
+    return assemble(
+        Card(name),
+        [Criterion("q", scale)],
+        [Source(s, language[s]) for s in sources],
+        outputs,
+        [Rater(rater, "human")],
+        facts_from(ratings),
+        extra=extra,
+    )
+
+
+def scores_of(rater: str, merged: tuple[Dataset, MergeReport]) -> dict[str, float]:
+    table = merged[0].ratings
+    scores: dict[str, float] = table[table["rater"] == rater].set_index("source")["score"].to_dict()
+    return scores
+
+
+BOARD = board("base", "A", ["z", "en1", "a", "m"], languages={"en1": "en"})
+
+
+def test_counted_sources_meet_the_source_in_that_place_of_their_language() -> None:
+    merged = merge(BOARD, board("new", "B", ["2", "1", "3"]), counted_from=1)
+    assert scores_of("B", merged) == {"a": 0, "z": -1, "m": -2}
+    assert list(merged[0].sources) == list(BOARD.sources)
+    assert "3 sources met by their place among the zh-en sources of base, counting from 1" in merged[1].lines()
+    assert len(merged[1].lines()) == 2
+    from_zero = merge(BOARD, board("new", "B", ["2", "1", "0"]), counted_from=0)
+    assert scores_of("B", from_zero) == {"m": 0, "a": -1, "z": -2}
+
+
+def test_a_list_of_another_length_is_said() -> None:
+    merged = merge(BOARD, board("new", "B", ["2", "5"]), counted_from=1)
+    assert scores_of("B", merged) == {"a": 0}
+    assert merged[1].unmet == ("5/g",)
+    assert "the zh-en sources of base are 3, the numbers count 5: is it the same list?" in merged[1].lines()
+
+
+def test_numbers_are_places_even_where_they_are_ids_too_and_that_is_said() -> None:
+    numbered = board("base", "A", ["0", "1", "2"])
+    merged = merge(numbered, board("new", "B", ["1", "2", "3"]), counted_from=1)
+    assert scores_of("B", merged) == {"0": 0, "1": -1, "2": -2}
+    assert any("2 numbers are also ids, in another place" in line for line in merged[1].lines())
+    by_id = merge(numbered, board("new", "B", ["1", "2"]), counted_from=1, map_sources={"1": "1"})
+    assert scores_of("B", by_id) == {"1": 0, "2": -1}  # a map comes before counting
+    beyond = board("base", "A", ["x", "7"])
+    assert scores_of("B", merge(beyond, board("new", "B", ["1", "7"]), counted_from=1)) == {"x": 0}
+
+
+def test_counted_sources_of_a_language_that_is_not_there() -> None:
+    other = board("new", "B", ["1"], languages={"1": "en-de"})
+    with pytest.raises(
+        MetalError, match=r"base: no sources of en-de, which new counts; here they are of en, zh-en.*`la"
+    ):
+        merge(BOARD, other, counted_from=1)
+
+
+def test_what_is_known_of_generators_is_united() -> None:
+    ours = {"sample": {"seed": 1}, "generators": {"g": {"kind": "model", "family": "f"}}}
+    base = board("base", "A", ["s"], extra=ours)
+    theirs = {"generators": {"M0": {"kind": "human", "year": 2020}, "unmet": {"kind": "human"}}, "other": 1}
+    incoming = board("new", "B", ["s"], generator="M0", extra=theirs)
+    merged, _ = merge(base, incoming, map_generators={"M0": "g"})
+    assert merged.extra == {
+        "sample": {"seed": 1},
+        "generators": {"g": {"kind": "model", "family": "f", "year": 2020}},
+    }
+    bare, _ = merge(board("base", "A", ["s"]), incoming, map_generators={"M0": "g"})
+    assert bare.extra == {"generators": {"g": {"kind": "human", "year": 2020}}}
+    none, _ = merge(board("base", "A", ["s"]), board("new", "B", ["s"]))
+    assert none.extra == {}
+    assert ours["generators"] == {"g": {"kind": "model", "family": "f"}}
+
+
+@pytest.mark.parametrize("odd", ["a text", {"g": "a text"}])
+def test_generators_that_are_no_table_stay_as_they_are(odd: Any) -> None:
+    base = board("base", "A", ["s"], extra={"generators": odd})
+    merged, _ = merge(base, board("new", "B", ["s"], extra={"generators": {"g": {"kind": "human"}}}))
+    assert merged.extra == {"generators": odd}
+
+
+def test_scales_without_levels_differ_by_their_range() -> None:
+    ranged = Scale("interval", (), -25, 0)
+    same, _ = merge(board("base", "A", ["s"], scale=ranged), board("new", "B", ["s"], scale=ranged))
+    assert len(same.ratings) == 2
+    for ours, theirs, message in (
+        (ranged, Scale("interval", (), -30, 0), "-30 to 0 into -25 to 0"),
+        (ranged, ANY, "any number into -25 to 0"),
+        (ANY, ranged, "-25 to 0 into any number"),
+    ):
+        with pytest.raises(MetalError, match=f"criterion q: its scales differ: {message}"):
+            merge(board("base", "A", ["s"], scale=ours), board("new", "B", ["s"], scale=theirs))
+
+
+def test_texts_of_the_dataset_stay() -> None:
+    merged, _ = merge(board("base", "A", ["s"]), board("new", "B", ["s"]))
+    assert [output.text for output in merged.outputs.values()] == ["base s"]
+
+
+# ---------------------------------------------------------------- the released boards
+
+
+def read(name: str, path: Path, **options: Any) -> tuple[Dataset, int | None]:
+    draft = formats.read(name, path, options)
+    return draft.assemble(path), draft.counted_from
+
+
+def pearson(dataset: Dataset, first: str, second: str) -> tuple[float, int]:
+    table = dataset.ratings
+    wide = pd.DataFrame(
+        {
+            rater: table[table["rater"] == rater].set_index("output")["score"].rename(index=str)
+            for rater in (first, second)
+        }
+    ).dropna()
+    return float(wide[first].corr(wide[second])), len(wide)
+
+
+@pytest.mark.reference
+def test_comet_and_mqm_meet(reference: Path) -> None:
+    figures = json.loads((reference / "oracle" / "billboard.json").read_text())["wmt20-zh-en"]
+    base, _ = read("billboard", reference / "billboard" / "results" / "wmt20-zh-en")
+    mqm, counted_from = read("mqm", reference / "mqm")
+    merged, report = merge(base, mqm, counted_from=counted_from)
+    assert (report.met, len(report.unmet), report.added) == (16_000, 4_000, 16_000)
+    assert list(merged.sources) == list(base.sources)
+    for metric, figure in figures["pearson"].items():
+        assert pearson(merged, metric, "MQM") == (pytest.approx(figure, abs=1e-4), figures["joined_rows"])
+    shifted, _ = merge(base, mqm, counted_from=0)  # one place off: the join still succeeds, the figure is gone
+    assert pearson(shifted, "wmt20-comet-da", "MQM")[0] < 0.25
+
+
+@pytest.mark.reference
+def test_four_releases_of_cnndm_are_one_board(reference: Path) -> None:
+    base, _ = read("billboard", reference / "billboard" / "results" / "cnndm")
+    thumb, _ = read("thumb", reference / "thumb")
+    systems = json.loads((reference / "oracle" / "summeval_system_map.json").read_text())
+    summeval = reference / "alttest" / "summeval"
+    merged, report = merge(base, thumb)
+    assert (report.met, report.unmet) == (1800, ())
+    both, _ = merge(merged, read("alttest", summeval)[0], map_generators=systems)
+    merged, report = merge(merged, read("alttest", summeval, only=("llm",))[0], map_generators=systems)
+    assert (report.met, report.unmet, report.added) == (1600, (), 6 * 1600 * 4)
+    assert len({output.generator for output in merged.outputs.values()}) == 26
+    assert len(merged.sources) == 100
+    assert all(source.text and len(source.references) == 10 for source in merged.sources.values())
+    groups = pd.Series([(rater.kind, rater.group) for rater in merged.raters.values()]).value_counts()
+    assert groups["human", "expert"] == 3
+    assert groups["human", "crowd"] == 5
+    assert groups["metric", "metric"] == 15
+    assert groups["metric", "ensemble"] == 1
+    assert sum(rater.kind == "llm" for rater in merged.raters.values()) == 6
+    assert merged.extra == {"generators": {"Human-H": {"kind": "human"}}}
+    # With all raters the same experts stand there twice, with the same scores: the join is right.
+    wide = both.ratings.pivot_table(index=["output", "criterion"], columns="rater", values="score", observed=True)
+    for first, second in (("E1", "e0"), ("E2", "e1"), ("E3", "e2")):
+        shared = wide[[first, second]].dropna()
+        assert len(shared) == 6400
+        assert (shared[first] == shared[second]).all()

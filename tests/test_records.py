@@ -1,12 +1,15 @@
-"""Nouns check themselves."""
+"""Nouns check themselves; language codes; text in a CSV does not run in a spreadsheet."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from metal.data.escaping import guard
+from metal.data.languages import check_language, find_language, is_language, language_name
 from metal.data.records import Criterion, Estimate, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import DataError
 
@@ -60,3 +63,39 @@ def test_the_share_of_a_scale_is_one_where_it_is_best() -> None:
     assert math.isnan(
         Criterion("colour", Scale("nominal", tuple(Level(value, str(value)) for value in range(3)))).share(1.0)
     )
+
+
+@pytest.mark.parametrize("code", ["en", "sw", "zh-Hant", "zh-en", "pt-BR", "sr-Latn"])
+def test_codes(code: str) -> None:
+    assert is_language(code)
+    assert language_name(code) != ""
+
+
+def test_names() -> None:
+    assert language_name("hi") == "Hindi"
+    assert language_name("zh-en") == "Chinese to English"
+    assert find_language("Swahili") == "sw"
+    assert find_language("klingonese") is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"), [("hindi", "'hi'"), ("english", "'en'"), ("xx-yy-zz", "BCP-47"), ("", "BCP-47")]
+)
+def test_wrong_codes_are_answered_with_the_right_one(wrong: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        check_language(wrong, "outputs.jsonl row 3")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd|x", "@SUM(A1)", "\t=1", "\r=1"])
+def test_formulas_are_guarded(text: str) -> None:
+    assert guard(pd.DataFrame({"a": [text]}))["a"][0] == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["-", "-0.5", "+3", "plain", "", "a=b"])
+def test_numbers_and_plain_text_stay(text: str) -> None:
+    assert guard(pd.DataFrame({"a": [text]}))["a"][0] == text
+
+
+def test_numbers_stay_numbers() -> None:
+    table = pd.DataFrame({"a": [-1.5, None], "b": [1, 2]})
+    pd.testing.assert_frame_equal(guard(table), table)

@@ -1,22 +1,25 @@
-"""Token counts: tiktoken's own, in order, and the tokenizer found without a network."""
+"""Token counts: tiktoken's own, in order, and the tokenizer found without a network; a host is asked once."""
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
+import socket
 import urllib.request
 from collections.abc import Iterator
 from contextlib import nullcontext
 from http.client import IncompleteRead
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiktoken
 import tiktoken.registry
 
 from metal.data import tokens
-from metal.data.tokens import CHUNK, PIECE, count_tokens, load_encoding
+from metal.data.tokens import CHUNK, PATIENCE, PIECE, count_tokens, load_encoding, reachable
 from metal.errors import UnknownName, UsageError
 
 FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # as tiktoken calls cl100k_base's
@@ -280,3 +283,27 @@ def test_a_damaged_cache_is_downloaded_again(server: Server, places: Places) -> 
     load_encoding()
     assert (places.own / FILE).read_bytes() == server.content
     assert sorted(path.name for path in places.own.iterdir()) == sorted([FILE, "other"])  # no half file beside it
+
+
+PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+
+
+@pytest.mark.parametrize("answer", ["yes", "no", *PROXIES])
+def test_a_host_is_asked_once_and_never_behind_a_proxy(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    asked: list[Any] = []
+    connection = io.BytesIO()
+
+    def connect(address: tuple[str, int], timeout: float) -> io.BytesIO:
+        asked.append((address, timeout))
+        if answer != "yes":
+            raise socket.gaierror(-3, "no name server")
+        return connection
+
+    for name in PROXIES:
+        monkeypatch.delenv(name, raising=False)
+    if answer in PROXIES:
+        monkeypatch.setenv(answer, "http://proxy:3128")
+    monkeypatch.setattr(socket, "create_connection", connect)
+    assert reachable("example.org") == (answer != "no")
+    assert asked == ([] if answer in PROXIES else [(("example.org", 443), PATIENCE)])
+    assert connection.closed == (answer == "yes")
