@@ -164,7 +164,7 @@ def examine(
     right, asked = checked_counts(right, asked)
     if chosen.learned:
         starts = starts or learning_starts(chosen.components, seed)
-        mixture = fit(*with_pseudo_people(right, asked), starts).mixture
+        mixture = fit(*with_pseudo_people(right, asked), starts)
     else:
         mixture = chosen.fixed_prior(noisy_beta)
     return _with_mixture(chosen, mixture, right, asked, threshold, certainty)

@@ -115,8 +115,7 @@ def _flags(
     for model in models:
         if model.learned and model.components not in learned:
             groups = [with_pseudo_people(drawn_round.right, drawn_round.asked) for drawn_round in drawn]
-            fits = fit_groups(groups, learning_starts(model.components))
-            learned[model.components] = [fitted.mixture for fitted in fits]
+            learned[model.components] = fit_groups(groups, learning_starts(model.components))
         if model.learned:
             posteriors = [
                 model.probability_noisy(mixture, drawn_round.right, drawn_round.asked)

@@ -7,7 +7,7 @@ Source: Calderon, Reichart and Dror (ACL 2025), section 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -147,9 +147,6 @@ def _conclude(results: Sequence[PersonTest], epsilon: float) -> AlternativeAnnot
     if not advantages or not tested:
         why = sorted({result.reason for result in results if result.reason})
         raise Undefined("nobody could be tested: " + "; ".join(why))
-    people = tuple(
-        PersonTest(r.person, r.items, r.judge_wins, r.person_wins, r.p, bool(p <= Q), r.reason)
-        for r, p in zip(results, adjusted, strict=True)
-    )
+    people = tuple(replace(result, rejected=bool(p <= Q)) for result, p in zip(results, adjusted, strict=True))
     rate = sum(person.rejected for person in people) / tested
     return AlternativeAnnotatorTest(rate, float(np.mean(advantages)), epsilon, rate >= 0.5, people)

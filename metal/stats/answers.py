@@ -77,30 +77,16 @@ class Answers:
 def answers_of_matrix(codes: Codes, levels: int) -> Answers:
     """Answers from (items, raters) class codes, negative where there is no answer (as in metal.stats.aggregate).
 
+    Raises ValueError for a code that is not below `levels`.
     >>> answers_of_matrix(np.array([[0, 1], [0, 1], [-1, 1]]), 2).times.tolist()
     [2, 1]
     """
-    codes = np.asarray(codes)
+    codes = np.asarray(codes).astype(np.int64)
+    items, raters = codes.shape
     item, rater = np.nonzero(codes >= 0)
-    return answers_of_triples(item, rater, codes[item, rater], codes.shape, levels)
-
-
-def answers_of_triples(item: Codes, rater: Codes, code: Codes, shape: tuple[int, int], levels: int) -> Answers:
-    """Answers from (answers,) items, raters and class codes; shape: the numbers of items and raters.
-
-    A negative code means no answer. Raises ValueError for a code, item or rater out of range, and where a rater
-    answers twice about an item.
-    """
-    item, rater, code = (np.asarray(column).astype(np.int64) for column in (item, rater, code))
-    item, rater, code = (column[code >= 0] for column in (item, rater, code))
-    items, raters = shape
-    for name, column, size in (("item", item, items), ("rater", rater, raters), ("code", code, levels)):
-        if len(column) and not 0 <= column.min() <= column.max() < size:
-            raise ValueError(f"{name} {column.min()} to {column.max()}: between 0 and {size - 1}")
-    order = np.argsort(item * max(raters, 1) + rater, kind="stable")
-    item, rater, code = item[order], rater[order], code[order]
-    if ((np.diff(item) == 0) & (np.diff(rater) == 0)).any():
-        raise ValueError("a rater answers twice about an item")
+    code = codes[item, rater]
+    if code.max(initial=-1) >= levels:
+        raise ValueError(f"code {code.max()}: below {levels}")
     rated, row = np.unique(item, return_inverse=True)
     sizes = np.bincount(row, minlength=len(rated))
     which = np.full(items, -1, dtype=np.int64)

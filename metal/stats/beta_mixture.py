@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, gammaln
+from scipy.special import betainc
 
 from metal.stats.patterns import Counts, Numbers
 
@@ -57,10 +57,6 @@ class BetaMixture:
     def means(self) -> Numbers:
         """(components,) the expected accuracy of each component."""
         return self.alpha / (self.alpha + self.beta)
-
-    def log_likelihood(self, right: Counts, asked: Counts) -> Numbers:
-        """(people,) log of the probability of each person's count, including the binomial coefficient."""
-        return _by_pair(right, asked, self._log_likelihood)
 
     def responsibilities(self, right: Counts, asked: Counts) -> Numbers:
         """(people, components) the posterior of Z: the component that each person comes from."""
@@ -119,9 +115,6 @@ class BetaMixture:
         likelihood = np.exp(joint - joint.max(axis=1, keepdims=True))
         return np.asarray(likelihood / likelihood.sum(axis=1, keepdims=True))
 
-    def _log_likelihood(self, right: Counts, asked: Counts) -> Numbers:
-        return np.asarray(log_coefficient(right, asked) + np.logaddexp.reduce(self._joint(right, asked), axis=1))
-
     def _joint(self, right: Counts, asked: Counts) -> Numbers:
         """(pairs, components) log of probability_k alpha^(X) beta^(n-X) / (alpha+beta)^(n), rising factorials."""
         with np.errstate(divide="ignore"):  # a component nobody comes from
@@ -142,11 +135,6 @@ def find_pairs(right: Counts, asked: Counts) -> CountPairs:
     base = int(right.max(initial=0)) + 1
     keys, which, count = np.unique(asked * base + right, return_inverse=True, return_counts=True)
     return CountPairs(keys % base, keys // base, count, which)
-
-
-def log_coefficient(right: Counts, asked: Counts) -> Numbers:
-    """log of asked! / (right! (asked - right)!)."""
-    return np.asarray(gammaln(asked + 1) - gammaln(right + 1) - gammaln(asked - right + 1))
 
 
 def log_rising(start: Numbers, counts: Counts) -> Numbers:

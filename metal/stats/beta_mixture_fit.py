@@ -5,6 +5,13 @@ the rising factorials of the likelihood alpha^(X) beta^(n-X) / (alpha+beta)^(n),
 sum_{i<X} log(alpha+i) + sum_{i<n-X} log(beta+i) - sum_{i<n} log(alpha+beta+i). All that the M step needs to know is
 therefore, for each i, how many people (by responsibility) have X > i, n - X > i, and n > i: there are no gamma
 functions, and nothing grows with the number of people.
+
+In the M step, position i of the 3 holds log(alpha + i), log(beta + i) and log(alpha + beta + i), and in `signed`, how
+many people have X > i, n - X > i, and, negative, n > i: the expected log-likelihood is the sum of their products. The
+step is one of Newton's on (log alpha, log beta), damped so that the likelihood never falls. People whose accuracies
+vary less than a binomial would have their best fit at infinite alpha + beta, where Newton's method is very slow. Such a
+component is recognised (by Tarone's statistic, in the limit) and put at the cap at once, where its mean has a closed
+form.
 """
 
 from __future__ import annotations
@@ -14,13 +21,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metal.stats.beta_mixture import BetaMixture, CountPairs, find_pairs, log_coefficient
-from metal.stats.beta_mixture_maximisation import SMALLEST, TINY, Logarithms, maximisation, within_bounds
+from metal.stats.beta_mixture import BetaMixture, find_pairs
 from metal.stats.patterns import Counts, Numbers
 
 TOLERANCE = 1e-9  # EM stops when a round gains less log-likelihood than this for each person
 MOST_ROUNDS = 5_000
 
+MOST_CONCENTRATED = 1e6  # cap of alpha + beta
+_SMALLEST = 1e-10  # lower bound of alpha and beta: where nobody is ever wrong, beta goes to 0
+_TINY = 1e-280  # replaces 0 in a logarithm or a denominator
+
+_REACH = 3.0  # the longest step in (log alpha, log beta)
+_SHORTER_STEPS = 12
 _CELLS = 2_000_000  # size of the largest array, which decides how many rows are computed together
 _SIGNS = np.array([1.0, 1.0, -1.0])
 
@@ -37,38 +49,22 @@ class Starts:
             raise ValueError("alpha and beta are (starts, components)")
 
 
-@dataclass(frozen=True)
-class Fit:
-    """The best of all starts.
-
-    mixture: components in rising order of their means; log_likelihood: with binomial coefficients, in nats;
-    by_start: (starts,) the log-likelihood that each start reached; rounds: (starts,) EM rounds; converged: whether all
-    starts stopped before the last round.
-    """
-
-    mixture: BetaMixture
-    log_likelihood: float
-    by_start: Numbers
-    rounds: Counts
-    converged: bool
-
-
 def draw_starts(rng: np.random.Generator, components: int, starts: int = 10) -> Starts:
     """Random starts: means uniform from 0 to 1, alpha + beta from a gamma distribution of shape 2.
 
     Source: GENIE (2022), appendix B.1.
     """
     mean, concentration = rng.uniform(size=(starts, components)), rng.gamma(2.0, size=(starts, components))
-    return Starts(*(np.maximum(concentration * share, SMALLEST) for share in (mean, 1 - mean)))
+    return Starts(*(np.maximum(concentration * share, _SMALLEST) for share in (mean, 1 - mean)))
 
 
 def fit(
     right: Counts, asked: Counts, starts: Starts, *, tolerance: float = TOLERANCE, most_rounds: int = MOST_ROUNDS
-) -> Fit:
-    """The mixture under which the counts `right` and `asked`, each (people,), are most likely.
+) -> BetaMixture:
+    """The mixture under which the counts `right` and `asked`, each (people,), are most likely: the best of all starts.
 
-    People who were asked nothing do not matter. Where nobody was asked anything, every mixture is equally likely, and
-    the first start is returned with log-likelihood 0.
+    Its components are in rising order of their means. People who were asked nothing do not matter. Where nobody was
+    asked anything, every mixture is equally likely, and the first start is returned.
     """
     return fit_groups([(right, asked)], starts, tolerance=tolerance, most_rounds=most_rounds)[0]
 
@@ -79,60 +75,36 @@ def fit_groups(
     *,
     tolerance: float = TOLERANCE,
     most_rounds: int = MOST_ROUNDS,
-) -> list[Fit]:
+) -> list[BetaMixture]:
     """A mixture for each group of people, given as (right, asked): `fit` of each group, computed together."""
-    pairs = [_pairs_of_asked(right, asked) for right, asked in groups]
-    batch = _Batch.of(pairs, starts)
+    batch = _Batch(groups, starts)
     for rows in batch.portions():
         _expectation_maximisation(batch, rows, tolerance, most_rounds)
-    return [batch.best(group, pairs[group]) for group in range(len(groups))]
+    return [batch.best(group) for group in range(len(groups))]
 
 
-def _pairs_of_asked(right: Counts, asked: Counts) -> CountPairs:
-    """The pairs of the people who were asked anything."""
-    pairs = find_pairs(right, asked)
-    some = pairs.asked > 0
-    return CountPairs(pairs.right[some], pairs.asked[some], pairs.count[some], pairs.which)
-
-
-@dataclass(frozen=True)
 class _Batch:
     """All rows with their data, and the arrays that EM fills.
 
-    values: (groups, 3, pairs) X, n - X and n; people: (groups, pairs), 0 for padding; group: (rows,); parameters:
-    (rows, components, 2) log alpha, log beta; log_shares: (rows, components); reached, rounds, stopped: (rows,).
+    values: (groups, 3, pairs) X, n - X and n of the people who were asked anything; people: (groups, pairs) their
+    numbers, 0 for padding; group: (rows,); parameters: (rows, components, 2) log alpha, log beta; log_shares: (rows,
+    components); reached: (rows,) the log-likelihood, without binomial coefficients.
     """
 
-    values: Counts
-    people: Numbers
-    group: Counts
-    parameters: Numbers
-    log_shares: Numbers
-    reached: Numbers
-    rounds: Counts
-    stopped: Counts
-
-    @classmethod
-    def of(cls, groups: Sequence[CountPairs], starts: Starts) -> _Batch:
-        values = np.zeros((len(groups), 3, max((len(pairs.count) for pairs in groups), default=0)), dtype=np.int64)
-        people = np.zeros((len(groups), values.shape[2]))
-        for place, pairs in enumerate(groups):
-            some = len(pairs.count)
-            values[place, :, :some] = pairs.right, pairs.asked - pairs.right, pairs.asked
-            people[place, :some] = pairs.count
+    def __init__(self, groups: Sequence[tuple[Counts, Counts]], starts: Starts) -> None:
+        pairs = [find_pairs(right[asked > 0], asked[asked > 0]) for right, asked in groups]
+        widest = max((len(of.count) for of in pairs), default=0)
+        self.values = np.zeros((len(groups), 3, widest), dtype=np.int64)
+        self.people = np.zeros((len(groups), widest))
+        for group, of in enumerate(pairs):
+            self.values[group, :, : len(of.count)] = of.right, of.asked - of.right, of.asked
+            self.people[group, : len(of.count)] = of.count
         each, components = starts.alpha.shape
-        rows = len(groups) * each
-        start = within_bounds(np.log(np.stack([starts.alpha, starts.beta], axis=-1)))
-        return cls(
-            values,
-            people,
-            np.repeat(np.arange(len(groups)), each),
-            np.tile(start, (len(groups), 1, 1)),
-            np.full((rows, components), -np.log(components)),
-            np.zeros(rows),
-            np.zeros(rows, dtype=np.int64),
-            np.zeros(rows, dtype=bool),
-        )
+        start = _within_bounds(np.log(np.stack([starts.alpha, starts.beta], axis=-1)))
+        self.group = np.repeat(np.arange(len(groups)), each)
+        self.parameters = np.tile(start, (len(groups), 1, 1))
+        self.log_shares = np.full((len(self.group), components), -np.log(components))
+        self.reached = np.zeros(len(self.group))
 
     def portions(self) -> Iterator[Counts]:
         """The rows to compute together, as their numbers. A group without any pair needs no EM."""
@@ -141,20 +113,14 @@ class _Batch:
         size = max(1, _CELLS // wide)
         return (rows[start : start + size] for start in range(0, len(rows), size))
 
-    def best(self, group: int, pairs: CountPairs) -> Fit:
+    def best(self, group: int) -> BetaMixture:
+        """The mixture of the group's start that reached most."""
         rows = np.flatnonzero(self.group == group)
         best = rows[int(np.argmax(self.reached[rows]))]
         alpha, beta = np.exp(self.parameters[best]).T
         shares = np.exp(self.log_shares[best])
         order = np.argsort(alpha / (alpha + beta), kind="stable")
-        coefficients = float(pairs.count @ log_coefficient(pairs.right, pairs.asked))
-        return Fit(
-            BetaMixture((shares / shares.sum())[order], alpha[order], beta[order]),
-            float(self.reached[best]) + coefficients,
-            self.reached[rows] + coefficients,
-            self.rounds[rows],
-            bool(self.stopped[rows].all()) or not len(pairs.count),
-        )
+        return BetaMixture((shares / shares.sum())[order], alpha[order], beta[order])
 
 
 def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, most_rounds: int) -> None:
@@ -162,24 +128,23 @@ def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, mos
     positions = np.arange(int(batch.values.max()), dtype=np.float64)
     parameters, log_shares = batch.parameters[rows], batch.log_shares[rows]
     people, places = batch.people[batch.group[rows]], _places(batch, rows)
-    logarithms, before = Logarithms(parameters, positions), np.full(len(rows), -np.inf)
+    logarithms, before = _Logarithms(parameters, positions), np.full(len(rows), -np.inf)
     for number in range(most_rounds + 1):
         likelihood, responsible = _expectation(logarithms, log_shares, people, places)
         stopped = likelihood - before < tolerance * people.sum(axis=1)
-        batch.parameters[rows], batch.log_shares[rows] = parameters, log_shares
-        batch.reached[rows], batch.rounds[rows], batch.stopped[rows] = likelihood, number, stopped
+        batch.parameters[rows], batch.log_shares[rows], batch.reached[rows] = parameters, log_shares, likelihood
         if stopped.all() or number == most_rounds:
             return
         if stopped.any():
             on = ~stopped
             rows, parameters, people, likelihood = rows[on], parameters[on], people[on], likelihood[on]
             responsible, places = responsible[on], _places(batch, rows)
-            logarithms = Logarithms(parameters, positions)
+            logarithms = _Logarithms(parameters, positions)
         before = likelihood
         shares = responsible.sum(axis=-1) / people.sum(axis=1)[:, None]
-        log_shares = np.log(np.maximum(shares, TINY))
+        log_shares = np.log(np.maximum(shares, _TINY))
         signed = _more_than(responsible, places, len(positions)) * _SIGNS[:, None]
-        parameters, logarithms = maximisation(parameters, logarithms, signed, positions)
+        parameters, logarithms = _maximisation(parameters, logarithms, signed, positions)
 
 
 def _places(batch: _Batch, rows: Counts) -> Counts:
@@ -190,7 +155,7 @@ def _places(batch: _Batch, rows: Counts) -> Counts:
 
 
 def _expectation(
-    logarithms: Logarithms, log_shares: Numbers, people: Numbers, places: Counts
+    logarithms: _Logarithms, log_shares: Numbers, people: Numbers, places: Counts
 ) -> tuple[Numbers, Numbers]:
     """(rows,) the log-likelihood without coefficients; (rows, components, pairs) people by component."""
     logs = logarithms.logs
@@ -211,3 +176,84 @@ def _more_than(responsible: Numbers, places: Counts, positions: int) -> Numbers:
     shape = (*places.shape[:3], positions + 1)
     exactly = np.bincount(places.ravel(), weights.ravel(), minlength=int(np.prod(shape))).reshape(shape)
     return np.asarray(exactly[..., :0:-1].cumsum(axis=-1)[..., ::-1])
+
+
+class _Logarithms:
+    """log(alpha + i), log(beta + i), log(alpha + beta + i) for i = 0, 1, ...: (rows, components, 3, positions)."""
+
+    def __init__(self, parameters: Numbers, positions: Numbers) -> None:
+        alpha_beta = np.exp(parameters)
+        self.arguments = np.concatenate([alpha_beta, alpha_beta.sum(axis=-1, keepdims=True)], axis=-1)
+        self.shifted = self.arguments[..., None] + positions
+        self.logs = np.log(self.shifted)
+
+    def expected(self, signed: Numbers) -> Numbers:
+        """(rows, components) the expected log-likelihood of the people counted in `signed`."""
+        return np.asarray((signed * self.logs).sum(axis=(-1, -2)))
+
+
+def _maximisation(
+    parameters: Numbers, logarithms: _Logarithms, signed: Numbers, positions: Numbers
+) -> tuple[Numbers, _Logarithms]:
+    """New parameters whose expected log-likelihood is not lower, with their logarithms.
+
+    These are the cap where it is best, else a Newton step; if that does not help, a shorter step, and finally none.
+    """
+    before = logarithms.expected(signed)
+    step = _newton_step(logarithms, signed)
+    at_cap, belongs_there = _at_cap(signed, positions)
+    proposed = np.where(belongs_there[..., None], at_cap, _within_bounds(parameters + step))
+    length = np.where(belongs_there, 2.0, 1.0)
+    for _ in range(_SHORTER_STEPS):
+        proposal = _Logarithms(proposed, positions)
+        worse = proposal.expected(signed) < before - 1e-12 * np.abs(before)
+        if not worse.any():
+            return proposed, proposal
+        length = np.where(worse, length / 2, length)
+        proposed = np.where(worse[..., None], _within_bounds(parameters + length[..., None] * step), proposed)
+    proposed = np.where(worse[..., None], parameters, proposed)
+    return proposed, _Logarithms(proposed, positions)
+
+
+def _newton_step(logarithms: _Logarithms, signed: Numbers) -> Numbers:
+    """(rows, components, 2) a step in (log alpha, log beta), uphill and not longer than _REACH."""
+    inverse = 1 / logarithms.shifted
+    first = (signed * inverse).sum(axis=-1)
+    second = -(signed * inverse**2).sum(axis=-1)
+    alpha_beta = logarithms.arguments[..., :2]
+    slope = alpha_beta * (first[..., :2] + first[..., 2:])
+    bend = slope + alpha_beta**2 * (second[..., :2] + second[..., 2:])
+    cross = alpha_beta.prod(axis=-1) * second[..., 2]
+    # Where the surface bends upwards, both curvatures are lowered until the step is uphill and within reach.
+    highest = bend.mean(axis=-1) + np.hypot((bend[..., 0] - bend[..., 1]) / 2, cross)
+    steepness = np.hypot(slope[..., 0], slope[..., 1])
+    bend = bend - np.where(highest < 0, 0, highest + steepness / _REACH)[..., None]
+    determinant = bend.prod(axis=-1) - cross**2
+    step = cross[..., None] * slope[..., ::-1] - bend[..., ::-1] * slope
+    step = step / np.where(determinant > 0, determinant, np.inf)[..., None]
+    length = np.hypot(step[..., 0], step[..., 1])
+    return np.asarray(step * np.minimum(1, _REACH / np.maximum(length, _TINY))[..., None])
+
+
+def _at_cap(signed: Numbers, positions: Numbers) -> tuple[Numbers, Numbers]:
+    """(rows, components, 2) the best parameters at the cap; (rows, components) whether the fit improves towards it.
+
+    With s = alpha + beta and mean m, the log-likelihood is that of a binomial plus 1/s times
+    sum i R_i / m + sum i W_i / (1-m) - sum i N_i, plus terms in 1/s^2; R, W, N are the three of `_more_than`. At the
+    binomial's own mean this is Tarone's statistic of overdispersion; below 0, the likelihood rises with s. At the cap,
+    that mean is off by at most half of 1/s, which costs a few 1e-6 nats with a million questions.
+    """
+    counts = np.abs(signed).sum(axis=-1)
+    weighted = np.abs(signed * positions).sum(axis=-1)
+    right, wrong, asked = np.moveaxis(np.maximum(counts, _TINY), -1, 0)
+    mean, rest = right / asked, wrong / asked
+    overdispersion = weighted[..., 0] / mean + weighted[..., 1] / rest - weighted[..., 2]
+    belongs = (overdispersion < 0) & (counts > 0).all(axis=-1)
+    return _within_bounds(np.log(MOST_CONCENTRATED * np.stack([mean, rest], axis=-1))), belongs
+
+
+def _within_bounds(parameters: Numbers) -> Numbers:
+    """The parameters with alpha and beta at least _SMALLEST, and alpha + beta at most the cap, with the same mean."""
+    bounded = np.maximum(parameters, np.log(_SMALLEST))
+    concentration = np.logaddexp(bounded[..., 0], bounded[..., 1])
+    return np.asarray(bounded - np.maximum(0, concentration - np.log(MOST_CONCENTRATED))[..., None])

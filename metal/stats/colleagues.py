@@ -36,14 +36,17 @@ class Beside:
 @dataclass(frozen=True)
 class Labels:
     """Ratings of one criterion by class. item, code: (ratings,). person: (ratings,) whether a person gave the rating.
+    shape: the numbers of items and levels. Each rater rates an item at most once.
 
     Only people are colleagues of others. A rater who is not a person has all people who rated the item as colleagues.
+    >>> Labels(np.array([0, 0, 0]), np.array([1, 1, 0]), np.ones(3, bool), (1, 2)).beside().agreement.tolist()
+    [0.5, 0.5, 0.0]
     """
 
     item: Codes
     code: Codes
     person: Codes
-    counts: Codes  # (items, levels) people's labels
+    shape: tuple[int, int]
 
     def beside(self) -> Beside:
         """Each rating compared with its colleagues'."""
@@ -67,21 +70,11 @@ class Labels:
 
     def _rest(self) -> Codes:
         """(ratings, levels) how many colleagues gave each label."""
-        rest = self.counts[self.item]
+        items, levels = self.shape
+        flat = self.item[self.person] * levels + self.code[self.person]
+        rest = np.bincount(flat, minlength=items * levels).reshape(items, levels)[self.item]
         rest[np.arange(len(rest)), self.code] -= self.person.astype(np.int64)
         return np.asarray(rest)
-
-
-def labels_of(item: Codes, code: Codes, person: Codes, shape: tuple[int, int]) -> Labels:
-    """Labels from ratings; shape: numbers of items and levels. Each rater rates an item at most once.
-
-    >>> labels_of(np.array([0, 0, 0]), np.array([1, 1, 0]), np.ones(3, bool), (1, 2)).beside().agreement.tolist()
-    [0.5, 0.5, 0.0]
-    """
-    item, code, person = np.asarray(item), np.asarray(code), np.asarray(person, dtype=bool)
-    items, levels = shape
-    flat = item[person] * levels + code[person]
-    return Labels(item, code, person, np.bincount(flat, minlength=items * levels).reshape(items, levels))
 
 
 def difference_to_others(item: Codes, value: Numbers, person: Codes, items: int) -> Numbers:

@@ -1,7 +1,7 @@
 """Correlation of one rater's scores with another's: over all outputs, by rank, and between systems.
 
-Pearson's coefficient is a function of six sums. `source_sums` gives them for each source, so that a bootstrap
-over sources is one matrix product: `pearson_from_sums(weights @ sums)` with weights (resamples, sources).
+Pearson's coefficient is a function of six sums: the number of pairs, and the sums of x, y, xx, yy and xy over them.
+`deviation_sums` gives them for each source, so that a bootstrap over sources is one matrix product.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ def pearson(x: Numbers, y: Numbers) -> float:
     >>> round(pearson(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0])), 4)
     0.982
     """
-    x, y = _pairs(x, y)
-    return float(pearson_from_sums(source_sums(x, y, np.zeros(len(x), dtype=np.int64))[0]))
+    x, y = (_shifted(side) for side in _pairs(x, y))
+    together = np.zeros(len(x), dtype=np.int64)
+    columns = (np.ones(len(x)), x, y, x * x, y * y, x * y)
+    return float(pearson_from_sums(np.concatenate([np.bincount(together, column) for column in columns])))
 
 
 def kendall(x: Numbers, y: Numbers) -> float:
@@ -105,30 +107,20 @@ def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
     >>> round(r, 4), round(9 / (14 * 6) ** 0.5, 4)  # means 1, 2, 6 and 2, 2, 5; centred -2, -1, 3 and -1, -1, 2
     (0.982, 0.982)
     """
-    source = np.zeros(len(np.asarray(x)), dtype=np.int64)
-    r = float(system_pearson_from_sums(system_sums(x, y, source, system).sum(axis=0)))
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    names, place = np.unique(np.asarray(system), return_inverse=True)
+    given = ~np.isnan(x) & ~np.isnan(y)
+    columns = (np.ones(int(given.sum())), _shifted(x[given]), _shifted(y[given]))
+    sums = [np.bincount(place[given], column, minlength=len(names)) for column in columns]
+    r = float(system_pearson_from_sums(np.stack(sums, axis=1)))
     if np.isnan(r):
         raise Undefined("fewer than two systems, or systems with equal means")
     return r
 
 
-def source_sums(x: Numbers, y: Numbers, source: Codes) -> Numbers:
-    """(sources, 6) for each source, in rising order of names: the number of pairs, and the sums of x, y, xx, yy, xy.
-
-    x, y: (items,), NaN means no answer and leaves the pair out; source: (items,). Both are first shifted by their
-    overall mean, which changes no correlation and keeps large sums of squares from swamping the variances.
-    """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    names, which = np.unique(np.asarray(source), return_inverse=True)
-    given = ~np.isnan(x) & ~np.isnan(y)
-    left, right, which = _shifted(x[given]), _shifted(y[given]), which[given]
-    columns = (np.ones(len(left)), left, right, left * left, right * right, left * right)
-    return np.stack([np.bincount(which, column, minlength=len(names)) for column in columns], axis=1)
-
-
 def deviation_sums(scores: Numbers, y: Numbers, source: Codes, system: Codes) -> tuple[Numbers, Numbers]:
-    """(sources, systems, raters, 6) the sums of `source_sums`, but of the deviations of x and y from their means within
-    the system; and (systems, raters, 2) these means of x and y, minus the rater's mean over all systems.
+    """(sources, systems, raters, 6) the six sums, but of the deviations of x and y from their means within the system;
+    and (systems, raters, 2) these means of x and y, minus the rater's mean over all systems.
 
     scores: (raters, items), y: (items,), NaN means no answer; source, system: (items,) codes from 0 without gaps. Where
     all of a system's scores are equal, the deviations are exactly 0. `moved_sums` gives the sums of x and y themselves.
@@ -181,7 +173,7 @@ def moved_sums(sums: Numbers, means: Numbers) -> Numbers:
 
 
 def pearson_from_sums(sums: Numbers) -> Numbers:
-    """(...) Pearson's r from six sums, (..., 6) in the order of `source_sums`, added over sources.
+    """(...) Pearson's r from six sums, (..., 6): the number of pairs and the sums of x, y, xx, yy, xy, over sources.
 
     (n Sxy - Sx Sy) / sqrt((n Sxx - Sx Sx) (n Syy - Sy Sy)). NaN with fewer than two pairs and where a side is constant.
     >>> pearson_from_sums(np.array([2.0, 0.0, 1.0, 2.0, 1.0, 1.0])).item()
@@ -191,27 +183,10 @@ def pearson_from_sums(sums: Numbers) -> Numbers:
     return _correlation(count * xy - x * y, _varying(count * xx, x * x), _varying(count * yy, y * y))
 
 
-def system_sums(x: Numbers, y: Numbers, source: Codes, system: Codes) -> Numbers:
-    """(sources, systems, 3): the number of pairs each system has in each source, and the sums of x and y over them.
-
-    Sources and systems are in rising order of names; pairs with a missing side are left out.
-    """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    sources, row = np.unique(np.asarray(source), return_inverse=True)
-    systems, column = np.unique(np.asarray(system), return_inverse=True)
-    given = ~np.isnan(x) & ~np.isnan(y)
-    cell = (row * len(systems) + column)[given]
-    left, right = _shifted(x[given]), _shifted(y[given])
-    sums = [np.bincount(cell, w, minlength=len(sources) * len(systems)) for w in (np.ones(len(left)), left, right)]
-    table: Numbers = np.stack(sums, axis=1).astype(np.float64)
-    return table.reshape((len(sources), len(systems), 3))
-
-
 def system_pearson_from_sums(sums: Numbers) -> Numbers:
-    """(...) system-level Pearson's r from (..., systems, 3) in the order of `system_sums`, added over sources.
+    """(...) system-level Pearson's r from (..., systems, 3): each system's number of pairs and sums of x and y.
 
-    With weights (resamples, sources): `system_pearson_from_sums(np.tensordot(weights, sums, 1))`. Systems without a
-    pair do not count; NaN with fewer than two systems and where their means do not differ.
+    Systems without a pair do not count; NaN with fewer than two systems and where their means do not differ.
     """
     count, x, y = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
     paired = count > 0

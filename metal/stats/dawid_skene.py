@@ -38,8 +38,8 @@ class DawidSkene:
     confusion: (raters, levels, levels) how often a rater gives the second class where the first is true; NaN for raters
     without answers and for true classes that nobody gave; uniform over the classes used where a rater saw no item of a
     class. competence: (raters,) expected accuracy under the class prior; NaN for raters who share no item with another.
-    given: (raters,) the number of each rater's answers.
-    log_likelihood: of the answers, without the pseudo-counts; history: with them, after each iteration.
+    given: (raters,) the number of each rater's answers. history: the log-likelihood with the pseudo-counts, after each
+    iteration.
     """
 
     probabilities: Numbers
@@ -47,9 +47,6 @@ class DawidSkene:
     confusion: Numbers
     competence: Numbers
     given: Codes
-    iterations: int
-    converged: bool
-    log_likelihood: float
     history: tuple[float, ...]
 
     @cached_property
@@ -74,31 +71,30 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
     """
     if not smoothing > 0:
         raise ValueError(f"smoothing {smoothing}: a positive pseudo-count")
-    classes = len(answers.used)
+    classes, levels = len(answers.used), answers.levels
+    matrices = np.full((answers.raters, levels, levels), np.nan)
+    undefined = np.full(answers.raters, np.nan)
     if not classes:
-        return _nothing(answers)
+        probabilities = np.full((len(answers.which), levels), np.nan)
+        return DawidSkene(probabilities, np.full(levels, np.nan), matrices, undefined, answers.given, ())
     fit = _Fit(answers, smoothing)
     share = fit.votes()
     history: list[float] = []
-    converged = False
-    while len(history) < max_iterations and not converged:
+    while len(history) < max_iterations:
         prior, confusion = fit.parameters(share)
-        share, likelihood, objective = fit.posterior(prior, confusion)
-        converged = bool(history) and objective - history[-1] < TOLERANCE * fit.answered
+        share, objective = fit.posterior(prior, confusion)
         history.append(objective)
+        if len(history) > 1 and history[-1] - history[-2] < TOLERANCE * fit.answered:
+            break
     accuracy = (confusion[:, np.arange(classes), np.arange(classes)] * prior).sum(axis=1)
-    matrices = np.full((answers.raters, answers.levels, answers.levels), np.nan)
     matrices[:, answers.used] = answers.over_levels(confusion)
     matrices[answers.given == 0] = np.nan
     return DawidSkene(
         answers.by_item(answers.over_levels(share)),
         answers.over_levels(prior),
         matrices,
-        np.where(answers.shared > 0, accuracy, np.nan),
+        np.where(answers.shared > 0, accuracy, undefined),
         answers.given,
-        len(history),
-        converged,
-        likelihood,
         tuple(history),
     )
 
@@ -134,8 +130,8 @@ class _Fit:
         confusion = np.swapaxes(counts, 1, 2) + self.smoothing
         return prior / prior.sum(), confusion / confusion.sum(axis=2, keepdims=True)
 
-    def posterior(self, prior: Numbers, confusion: Numbers) -> tuple[Numbers, float, float]:
-        """The probability of each class for each item; the log-likelihood, without and with the pseudo-counts."""
+    def posterior(self, prior: Numbers, confusion: Numbers) -> tuple[Numbers, float]:
+        """The probability of each class for each item; the log-likelihood with the pseudo-counts."""
         log_confusion = np.log(confusion)
         by_cell = np.swapaxes(log_confusion, 1, 2).reshape(-1, self.classes)
         joint = self.gives @ by_cell + np.log(prior)
@@ -144,19 +140,4 @@ class _Fit:
         total = scaled.sum(axis=1, keepdims=True)
         likelihood = float(self.times @ (top + np.log(total))[:, 0])
         pseudo = self.smoothing * float(log_confusion[self.answers.given > 0].sum() + np.log(prior).sum())
-        return scaled / total, likelihood, likelihood + pseudo
-
-
-def _nothing(answers: Answers) -> DawidSkene:
-    levels = answers.levels
-    return DawidSkene(
-        np.full((len(answers.which), levels), np.nan),
-        np.full(levels, np.nan),
-        np.full((answers.raters, levels, levels), np.nan),
-        np.full(answers.raters, np.nan),
-        answers.given,
-        0,
-        True,
-        0.0,
-        (),
-    )
+        return scaled / total, likelihood + pseudo

@@ -38,17 +38,12 @@ class Mace:
 
     probabilities: (items, levels), NaN for items that nobody rated. competence: (raters,) the mean probability of
     knowing, 1 - P(spam); NaN for raters who share no item with another, and for all raters where only one class was
-    given (knowing and not caring then look the same). careless: (raters, levels) the mean distribution of a rater's
-    careless answers; NaN for raters without answers. bound: on the log-likelihood; history: the bound of the start that
-    was kept, after each iteration.
+    given (knowing and not caring then look the same). history: the bound on the log-likelihood of the start that was
+    kept, after each iteration.
     """
 
     probabilities: Numbers
     competence: Numbers
-    careless: Numbers
-    iterations: int
-    converged: bool
-    bound: float
     history: tuple[float, ...]
 
     @cached_property
@@ -68,7 +63,7 @@ def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iteration
     if starts < 1:
         raise ValueError(f"{starts} starts: one or more")
     if not len(answers.used):
-        return _nothing(answers)
+        return Mace(np.full((len(answers.which), answers.levels), np.nan), np.full(answers.raters, np.nan), ())
     fit = _Fit(answers)
     trust = np.repeat(_trust(answers, starts, seed), fit.classes, axis=1)
     knowing, careless = fit.counts(trust, fit.vote_shares(starts))
@@ -87,18 +82,11 @@ def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iteration
     best = _best([history[-1] for history in histories])
     _, share, _ = fit.step(knowing[[best]], careless[[best]])
     mean_knowing = (KNOWING + knowing[best]) / (2 * KNOWING + answers.given)
-    mean_careless = CARELESS + careless[best]
-    mean_careless = mean_careless / mean_careless.sum(axis=1, keepdims=True)
     defined = (answers.shared > 0) & (len(answers.used) > 1)
-    history = histories[best]
     return Mace(
         answers.by_item(answers.over_levels(share[0])),
         np.where(defined, mean_knowing, np.nan),
-        np.where((answers.given > 0)[:, None], answers.over_levels(mean_careless), np.nan),
-        len(history),
-        len(history) < max_iterations,
-        history[-1],
-        tuple(history),
+        tuple(histories[best]),
     )
 
 
@@ -216,16 +204,3 @@ def _dirichlet(counts: Any, prior: float) -> Any:
     posterior, total = prior + counts, prior * size + counts.sum(axis=-1)
     constant = gammaln(total) - gammaln(posterior).sum(axis=-1) - gammaln(prior * size) + size * gammaln(prior)
     return constant + (counts * (digamma(posterior) - digamma(total)[..., None])).sum(axis=-1)
-
-
-def _nothing(answers: Answers) -> Mace:
-    items, levels = len(answers.which), answers.levels
-    return Mace(
-        np.full((items, levels), np.nan),
-        np.full(answers.raters, np.nan),
-        np.full((answers.raters, levels), np.nan),
-        0,
-        True,
-        0.0,
-        (),
-    )

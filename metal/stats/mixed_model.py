@@ -32,7 +32,6 @@ class MixedModel:
     errors: Numbers
     source_variance: float
     residual_variance: float
-    log_likelihood: float
 
 
 @dataclass(frozen=True)
@@ -81,15 +80,8 @@ def random_intercept(target: Numbers, columns: Numbers, source: Codes) -> MixedM
     inverse, shift, residual = _solve(sums, ratio)
     to_effects = np.linalg.inv(triangle)
     covariance = residual * to_effects @ inverse @ to_effects.T
-    freedom = sums.rows - len(least_squares)
-    constant = freedom * (1 + np.log(2 * np.pi / freedom)) + 2 * np.log(np.abs(np.diag(triangle))).sum()
-    return MixedModel(
-        to_effects @ (least_squares + shift),
-        np.sqrt(np.diag(covariance)),
-        ratio * residual,
-        residual,
-        float(-(_deviance(sums, ratio) + constant) / 2),
-    )
+    errors = np.sqrt(np.diag(covariance))
+    return MixedModel(to_effects @ (least_squares + shift), errors, ratio * residual, residual)
 
 
 def overrating(score: Numbers, human: Numbers, machine: Codes, source: Codes) -> Overrating:

@@ -11,7 +11,7 @@ import numpy as np
 
 from metal.errors import Undefined
 from metal.stats.correlation import distinct
-from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.patterns import Numbers, ratio
 from metal.stats.permutation import draw_flips, signed
 
 # Sums of the same numbers in a different order differ by less than this share of their size.
@@ -31,44 +31,17 @@ class TieCalibration:
     pairs: int
 
 
-def pairwise_accuracy(people: Numbers, rater: Numbers, epsilon: float = 0.0) -> float:
-    """Share of the pairs of generators on one source that rater and people rank alike; the mean over sources.
-
-    They rank a pair alike when both call it a tie or both prefer the same generator; for the rater, a difference up to
-    epsilon is a tie.
-    people, rater: (generators, sources). Raises Undefined where no source has two generators scored by both.
-    Source: Deutsch, Foster and Freitag (2023), section 4 (grouped by item).
-    >>> people, rater = np.array([[1.0, 2], [1, 3], [4, 3]]), np.array([[0.0, 5], [1, 6], [8, np.nan]])
-    >>> round(pairwise_accuracy(people, rater), 4)  # 2 of 3 pairs of the first source, 1 of 1 of the second
-    0.8333
-    """
-    gap, tied, ordered, weight = _compare(people, rater)
-    return float(weight @ np.where(gap > epsilon, ordered, tied))
-
-
 def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
-    """The smallest epsilon >= 0 for which `pairwise_accuracy` is largest. Undefined where that is.
+    """The smallest epsilon >= 0 for which pairwise accuracy is largest.
 
-    Only the rater's own differences can matter: pairs are sorted by them, and turn into ties in that order.
-    Source: Deutsch, Foster and Freitag (2023), section 5.
+    Pairwise accuracy is the share of the pairs of generators on one source that rater and people rank alike, as a mean
+    over sources: both call the pair a tie, or both prefer the same generator; for the rater, a difference up to epsilon
+    is a tie. Only the rater's own differences can matter: pairs are sorted by them, and turn into ties in that order.
+    people, rater: (generators, sources). Raises Undefined where no source has two generators scored by both.
+    Source: Deutsch, Foster and Freitag (2023), sections 4 (grouped by item) and 5.
     >>> people, rater = np.array([[1.0, 2], [1, 3], [4, 3]]), np.array([[0.0, 5], [1, 5], [8, np.nan]])
     >>> calibrate_ties(people, rater)  # the tie of the first source is found, and nothing lost
     TieCalibration(epsilon=1.0, accuracy=0.5, uncalibrated=0.3333333333333333, pairs=4)
-    """
-    gap, tied, ordered, weight = _compare(people, rater)
-    start = float(weight[np.where(gap > 0, ordered, tied)].sum())
-    matters = (gap > 0) & (tied | ordered)  # a pair ranked in the wrong order stays wrong as a tie
-    rising, gain = gap[matters], np.where(tied, weight, -weight)[matters]
-    epsilons, which = distinct(rising)
-    accuracies = np.append(start, start + np.cumsum(np.bincount(which, gain, len(epsilons))))
-    epsilons = np.append(0.0, epsilons)  # of equal differences, all become ties
-    best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
-    return TieCalibration(float(epsilons[best]), float(accuracies[best]), start, len(gap))
-
-
-def _compare(people: Numbers, rater: Numbers) -> tuple[Numbers, Codes, Codes, Numbers]:
-    """For each pair on each source where rater and people scored both: the rater's absolute difference, whether people
-    tie, whether the two prefer the same generator, and the pair's weight (sources count alike, weights sum to 1).
     """
     people, rater = np.asarray(people, dtype=np.float64), np.asarray(rater, dtype=np.float64)
     both = ~np.isnan(people) & ~np.isnan(rater)
@@ -77,10 +50,18 @@ def _compare(people: Numbers, rater: Numbers) -> tuple[Numbers, Codes, Codes, Nu
     on_source = scored.sum(axis=0)
     if not on_source.any():
         raise Undefined("no source with two generators scored by both")
-    wanted, given = people[first] - people[second], rater[first] - rater[second]
-    weight = np.broadcast_to(ratio(1.0, on_source * (on_source > 0).sum()), scored.shape)
-    wanted, given, weight = wanted[scored], given[scored], weight[scored]
-    return np.abs(given), wanted == 0, wanted * given > 0, weight
+    wanted, given = (people[first] - people[second])[scored], (rater[first] - rater[second])[scored]
+    # Sources count alike, and the weights of all pairs sum to 1.
+    weight = np.broadcast_to(ratio(1.0, on_source * (on_source > 0).sum()), scored.shape)[scored]
+    gap, tied, ordered = np.abs(given), wanted == 0, wanted * given > 0
+    start = float(weight[np.where(gap > 0, ordered, tied)].sum())
+    matters = (gap > 0) & (tied | ordered)  # a pair ranked in the wrong order stays wrong as a tie
+    rising, gain = gap[matters], np.where(tied, weight, -weight)[matters]
+    epsilons, which = distinct(rising)
+    accuracies = np.append(start, start + np.cumsum(np.bincount(which, gain, len(epsilons))))
+    epsilons = np.append(0.0, epsilons)  # of equal differences, all become ties
+    best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
+    return TieCalibration(float(epsilons[best]), float(accuracies[best]), start, len(gap))
 
 
 def soft_pairwise_accuracy(

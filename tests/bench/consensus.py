@@ -3,8 +3,8 @@
     python -m tests.bench.consensus [DATASET ...]
 
 20,000 items x 5 ratings by 100 raters, one in ten of them a spammer, on 2, 3 and 5 classes; then every criterion x
-language of the people's ratings in each DATASET folder. Both sides start from arrays of triples (crowd-kit from its
-table of task, worker, label) and return labels; crowd-kit runs with its defaults. crowd-kit is no part of METAL:
+language of the people's ratings in each DATASET folder. METAL starts from a matrix of codes and crowd-kit from its
+table of task, worker, label; both return labels, and crowd-kit runs with its defaults. crowd-kit is no part of METAL:
 install it beside (pip install crowd-kit) to see its columns.
 """
 
@@ -22,7 +22,7 @@ import pandas as pd
 
 from metal.data.dataset import load_dataset
 from metal.data.ratings import code_matrix
-from metal.stats.answers import answers_of_triples
+from metal.stats.answers import answers_of_matrix
 from metal.stats.dawid_skene import dawid_skene
 from metal.stats.mace import mace
 
@@ -35,15 +35,18 @@ ITEMS, RATERS, PER_ITEM = 20_000, 100, 5
 LARGE = 1_000  # items from which crowd-kit's MACE takes long: it is run once, on the first world
 
 
-def world(classes: int, seed: int = 0) -> tuple[Any, Any, Any, tuple[int, int], Any]:
-    """Items, raters, codes, the shape, and the truth."""
+def world(classes: int, seed: int = 0) -> tuple[Any, Any]:
+    """(items, raters) codes, negative without an answer, and the truth."""
     rng = np.random.default_rng(seed)
     truth = rng.choice(classes, ITEMS, p=rng.dirichlet(np.full(classes, 5.0)))
     skill = np.where(np.arange(RATERS) < RATERS // 10, 0.0, rng.beta(6, 2, RATERS))
     rater = np.argsort(rng.random((ITEMS, RATERS)), axis=1)[:, :PER_ITEM].ravel()
     item = np.repeat(np.arange(ITEMS), PER_ITEM)
-    code = np.where(rng.random(len(item)) < skill[rater], truth[item], rng.integers(0, classes, len(item)))
-    return item, rater, code, (ITEMS, RATERS), truth
+    codes = np.full((ITEMS, RATERS), -1)
+    codes[item, rater] = np.where(
+        rng.random(len(item)) < skill[rater], truth[item], rng.integers(0, classes, len(item))
+    )
+    return codes, truth
 
 
 def real(folder: Path) -> Iterator[tuple[str, Any, int]]:
@@ -62,30 +65,26 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, found
 
 
-def compare(
-    what: str, item: Any, rater: Any, code: Any, shape: tuple[int, int], levels: int, truth: Any = None
-) -> None:
+def compare(what: str, codes: Any, levels: int, truth: Any = None) -> None:
     """Two lines, a model each: seconds of both, the ratio, labels alike, and accuracy where the truth is known.
 
     alike: at convergence; of Dawid-Skene also after as many iterations as crowd-kit made. Its loss adds the class prior
     once a rating instead of once an item, is no bound, and falls: it stops after a few.
     """
-    frame = pd.DataFrame({"task": item, "worker": rater, "label": code})
-
-    def answers() -> Any:
-        return answers_of_triples(item, rater, code, shape, levels)
-
-    mine, fit = timed(lambda: dawid_skene(answers()))
+    item, rater = np.nonzero(codes >= 0)
+    frame = pd.DataFrame({"task": item, "worker": rater, "label": codes[item, rater].astype(int)})
+    mine, fit = timed(lambda: dawid_skene(answers_of_matrix(codes, levels)))
     if DawidSkene is None:
         show(what, "Dawid-Skene", mine, fit.labels, truth)
     else:
         peer, theirs = timed(lambda: DawidSkene().fit(frame))
-        stopped = dawid_skene(answers(), max_iterations=len(theirs.loss_history_))
+        rounds = len(theirs.loss_history_)
+        stopped = dawid_skene(answers_of_matrix(codes, levels), max_iterations=rounds)
         labels = theirs.labels_.sort_index()
-        gain = fit.log_likelihood - stopped.log_likelihood
-        more = f"  {same(stopped.labels, labels):.2%} after {stopped.iterations}; log-likelihood +{gain:.1f} from there"
+        gain = fit.history[-1] - stopped.history[-1]
+        more = f"  {same(stopped.labels, labels):.2%} after {rounds}; log-likelihood +{gain:.1f} from there"
         show(what, "Dawid-Skene", mine, fit.labels, truth, peer, labels, more)
-    mine, fit = timed(lambda: mace(answers()))
+    mine, fit = timed(lambda: mace(answers_of_matrix(codes, levels)))
     if MACE is None or (len(fit.labels) >= LARGE and levels > 2):
         show(what, "MACE", mine, fit.labels, truth)
         return
@@ -118,12 +117,11 @@ def main() -> None:
         print("crowd-kit is not installed (pip install crowd-kit): METAL's columns only")
     print(f"{'data':<46}{'model':<13}{'ours s':>8}{'crowdkit s':>11}{'ratio':>8}{'alike':>9}{'right':>9}{'theirs':>9}")
     for classes in (2, 3, 5):
-        item, rater, code, shape, truth = world(classes)
-        compare(f"{ITEMS:,} items x {PER_ITEM}, {classes} classes", item, rater, code, shape, classes, truth)
+        codes, truth = world(classes)
+        compare(f"{ITEMS:,} items x {PER_ITEM}, {classes} classes", codes, classes, truth)
     for folder in sys.argv[1:]:
         for what, matrix, levels in real(Path(folder)):
-            item, rater = np.nonzero(matrix.codes >= 0)
-            compare(what, item, rater, matrix.codes[item, rater].astype(int), matrix.codes.shape, levels)
+            compare(what, matrix.codes, levels)
 
 
 if __name__ == "__main__":

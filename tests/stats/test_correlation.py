@@ -14,15 +14,15 @@ from scipy import stats
 from metal.errors import Undefined
 from metal.stats import correlation
 from metal.stats.correlation import (
+    deviation_sums,
     distinct,
     kendall,
+    moved_sums,
     pearson,
     pearson_from_sums,
     rank_correlations,
-    source_sums,
     system_pearson,
     system_pearson_from_sums,
-    system_sums,
 )
 from tests.stats.boards import BOARDS, read_board, read_oracle
 
@@ -74,7 +74,8 @@ def test_missing_answers_leave_the_pair_out() -> None:
 def test_constant_scores_with_a_rounded_mean_are_constant() -> None:
     with pytest.raises(Undefined):
         pearson(np.full(49, 0.1), np.arange(49.0))
-    assert np.isnan(pearson_from_sums(source_sums(np.full(49, 0.1), np.arange(49.0), np.arange(49)).sum(axis=0)))
+    table, _ = deviation_sums(np.full((1, 49), 0.1), np.arange(49.0), np.arange(49), np.zeros(49, dtype=int))
+    assert np.isnan(pearson_from_sums(table.sum(axis=0))).all()
 
 
 def board(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -90,8 +91,9 @@ def test_sums_weighted_by_source_are_resampled_rows() -> None:
     rng = np.random.default_rng(1)
     x, y, source, system = board(rng)
     weights = rng.multinomial(30, np.full(30, 1 / 30), size=5)
-    fast = pearson_from_sums(weights @ source_sums(x, y, source))
-    fast_system = system_pearson_from_sums(np.tensordot(weights, system_sums(x, y, source, system), 1))
+    table, means = deviation_sums(x[None], y, source, system)
+    drawn = moved_sums(np.tensordot(weights, table, 1), means)[:, :, 0]
+    fast, fast_system = pearson_from_sums(drawn.sum(axis=1)), system_pearson_from_sums(drawn[..., :3])
     for draw, r, between in zip(weights, fast, fast_system, strict=True):
         rows = np.repeat(np.arange(120), draw[source])
         assert r == pytest.approx(pearson(x[rows], y[rows]), abs=1e-12)
@@ -99,8 +101,9 @@ def test_sums_weighted_by_source_are_resampled_rows() -> None:
 
 
 def test_a_resample_in_which_a_side_is_constant_is_undefined() -> None:
-    sums = source_sums(np.array([0.1, 0.1, 0.7]), np.array([1.0, 2.0, 5.0]), np.array([0, 1, 2]))
-    drawn = pearson_from_sums(np.array([[2, 1, 0], [1, 1, 1], [0, 0, 0]]) @ sums)
+    x, y = np.array([[0.1, 0.1, 0.7]]), np.array([1.0, 2.0, 5.0])
+    table, _ = deviation_sums(x, y, np.arange(3), np.zeros(3, dtype=int))
+    drawn = pearson_from_sums(np.array([[2, 1, 0], [1, 1, 1], [0, 0, 0]]) @ table[:, 0, 0])
     assert np.isnan(drawn).tolist() == [True, False, True]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from metal.stats.aggregate import NOBODY, TIE, consensus
-from metal.stats.answers import answers_of_matrix, answers_of_triples, most_probable
+from metal.stats.answers import answers_of_matrix, most_probable
 from metal.stats.dawid_skene import dawid_skene
 
 LEVELS = 3
@@ -38,9 +38,9 @@ def test_one_step_by_hand() -> None:
     )
     assert fit.confusion[0] == pytest.approx(np.array([[0.8, 0.2], [0.4, 0.6]]))
     assert fit.competence == pytest.approx([0.5 * 0.8 + 0.5 * 0.6, 0.5 * 0.6 + 0.5 * 0.8])
-    assert fit.log_likelihood == pytest.approx(2 * np.log(0.28) + np.log(0.32))
+    pseudo = 0.5 * np.log([0.5, 0.5, 0.8, 0.2, 0.4, 0.6, 0.6, 0.4, 0.2, 0.8]).sum()
+    assert fit.history == pytest.approx((2 * np.log(0.28) + np.log(0.32) + pseudo,))
     assert fit.labels.tolist() == [0, 1, TIE]
-    assert (fit.iterations, fit.converged) == (1, False)
 
 
 def test_it_finds_the_truth_and_the_skills() -> None:
@@ -49,7 +49,7 @@ def test_it_finds_the_truth_and_the_skills() -> None:
     voted = consensus(codes, np.arange(3.0), "majority")
     assert (fit.labels == truth).mean() > (voted == truth).mean() + 0.03
     assert fit.competence == pytest.approx([skill + (1 - skill) / 3 for skill in (0.9, 0.7, 0.5, 0.3, 0.0)], abs=0.04)
-    assert fit.converged
+    assert len(fit.history) < 1000
     assert not len(fit.misnamed)
 
 
@@ -111,10 +111,10 @@ def test_the_order_of_items_raters_and_classes_does_not_matter(codes: np.ndarray
     turned = np.where(codes >= 0, classes[codes], -1)[items][:, raters]
     first = dawid_skene(answers_of_matrix(codes, LEVELS), max_iterations=30)
     second = dawid_skene(answers_of_matrix(turned, LEVELS), max_iterations=30)
-    if first.iterations == second.iterations:  # else one stopped a rounding error earlier
+    if len(first.history) == len(second.history):  # else one stopped a rounding error earlier
         assert second.probabilities[:, classes] == pytest.approx(first.probabilities[items], abs=1e-6, nan_ok=True)
         assert second.competence == pytest.approx(first.competence[raters], abs=1e-6, nan_ok=True)
-    assert second.log_likelihood == pytest.approx(first.log_likelihood, abs=1e-3)
+    assert second.history[-1:] == pytest.approx(first.history[-1:], abs=1e-3)
 
 
 # ---------------------------------------------------------------- answers
@@ -135,17 +135,14 @@ def test_equal_items_are_kept_once_and_nothing_is_lost(codes: np.ndarray) -> Non
 
 
 def test_an_item_with_a_hundred_ratings_among_many_with_one() -> None:
-    item = np.concatenate([np.zeros(100, dtype=int), np.arange(1, 200)])
-    rater = np.concatenate([np.arange(100), np.zeros(199, dtype=int)])
-    answers = answers_of_triples(item, rater, np.ones(299, dtype=int), (200, 100), 2)
+    codes = np.full((200, 100), -1)
+    codes[0], codes[:, 0] = 1, 1
+    answers = answers_of_matrix(codes, 2)
     assert len(answers.times) == 200  # not compared: the table would be 200 x 100 for 299 answers
     assert dawid_skene(answers).labels.tolist() == [1] * 200
 
 
 def test_impossible_answers_are_refused() -> None:
-    zeros = np.zeros(2, dtype=int)
-    with pytest.raises(ValueError, match="twice"):
-        answers_of_triples(zeros, zeros, zeros, (1, 1), 2)
     with pytest.raises(ValueError, match="code"):
         answers_of_matrix(np.array([[3]]), 3)
     with pytest.raises(ValueError, match="smoothing"):

@@ -15,7 +15,6 @@ from metal.stats.pairwise import (
     better_on_shared,
     better_than,
     calibrate_ties,
-    pairwise_accuracy,
     soft_pairwise_accuracy,
 )
 from metal.stats.permutation import draw_flips
@@ -33,7 +32,7 @@ MISSING = np.nan
 )
 def test_published_vectors(people: list[float], epsilons: list[float], accuracies: list[int], best: float) -> None:
     given_, wanted = np.array([[0.0], [2.0], [6.0], [8.0]]), np.array(people, dtype=float)[:, None]
-    shares = [pairwise_accuracy(wanted, given_, epsilon) for epsilon in epsilons]
+    shares = [by_definition(wanted, given_, epsilon) for epsilon in epsilons]
     assert shares == pytest.approx([hits / 6 for hits in accuracies])
     calibrated = calibrate_ties(wanted, given_)
     assert calibrated.epsilon == best
@@ -45,7 +44,7 @@ def test_published_matrix_with_missing_scores() -> None:
     rater = np.array([[0, 5, 2, 3, 2], [MISSING, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [MISSING] * 5]).T
     people = np.array([[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, MISSING, 3, 2], [MISSING] * 5]).T
     published = [0.4666666666666667, 0.4916666666666668, 0.38333333333333347, 0.29166666666666674, 0.2666666666666667]
-    assert [pairwise_accuracy(people, rater, epsilon) for epsilon in range(5)] == pytest.approx(published)
+    assert [by_definition(people, rater, epsilon) for epsilon in range(5)] == pytest.approx(published)
     calibrated = calibrate_ties(people, rater)
     assert calibrated.epsilon == 1
     assert calibrated.accuracy == pytest.approx(0.4916666666666668)
@@ -68,7 +67,6 @@ def test_calibration_is_the_best_of_all_epsilons(people: np.ndarray, rater: np.n
     assert calibrated.accuracy == pytest.approx(best)
     assert calibrated.uncalibrated == pytest.approx(tried[0.0])
     assert calibrated.epsilon == min(epsilon for epsilon, share in tried.items() if share > best - 1e-9)
-    assert pairwise_accuracy(people, rater, calibrated.epsilon) == pytest.approx(best)
 
 
 def by_definition(people: np.ndarray, rater: np.ndarray, epsilon: float) -> float:
@@ -144,4 +142,4 @@ def test_refusals() -> None:
     with pytest.raises(Undefined, match="two generators"):
         soft_pairwise_accuracy(np.ones((1, 3)), np.ones((1, 3)), rng)
     with pytest.raises(Undefined, match="two generators"):
-        pairwise_accuracy(np.ones((1, 3)), np.ones((1, 3)))
+        calibrate_ties(np.ones((1, 3)), np.ones((1, 3)))

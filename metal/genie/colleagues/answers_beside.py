@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.records import Criterion
-from metal.stats.colleagues import Beside, Labels, difference_to_others, labels_of
+from metal.stats.colleagues import Beside, Labels, difference_to_others
 from metal.stats.patterns import Codes, Numbers
 
 
@@ -77,7 +77,7 @@ class ColleaguesCell:
         values = np.asarray(levels) if levels else np.unique(score)
         order = np.argsort(values)
         code = order[np.searchsorted(values[order], score)]
-        labels = labels_of(item, code, person, (len(outputs), len(values)))
+        labels = Labels(item, code, person, (len(outputs), len(values)))
         beside = labels.beside()
         if not levels:
             nothing = np.full(len(score), np.nan)
