@@ -269,7 +269,7 @@ def test_what_may_be_spent(server: OpenAIBatchServer, tmp_path: Path) -> None:
     assert outcome.run.over_budget
     spent = outcome.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0
     assert dollars / 4 < spent <= dollars / 2
-    assert outcome.run.state.budget.committed == pytest.approx(0, abs=1e-9)
+    assert outcome.run.budget.committed == pytest.approx(0, abs=1e-9)
 
 
 # ---------------------------------------------------------------- when a judge cannot go on

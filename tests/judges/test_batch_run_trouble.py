@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from metal.raters.judges.batch.ledger import FETCHED, MERGED, SUBMITTED, Batch, Ledger, read_ledger
-from metal.raters.judges.batch.packing import SAMPLE
+from metal.raters.judges.batch.questions import SAMPLE
 from metal.raters.judges.call import TIMEOUT, BatchClient, CallFailed
 from metal.raters.judges.engine import Rules
 from metal.raters.judges.models import Model, Price
@@ -239,6 +239,15 @@ def test_a_key_that_a_provider_repeats_is_on_no_disk(server: OpenAIBatchServer, 
     assert not with_key()
     assert session(plan, tmp_path).reasons == {"verdict": 20}
     assert not with_key()
+
+
+@pytest.mark.parametrize("path", ["/files", "/batches"])
+def test_errors_are_shown_without_keys(server: OpenAIBatchServer, tmp_path: Path, path: str) -> None:
+    echo = Fault("403", text=f"{KEY} may not")
+    server.disturbs = lambda request, number: echo if request.path.endswith(path) else None
+    outcome = session(a_plan(a_model(server), count=20), tmp_path)
+    assert "[key hidden] may not" in outcome.stopped[0]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
 
 
 def test_a_refused_batch_leaves_no_file_with_the_provider(server: OpenAIBatchServer, tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ import pytest
 
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
+from metal.raters.judges.batch.judge import cancel_batch
 from metal.raters.judges.call import BatchClient, CallFailed, Reply, Status
 from metal.raters.judges.models import BatchSettings, Model, find_model, with_settings
 from metal.raters.judges.prompts import Message
-from metal.raters.judges.providers.cloud_storage import result_files
 from metal.raters.judges.providers.google import open_client
 from metal.raters.judges.providers.google_batch import open_batch_client
-from metal.raters.judges.providers.google_jobs import job_status, read_error
+from metal.raters.judges.providers.google_cloud import job_status, read_error, result_files
 from tests.batch_jobs import Behaviour, in_turn
 from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, GoogleBatchServer
 from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip
@@ -202,9 +202,9 @@ def test_a_cancelled_batch(name: str, server: GoogleBatchServer, tmp_path: Path)
         status, result = await results(client, batch, tmp_path)
         assert (status.stage, status.failure) == ("cancelled", None)
         assert result == []
-        await client.cancel(batch)  # nothing happens
+        await cancel_batch(client, batch)  # nothing happens
         with pytest.raises(CallFailed):
-            await client.cancel(batch[:-3] + "999")
+            await cancel_batch(client, batch[:-3] + "999")
 
     trip(opened(name, server), steps)
 
@@ -238,7 +238,6 @@ def test_a_refused_call_makes_no_batch(name: str, server: GoogleBatchServer, tmp
         with pytest.raises(CallFailed) as refused:
             trip(opened(name, server), lambda client: submitted(client, tmp_path, asks(1)))
         assert refused.value.kind == kind
-        assert "secret" not in str(refused.value)
     assert server.service.jobs == []
 
 
@@ -256,16 +255,6 @@ def test_a_request_file_that_is_gone_is_no_fault_of_the_model(
         assert failed.value.kind == calls.SERVER
 
     trip(opened(name, server), steps)
-
-
-@BOTH
-def test_no_error_has_a_key_in_it(name: str, server: GoogleBatchServer) -> None:
-    key = "secret-key-of-gemini" if name == GEMINI else "secret-token-of-vertex"
-    server.disturbs = lambda request, nth: Fault("403", text=f"{key} may not")
-    with pytest.raises(CallFailed, match=r"\[key hidden\] may not"):
-        trip(opened(name, server), lambda client: client.find(TOKEN))
-    _, failed = opened(name, server).read(json.dumps({"key": "k", "error": {"code": 7, "message": key}}).encode())
-    assert key not in str(failed)
 
 
 @BOTH
@@ -294,7 +283,8 @@ def test_a_request_file_is_taken_away_again(name: str, server: GoogleBatchServer
         assert list(kept.values()) == [file.read_bytes()]
         await client.forget(uploaded)
         assert not kept
-        await client.forget(uploaded)  # nothing happens
+        with pytest.raises(CallFailed, match=r"404|not exist"):
+            await client.forget(uploaded)
 
     trip(opened(name, server), steps)
 

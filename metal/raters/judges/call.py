@@ -233,10 +233,10 @@ class BatchClient(Protocol):
         """
 
     async def cancel(self, batch: str) -> None:
-        """Cancel what is not answered yet. A batch that has ended is not changed."""
+        """Cancel what is not answered yet. Raises CallFailed for a batch that has ended or is being cancelled."""
 
     async def forget(self, uploaded: str) -> None:
-        """Delete the request file. Results stay with the provider."""
+        """Delete the request file; results stay. Raises CallFailed when it is gone, which does no harm."""
 
     async def close(self) -> None:
         """Close connections."""

@@ -7,20 +7,28 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import ABANDONED, BUSY_ATTEMPTS, LONGEST_WAIT, Attempts
 from metal.raters.judges.batch import ledger as states
 from metal.raters.judges.batch.ledger import Batch, new_token
-from metal.raters.judges.batch.packing import SAMPLE, PackedRequest, pack, room, smaller, tokens_that_may_wait
-from metal.raters.judges.batch.questions import BatchQuestions, written_of
-from metal.raters.judges.batch.state import BatchState
-from metal.raters.judges.call import BatchLimits, CallFailed, Status
+from metal.raters.judges.batch.questions import (
+    SAMPLE,
+    BatchQuestions,
+    room,
+    smaller,
+    tokens_that_may_wait,
+    written_of,
+)
+from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, Status
 from metal.raters.judges.journal import rejected_line
 from metal.raters.judges.models import Model
 from metal.raters.judges.pace import sleep_until
 from metal.raters.judges.providers import find_provider
+
+if TYPE_CHECKING:
+    from metal.raters.judges.batch.run import BatchRun
 
 T = TypeVar("T")
 MOST_OPEN = 50  # batches of a judge at the provider at once
@@ -34,20 +42,19 @@ GIVE_UP = "give it up with `metal.judge_cancel(...)`"
 class BatchJudge:
     """One model's part of a batch run."""
 
-    def __init__(self, state: BatchState, model: Model) -> None:
-        session = state.session
-        self.state, self.model, self.ledger, self.rules = state, model, state.ledger, session.rules
+    def __init__(self, run: BatchRun, model: Model) -> None:
+        session = run.session
+        self.run, self.model, self.ledger, self.rules = run, model, run.ledger, session.rules
         self.options, self.journal = session.options, session.journal
         client, self.service = session.open_client(model), session.open_batch_client(model)
         self.attempts = Attempts(session.setup(model), client, self._note)
         self.progress = self.attempts.progress
-        self.questions = BatchQuestions(state, self.attempts, self.service)
+        self.questions = BatchQuestions(run, self.attempts, self.service)
         self.limits = smaller(self.service.limits, model)
         self.open = self.ledger.open_batches(model.name)
         for batch in self.open:
-            state.claimed.update(self.ledger.keys(batch))
-            state.budget.committed += batch.dollars
-        self.waiting = self.questions.waiting()
+            run.claimed.update(self.ledger.keys(batch))
+            run.budget.committed += batch.dollars
         self.fruitless = 0  # batches in a row without an answer
         self.hold_until = 0.0  # time.monotonic() before which nothing is submitted
         self.looks = 0  # status requests since something changed
@@ -63,7 +70,7 @@ class BatchJudge:
         try:
             if self.options.cancelling:
                 await self._cancel()
-            while not self.state.stopping.is_set():
+            while not self.run.stopping.is_set():
                 changed = False
                 try:
                     if await self._make_all() and not self.open:
@@ -76,9 +83,9 @@ class BatchJudge:
                 if not changed:
                     if not self.options.wait:
                         return
-                    await sleep_until(self.state.stopping, self._pause())
+                    await sleep_until(self.run.stopping, self._pause())
         except CallFailed as failure:
-            if not self.state.stopping.is_set():
+            if not self.run.stopping.is_set():
                 self._stop(failure)
         finally:
             self._show_progress()
@@ -142,28 +149,19 @@ class BatchJudge:
 
     def _room(self) -> BatchLimits | None:
         """What the next batch may hold; None while it has to wait for another to end."""
-        cost_unknown = self.state.budget.limit is not None and self.attempts.estimator.answers < SAMPLE
+        cost_unknown = self.run.budget.limit is not None and self.attempts.estimator.answers < SAMPLE
         return room(self.limits, [batch.tokens for batch in self.open], cost_unknown=cost_unknown)
 
     async def _make(self, limits: BatchLimits) -> Batch | None:
         """The next batch, complete on the disk; None when there is nothing to ask."""
-        token = new_token()
-        packed = await pack(self.waiting, limits, self.ledger.requests(token), self._may_take)
-        if not packed.items and self.questions.again:  # go through the plan once more, for what came back
-            self.questions.again = False
-            self.waiting = self.questions.waiting()
-            packed = await pack(self.waiting, limits, self.ledger.requests(token), self._may_take)
-        if not packed.items:
+        batch = Batch(new_token(), self.model.name)
+        keys = await self.questions.pack(batch, limits, self.ledger.requests(batch.token))
+        if not keys:
             return None
-        without = dict(self.attempts.rejected)
-        batch = Batch(token, self.model.name, len(packed.items), packed.tokens, packed.dollars, packed.begins, without)
-        self.ledger.write_keys(token, packed.items)
+        self.ledger.write_keys(batch.token, keys)
         self.ledger.note(batch, states.MADE)
         self.open.append(batch)
         return batch
-
-    def _may_take(self, item: PackedRequest) -> bool:
-        return self.state.may_begin(item.key, item.dollars)
 
     async def _ask_directly(self) -> None:
         """Ask questions without a batch, one at a time, until one is answered."""
@@ -171,10 +169,10 @@ class BatchJudge:
         while (
             find_provider(self.model.provider).asks_directly
             and not (self.attempts.ever_answered or self.open or self._closed())
-            and (item := self.waiting.take())
+            and (item := self.questions.take())
         ):
-            if not self._may_take(item):
-                self.waiting.put_back(item)
+            if not self.run.may_begin(item.key, item.dollars):
+                self.questions.put_back(item)
                 return
             attempt = self.questions.attempt(item.key)
             try:
@@ -186,7 +184,7 @@ class BatchJudge:
                     raise
                 self.questions.fail(item.question, item.key, failure, attempt, self.attempts.request(item.question))
             finally:
-                self.state.budget.release(item.dollars)
+                self.run.budget.release(item.dollars)
         self.progress.sent = max(self.progress.sent, 1)
 
     # ------------------------------------------------------------ submitting
@@ -233,18 +231,19 @@ class BatchJudge:
         left = (self.model.batch.settle or SETTLE) + min(0.0, late)
         batch_id = await self._retry(self.service.find, batch.token)
         if not batch_id and left > 0:
-            if await sleep_until(self.state.stopping, left):
+            if await sleep_until(self.run.stopping, left):
                 raise CallFailed(ABANDONED)
             batch_id = await self._retry(self.service.find, batch.token)
         return batch_id
 
-    async def _retry(self, request: Callable[..., Awaitable[T]], *arguments: str | Path) -> T:
+    async def _retry(self, request: Callable[..., Awaitable[T]], *arguments: object) -> T:
         """A request to the service, repeated while that is worth it. Raises CallFailed."""
         answer: T = await self.attempts.retrying(request, *arguments)
         return answer
 
     async def _refused(self, batch: Batch, failure: CallFailed) -> None:
         """Free the questions of a batch of which nothing was asked. Holds back, or stops the judge."""
+        self.attempts.hide_secrets(failure)
         first = self.questions.of(batch, self.ledger.keys(batch)[:1])
         self._drop(batch)
         await self._forget(batch)
@@ -266,7 +265,7 @@ class BatchJudge:
     def _drop(self, batch: Batch) -> None:
         keys = self.ledger.keys(batch)
         self.questions.free(keys)
-        self.state.not_begun(keys, batch.dollars)
+        self.run.not_begun(keys, batch.dollars)
         self.ledger.note(batch, states.DROPPED)
         self.open.remove(batch)
 
@@ -289,7 +288,7 @@ class BatchJudge:
         changed = False
         self.looks += 1
         for batch in list(self.open):
-            if self.state.stopping.is_set():
+            if self.run.stopping.is_set():
                 break
             status = await self._status(batch)
             if status.failure:
@@ -334,7 +333,7 @@ class BatchJudge:
         await self.journal.synced()
         self.ledger.note(batch, states.MERGED)
         self.open.remove(batch)
-        self.state.budget.release(batch.dollars)
+        self.run.budget.release(batch.dollars)
         self._react(answered, failure)
         await self._forget(batch)
 
@@ -342,7 +341,7 @@ class BatchJudge:
         """Write a batch's results to a file. Cancelling gives up those that the provider no longer has."""
         try:
             await self._retry(self.service.fetch, batch.id, results)
-            self.state.session.secrets.hide_in(results)
+            self.run.session.secrets.hide_in(results)
         except CallFailed as failure:
             if failure.kind != calls.UNKNOWN_MODEL:
                 raise
@@ -380,9 +379,19 @@ class BatchJudge:
                 self._drop(batch)
                 continue
             try:
-                await self._retry(self.service.cancel, batch.id)
+                await self._retry(cancel_batch, self.service, batch.id)
             except CallFailed as failure:
                 if failure.kind != calls.UNKNOWN_MODEL:
                     raise
                 self._drop(batch)
         self._show_progress()
+
+
+async def cancel_batch(service: BatchClient, batch: str) -> None:
+    """Cancel a batch; one that has ended or is being cancelled refuses, which is as good. Raises CallFailed."""
+    try:
+        await service.cancel(batch)
+    except CallFailed:
+        now = await service.status(batch)
+        if not now.ended and now.stage != "cancelling":
+            raise

@@ -19,7 +19,7 @@ import os
 import secrets
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,11 @@ class Batch:
 
     token: str
     judge: str
-    requests: int
-    tokens: float
-    dollars: float
-    begins: int
-    without: Mapping[str, str]
+    requests: int = 0
+    tokens: float = 0.0
+    dollars: float = 0.0
+    begins: int = 0
+    without: Mapping[str, str] = field(default_factory=dict)
     state: str = MADE
     uploaded: str = ""
     id: str = ""

@@ -1,47 +1,115 @@
-"""One judge's questions in batches: which are still to be asked, and what becomes of each answer and failure."""
+"""One judge's questions in batches: which are still to be asked, request files, and what becomes of each answer."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from metal.data.files import naming
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import Attempts, request_for
 from metal.raters.judges.batch.ledger import Batch
-from metal.raters.judges.batch.packing import TURN, PackedRequest, Waiting
-from metal.raters.judges.batch.state import BatchState
-from metal.raters.judges.call import BatchClient, CallFailed, ModelRequest, Question, Reply
+from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Question, Reply
 from metal.raters.judges.journal import LASTING, Attempt, Record, scan
-from metal.raters.judges.models import Price
+from metal.raters.judges.models import Model, Price
+
+if TYPE_CHECKING:
+    from metal.raters.judges.batch.run import BatchRun
+
+TURN = 256  # lines written or read without giving other judges a turn
+ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for another to end
+SAMPLE = 100  # answers that show what questions cost at most; one answer alone does not
+
+
+@dataclass(frozen=True)
+class PackedRequest:
+    """A question to ask in a batch. line: of the request file. place: in the plan. tokens, dollars: as estimated."""
+
+    question: Question
+    key: bytes
+    line: bytes
+    place: int
+    tokens: float
+    dollars: float
 
 
 class BatchQuestions:
     """The questions of one model in a batch run. again: whether some came back that have to be asked again."""
 
-    def __init__(self, state: BatchState, attempts: Attempts, service: BatchClient) -> None:
-        self.state, self.attempts, self.service = state, attempts, service
+    def __init__(self, run: BatchRun, attempts: Attempts, service: BatchClient) -> None:
+        self.run, self.attempts, self.service = run, attempts, service
         self.model, self.progress = attempts.model, attempts.progress
-        self.plan, self.answered = state.session.plan, state.session.answered
+        self.plan, self.answered = run.session.plan, run.session.answered
         self.failures: Counter[bytes] = Counter()
         self.given_up: set[bytes] = set()
         self.again = False
         self.price = self.model.batch_price or self.model.price
         self.begins = self.answered.begins.get(self.model.name, 0)
+        self._queue = self._from_start()
         keys = (bytes.fromhex(question.key) for question in self.plan.questions(self.model))
         self.progress.done = sum(key in self.answered.settled for key in keys)
         attempts.ever_answered = self.progress.done > 0
 
-    def waiting(self) -> Waiting:
-        """The questions that are neither answered, given up, nor under way."""
-        return Waiting(enumerate(self.plan.questions(self.model, self.begins), self.begins), self._item)
+    # ------------------------------------------------------------ asking
+
+    def _from_start(self) -> Iterator[tuple[int, Question]]:
+        return enumerate(self.plan.questions(self.model, self.begins), self.begins)
+
+    def take(self) -> PackedRequest | None:
+        """The next question that is neither answered, given up, nor under way; None when there is none."""
+        return next((item for place, question in self._queue if (item := self._item(place, question))), None)
+
+    def put_back(self, item: PackedRequest) -> None:
+        """It was not asked; next time it comes first, and its item is made again."""
+        self._queue = chain([(item.place, item.question)], self._queue)
+
+    async def pack(self, batch: Batch, limits: BatchLimits, path: Path) -> list[bytes]:
+        """Write a batch's request file, synced. Returns the keys of its questions; without any there is no file.
+
+        As many as the limits, the budget and the rules allow, in the plan's order. A question that is larger than a
+        batch may be is packed alone: the provider says what is wrong with it.
+        """
+        keys = await self._pack(batch, limits, path)
+        if not keys and self.again:  # go through the plan once more, for what came back
+            self.again, self._queue = False, self._from_start()
+            keys = await self._pack(batch, limits, path)
+        if not keys:
+            path.unlink()
+        return keys
+
+    async def _pack(self, batch: Batch, limits: BatchLimits, path: Path) -> list[bytes]:
+        keys: list[bytes] = []
+        with naming(path), path.open("wb") as file:
+            while len(keys) < limits.requests and (item := self.take()):
+                full = file.tell() + len(item.line) + 1 > limits.bytes
+                full |= limits.tokens is not None and batch.tokens + item.tokens > limits.tokens
+                if (keys and full) or not self.run.may_begin(item.key, item.dollars):
+                    self.put_back(item)
+                    break
+                if not keys:
+                    batch.begins = item.place
+                elif len(keys) % TURN == 0:
+                    await asyncio.sleep(0)
+                keys.append(item.key)
+                batch.tokens += item.tokens
+                batch.dollars += item.dollars
+                file.write(item.line + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        batch.requests, batch.without = len(keys), dict(self.attempts.rejected)
+        return keys
 
     def _item(self, place: int, question: Question) -> PackedRequest | None:
         key = bytes.fromhex(question.key)
-        if self._done(key) or key in self.state.claimed:
+        if self._done(key) or key in self.run.claimed:
             return None
         dollars = self.attempts.highest_cost(question, self.price)
         request = self.attempts.request(question)
@@ -59,7 +127,7 @@ class BatchQuestions:
     def free(self, keys: Iterable[bytes]) -> None:
         """These questions are no longer under way; those without an answer have to be asked (again)."""
         for key in keys:
-            self.state.claimed.discard(key)
+            self.run.claimed.discard(key)
             self.again |= not self._done(key)
 
     def of(self, batch: Batch, keys: Iterable[bytes]) -> dict[bytes, Question]:
@@ -133,7 +201,7 @@ class BatchQuestions:
     def settle(self, question: Question, key: bytes, reply: Reply, attempt: Attempt, price: Price | None) -> None:
         """Record a reply; its question is asked again when the reply cannot be read, as often as the rules allow."""
         record, cost = self.attempts.record_reply(question, reply, attempt, price)
-        self.state.budget.spent += cost
+        self.run.budget.spent += cost
         self._write(record)
         self.attempts.ever_answered = True
         if record.settled:
@@ -160,10 +228,48 @@ class BatchQuestions:
         self.free([key])
 
     def _write(self, record: Record) -> None:
-        self.state.session.journal.append(record.line, partial(self.progress.count, record.kind, record.settled))
+        self.run.session.journal.append(record.line, partial(self.progress.count, record.kind, record.settled))
 
 
 def written_of(journal: Path, token: str) -> set[bytes]:
     """The keys of the questions whose answers from this batch are in the journal."""
     mark = f'"batch":"{token}"'.encode()
     return {bytes.fromhex(key) for key, _, _, line in scan(journal) if mark in line}
+
+
+# ---------------------------------------------------------------- what a batch may hold
+
+
+def smaller(limits: BatchLimits, model: Model) -> BatchLimits:
+    """The provider's limits, lowered by the user's settings."""
+    own = model.batch
+    return BatchLimits(
+        min(limits.requests, own.requests or limits.requests),
+        min(limits.bytes, own.bytes or limits.bytes),
+        own.tokens or limits.tokens,
+    )
+
+
+def room(limits: BatchLimits, waiting: Sequence[float], *, cost_unknown: bool) -> BatchLimits | None:
+    """What the next batch may hold beside open batches of so many tokens; None while it has to wait for one to end.
+
+    cost_unknown: there is a budget, and too few answers to show what questions cost: a small batch comes first.
+    """
+    if cost_unknown:
+        if waiting:
+            return None
+        limits = replace(limits, requests=min(limits.requests, SAMPLE))
+    if limits.tokens is None:
+        return limits
+    left = limits.tokens - sum(waiting)
+    return replace(limits, tokens=left) if not waiting or left >= ROOM * limits.tokens else None
+
+
+def tokens_that_may_wait(refused: Batch, others: float, message: str) -> float:
+    """How many tokens may wait at most, by the message that refused a batch beside others of so many tokens.
+
+    If the message has no number, no more than were waiting without the batch.
+    """
+    match = re.search(r"limit:?\D{0,20}([\d,]{4,})", message, re.I)
+    most = 0.9 * float(match[1].replace(",", "")) if match else others or refused.tokens / 2
+    return min(most, others + 0.9 * refused.tokens) if refused.requests > 1 else most

@@ -6,26 +6,35 @@ shows within seconds instead of a day, and the reply shows how many tokens to ex
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from collections.abc import Iterable
 
 from metal.raters.judges.batch.judge import BatchJudge
-from metal.raters.judges.batch.state import BatchState
+from metal.raters.judges.batch.ledger import Ledger
+from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import EngineOptions, Progress, Session, check_clients, run_together
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_batch_client
 
 
 class BatchRun:
-    """A run through providers' batch services (metal.raters.judges.engine.Engine).
+    """A run through providers' batch services (metal.raters.judges.engine.Engine), and what its judges share.
 
     options.wait: until everything is answered; otherwise only what can be done now is done. options.cancelling: the
-    open batches are cancelled, what they have answered is merged, and nothing is asked.
+    open batches are cancelled, what they have answered is merged, and nothing is asked. claimed: keys of questions
+    under way, of any judge, so that each is asked once. begun: how often each question was begun, as far as the rules'
+    limit needs to know.
     """
 
     def __init__(self, session: Session) -> None:
-        self.state = BatchState(session)
-        self.stopping = self.state.stopping
-        self.judges = [BatchJudge(self.state, model) for model in session.plan.models]
+        self.session, self.ledger = session, Ledger(session.folder)
+        self.budget = Budget(session.rules.max_cost, session.answered.spent)
+        self.begun: Counter[bytes] = Counter()
+        self.claimed: set[bytes] = set()
+        self.over_budget = False
+        self.stopping = asyncio.Event()
+        self.judges = [BatchJudge(self, model) for model in session.plan.models]
 
     @staticmethod
     async def check(models: Iterable[Model], options: EngineOptions) -> None:
@@ -34,11 +43,6 @@ class BatchRun:
         for model in models:
             await open_batch_client(model).close()
         await check_clients(models)
-
-    @property
-    def over_budget(self) -> bool:
-        """Whether `max_cost` ended the run."""
-        return self.state.over_budget
 
     @property
     def progress(self) -> list[Progress]:
@@ -56,3 +60,21 @@ class BatchRun:
     async def go(self) -> None:
         """Until everything is answered, nothing more can be done, or it is stopped. Raises OSError of the disk."""
         await run_together((judge.work() for judge in self.judges), lambda: (judge.close() for judge in self.judges))
+
+    def may_begin(self, key: bytes, dollars: float) -> bool:
+        """Whether a question may be asked, by limit and budget and unless the run stops; counts and claims it."""
+        limit = self.session.rules.limit
+        if self.stopping.is_set() or (limit is not None and key not in self.begun and len(self.begun) >= limit):
+            return False
+        if not self.budget.take(dollars):
+            self.over_budget = True
+            return False
+        if limit is not None:
+            self.begun[key] += 1
+        self.claimed.add(key)
+        return True
+
+    def not_begun(self, keys: Iterable[bytes], dollars: float) -> None:
+        """These questions were not asked after all."""
+        self.begun -= Counter(keys)
+        self.budget.release(dollars)

@@ -11,7 +11,6 @@ from typing import Any
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed
-from metal.raters.judges.secrets import Secrets
 
 LONGEST = 300  # characters of a provider's message that are kept
 MOST_BODY = 20_000  # characters of a body that is no reply
@@ -74,15 +73,6 @@ def _parameter(named: str, message: str) -> str:
     return "" if "messages" in named else named.split(".")[0]
 
 
-def without_keys(failed: CallFailed, secrets: Secrets) -> CallFailed:
-    """The same failure, with keys taken out of its texts: some services repeat them."""
-    failed.message, failed.body = (
-        secrets.hidden(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-        for text in (failed.message, failed.body)
-    )
-    return failed
-
-
 def one_line(text: str) -> str:
     """A message as one short line."""
     line = " ".join(str(text).split())
@@ -140,3 +130,19 @@ def read_json(body: bytes) -> dict[str, Any]:
 def as_object(value: object) -> dict[str, Any]:
     """The value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def encoded(line: dict[str, Any]) -> bytes:
+    """One line of JSON in UTF-8; half a surrogate pair, which has none, is escaped."""
+    try:
+        return json.dumps(line, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(line).encode()
+
+
+def key_in(line: bytes, *candidates: object) -> str:
+    """The key of a line of a batch's results: the first candidate that is one. Raises CallFailed when none is."""
+    for key in candidates:
+        if isinstance(key, str) and key:
+            return key
+    raise CallFailed(calls.SERVER, "a result without its key", body=line[:MOST_BODY].decode("utf-8", "replace"))

@@ -6,6 +6,7 @@ otherwise send a second time, unasked, when a connection breaks.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 
 import aiohttp
 import google.auth.exceptions
+import httpx
 from google import genai
 from google.genai import errors, types
 
@@ -35,6 +37,9 @@ KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 LOCATION = "global"
 ENDINGS = {"STOP": calls.COMPLETE, "MAX_TOKENS": calls.TRUNCATED, "FINISH_REASON_UNSPECIFIED": calls.COMPLETE}
 OURS = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}  # METAL's name of a parameter -> Gemini's
+OF_THE_DISK = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT)
+# In batches, waiting requests are what RESOURCE_EXHAUSTED is about, though its words may speak of plans and billing.
+QUEUE_FULL = "rate_limit_exceeded"
 NO_LOGIN = "no Google Cloud login (run: gcloud auth application-default login)"
 
 
@@ -109,20 +114,10 @@ class Gemini:
 
     async def ask(self, ask: ModelRequest) -> Reply:
         """One call. Raises CallFailed."""
-        try:
+        with gemini_failures(self._whose, ask.timeout):
             response = await self._client.aio.models.generate_content(
                 model=self._model.model, contents=ask.message.user, config=configured(ask)
             )
-        except errors.APIError as error:
-            raise api_failure(error, self._whose) from None
-        except TimeoutError:
-            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
-        except google.auth.exceptions.GoogleAuthError as error:
-            raise CallFailed(calls.DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
-        except (aiohttp.ClientError, OSError) as error:
-            raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
-        except ValueError as error:
-            raise CallFailed(calls.SERVER, f"not a reply: {one_line(str(error))}") from None
         raw = response.sdk_http_response.body if response.sdk_http_response else None
         return read_body((raw or "").encode("utf-8", "surrogatepass"))
 
@@ -145,11 +140,29 @@ def configured(ask: ModelRequest) -> types.GenerateContentConfig:
         raise CallFailed(calls.REJECTED, f"parameters {sorted(parameters)}: {one_line(str(error))}") from None
 
 
-def api_failure(error: errors.APIError, whose: str, code: str = "") -> CallFailed:
-    """What an error of the package's means; code: as of `failure`."""
-    headers = getattr(error.response, "headers", None) or {}
-    wait = retry_after(headers) or retry_delay(error.details)
-    return failure(error.code, f"{error.message or error.details}", code=code, wait=wait, whose=whose)
+@contextmanager
+def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Iterator[None]:
+    """Errors of the package's become CallFailed. whose: whom they are about; seconds: within which it should answer.
+
+    batch: the call is about a batch. It may fail for the disk, which is raised as it is.
+    """
+    nothing, none = ("no answer", "not an answer") if batch else ("no whole reply", "not a reply")
+    try:
+        yield
+    except errors.APIError as error:
+        headers = getattr(error.response, "headers", None) or {}
+        wait, code = retry_after(headers) or retry_delay(error.details), QUEUE_FULL if batch else ""
+        raise failure(error.code, f"{error.message or error.details}", code=code, wait=wait, whose=whose) from None
+    except google.auth.exceptions.GoogleAuthError as error:
+        raise CallFailed(calls.DENIED, f"{whose}: {NO_LOGIN}; {one_line(str(error))}") from None
+    except (TimeoutError, httpx.TimeoutException):
+        raise CallFailed(calls.TIMEOUT, f"{nothing} in {seconds:g} s") from None
+    except (aiohttp.ClientError, httpx.HTTPError, OSError) as error:
+        if batch and isinstance(error, OSError) and error.errno in OF_THE_DISK:
+            raise
+        raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
+    except (ValueError, KeyError) as error:
+        raise CallFailed(calls.SERVER, f"{none}: {one_line(str(error))}") from None
 
 
 def read_body(body: bytes) -> Reply:

@@ -9,19 +9,16 @@ asynchronous upload sleeps on the event loop.
 
 from __future__ import annotations
 
-import errno
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import google.auth.exceptions
 import httpx
 from google import genai
-from google.genai import errors, types
+from google.genai import types
 from google.oauth2.credentials import Credentials
 
 from metal.data.files import naming, new_file
@@ -29,29 +26,19 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
-from metal.raters.judges.providers.cloud_storage import Bucket, open_bucket
-from metal.raters.judges.providers.failures import as_object, one_line, read_json, without_keys
-from metal.raters.judges.providers.google import (
-    NO_LOGIN,
-    api_failure,
-    configured,
-    connect,
-    project_and_location,
-    read_body,
-)
-from metal.raters.judges.providers.google_jobs import (
-    QUEUE_FULL,
-    ask_to_cancel,
+from metal.raters.judges.providers.failures import as_object, encoded, key_in, one_line, read_json
+from metal.raters.judges.providers.google import configured, connect, gemini_failures, project_and_location, read_body
+from metal.raters.judges.providers.google_cloud import (
+    Bucket,
     batch_name,
     file_gone,
     job_status,
     on_thread,
+    open_bucket,
     read_error,
 )
-from metal.raters.judges.secrets import Secrets
 
 Json = dict[str, Any]
-OF_THE_DISK = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT)
 
 
 def open_batch_client(model: Model) -> BatchClient:
@@ -71,7 +58,7 @@ class GeminiBatches:
     limits = BatchLimits(200_000, 2_000_000_000)
 
     def __init__(self, model: Model) -> None:
-        self._model, self._requests, self.secrets = model, Requests(model), Secrets.of([model])
+        self._model, self._requests = model, Requests(model)
         self._raw: dict[str, bytes] = {}  # batch -> the body it was described with
         self._client, self._whose = connect(model, client_args={"event_hooks": {"response": [self._keep]}})
 
@@ -82,10 +69,10 @@ class GeminiBatches:
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
         """A line of results."""
         result = read_json(line)
-        key = key_of(result)
+        key = key_in(line, result.get("key"), as_object(as_object(result.get("request")).get("labels")).get("metal"))
         response = result.get("response")
         if not (isinstance(response, dict) and response):
-            return key, self._error(result.get("error") or result.get("status"))
+            return key, read_error(result.get("error") or result.get("status"), self._whose)
         try:
             return key, read_body(encoded(response))
         except CallFailed as error:
@@ -130,10 +117,8 @@ class GeminiBatches:
     def find(self, token: str) -> str | None:
         """The batch with this token in its display name."""
         with self._failures():
-            for job in self._client.batches.list(config=self._listing(token)):
-                if job.display_name == batch_name(token):
-                    return job.name
-        return None
+            jobs = self._client.batches.list(config=self._listing(token))
+            return next((job.name for job in jobs if job.display_name == batch_name(token)), None)
 
     def _listing(self, token: str) -> types.ListBatchJobsConfig:
         return types.ListBatchJobsConfig(page_size=100)  # the service has no filter
@@ -155,11 +140,8 @@ class GeminiBatches:
             for result in ("successful", "failed")
         )
         state = str(about.get("state", "")).replace("BATCH_STATE_", "JOB_STATE_")
-        failure = self._error(raw["error"]) if raw.get("error") else None
+        failure = read_error(raw["error"], self._whose) if raw.get("error") else None
         return job_status(state, answered, failed, failure, counted=bool(counts))
-
-    def _error(self, error: object) -> CallFailed:
-        return without_keys(read_error(error, self._whose), self.secrets)
 
     @on_thread
     def fetch(self, batch: str, into: Path) -> None:
@@ -172,24 +154,17 @@ class GeminiBatches:
             else:
                 partial.touch()
 
-    async def cancel(self, batch: str) -> None:
-        """Ask the service to stop; what is answered by then may still come."""
-        await ask_to_cancel(self._cancel(batch), lambda: self.status(batch))
-
     @on_thread
-    def _cancel(self, batch: str) -> None:
+    def cancel(self, batch: str) -> None:
+        """Ask the service to stop; what is answered by then may still come."""
         with self._failures():
             self._client.batches.cancel(name=batch)
 
     @on_thread
     def forget(self, uploaded: str) -> None:
-        """Take the file away; one that is not there any more is as good."""
-        try:
-            with self._failures():
-                self._client.files.delete(name=uploaded)
-        except CallFailed as error:  # of a file that is gone it says 403: it may not exist
-            if error.status != 404 and not (error.status == 403 and "not exist" in error.message):
-                raise
+        """Take the file away."""
+        with self._failures():
+            self._client.files.delete(name=uploaded)
 
     def _keep(self, response: httpx.Response) -> None:
         """Remember how a batch is described."""
@@ -197,23 +172,8 @@ class GeminiBatches:
         if response.request.method == "GET" and folder.endswith(("/batches", "/batchPredictionJobs")):
             self._raw[name] = response.read()
 
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Errors of the package's become CallFailed."""
-        try:
-            yield
-        except errors.APIError as error:
-            raise api_failure(error, self._whose, QUEUE_FULL) from None
-        except google.auth.exceptions.GoogleAuthError as error:
-            raise CallFailed(calls.DENIED, f"{self._whose}: {NO_LOGIN}; {one_line(str(error))}") from None
-        except httpx.TimeoutException:
-            raise CallFailed(calls.TIMEOUT, f"no answer in {self._model.timeout:g} s") from None
-        except (httpx.HTTPError, OSError) as error:
-            if isinstance(error, OSError) and error.errno in OF_THE_DISK:
-                raise
-            raise CallFailed(calls.DROPPED, one_line(str(error) or type(error).__name__)) from None
-        except (ValueError, KeyError) as error:
-            raise CallFailed(calls.SERVER, f"not an answer: {one_line(str(error))}") from None
+    def _failures(self) -> AbstractContextManager[None]:
+        return gemini_failures(self._whose, self._model.timeout, batch=True)
 
 
 class VertexGeminiBatches(GeminiBatches):
@@ -242,9 +202,7 @@ class VertexGeminiBatches(GeminiBatches):
     @on_thread
     def upload(self, file: Path, token: str) -> str:
         """The file's place in the bucket."""
-        place = self._bucket.requests(token)
-        self._bucket.upload(file, place)
-        return place
+        return self._bucket.upload(file, token)
 
     def _settings(self, uploaded: str, token: str) -> types.CreateBatchJobConfig:
         return types.CreateBatchJobConfig(
@@ -260,10 +218,7 @@ class VertexGeminiBatches(GeminiBatches):
     def fetch(self, batch: str, into: Path) -> None:
         """All files of results in the bucket."""
         job, _ = self._get(batch)
-        if not (job.dest and job.dest.gcs_uri):
-            raise CallFailed(calls.SERVER, f"{batch} does not say where its results are")
-        with new_file(into) as partial:
-            self._bucket.download(job.dest.gcs_uri, partial)
+        self._bucket.fetch(batch, job.dest.gcs_uri if job.dest else None, into)
 
     @on_thread
     def forget(self, uploaded: str) -> None:
@@ -309,20 +264,3 @@ class Requests:
     def _keep(self, request: httpx.Request) -> httpx.Response:
         self._sent = request.read()
         return httpx.Response(200, json={})
-
-
-def encoded(line: Json) -> bytes:
-    """One line of JSON in UTF-8; half a surrogate pair, which has none, is escaped."""
-    try:
-        return json.dumps(line, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(line).encode()
-
-
-def key_of(result: Json) -> str:
-    """The key in a line of results. Raises CallFailed when there is none."""
-    labels = as_object(as_object(result.get("request")).get("labels"))
-    for key in (result.get("key"), labels.get("metal")):
-        if isinstance(key, str) and key:
-            return key
-    raise CallFailed(calls.SERVER, "a result without its key", body=json.dumps(result)[:2000])

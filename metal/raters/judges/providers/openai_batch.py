@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,30 +18,50 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import aiohttp
 import httpx2
 import openai
 
-from metal.data.files import naming
+from metal.data.files import naming, new_file
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
-from metal.raters.judges.providers.failures import MOST_BODY, as_object, one_line, read_json, retry_after, without_keys
-from metal.raters.judges.providers.openai_like import connect, lost, request_body, whose
-from metal.raters.judges.providers.openai_results import read_code, read_http_failure, read_result
-from metal.raters.judges.secrets import Secrets
+from metal.raters.judges.providers.failures import (
+    MOST_BODY,
+    as_object,
+    failure,
+    key_in,
+    one_line,
+    read_json,
+    retry_after,
+)
+from metal.raters.judges.providers.openai_like import (
+    connect,
+    error_in,
+    guarded,
+    read_body,
+    read_failure,
+    request_body,
+    whose,
+)
 
 OURS = "metal"  # what our token is called in a batch's metadata
-LIMITS = {  # requests and bytes of a file, a margin below what is written in the services' documentation
-    "openai": BatchLimits(50_000, 190_000_000),
-    "azure": BatchLimits(100_000, 190_000_000),
-    "openai-compatible": BatchLimits(50_000, 190_000_000),
-}
+MOST_BYTES = 190_000_000  # of a file; like the requests, a margin below what the services' documentation says
 ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
 OLDEST = 35 * 86_400.0  # seconds; results are kept for 30 days, so an older batch is of no use
 _PAGE = 100  # batches a page of the list, the most there may be
 _PATIENCE = 120.0  # seconds for an answer, and between two pieces of a file
 _BYTES_A_SECOND = 100_000  # of a slow line: how long an upload or a download may take as a whole
+_BODY = re.compile(r'"body"\s*:\s*')
+# What error codes mean that do not come with a telling HTTP status.
+_KINDS = {
+    calls.BUSY: re.compile(r"tokens?_?limit|enqueued|rate_?limit|too_many_(?:batches|requests)", re.I),
+    calls.QUOTA: re.compile(r"billing|insufficient_quota|quota_exceeded", re.I),
+    calls.UNKNOWN_MODEL: re.compile(r"(?:model|deployment)_?not_?found", re.I),
+    calls.SERVER: re.compile(r"server|internal|timeout|unavailable", re.I),
+}
+_NEVER_ASKED = ("batch_expired", "batch_cancelled", "batch_canceled")
+# Fields of a line that an error may name and that are no parameters of a model.
+_FIELDS = ("model", "custom_id", "url", "method", "body", "endpoint", "input_file_id", "metadata", "line")
 
 
 def open_batch_client(model: Model) -> OpenAIBatch:
@@ -53,17 +73,13 @@ def open_batch_client(model: Model) -> OpenAIBatch:
 
 
 class OpenAIBatch:
-    """A BatchClient of one model."""
+    """A BatchClient of one model. How many tokens may wait depends on the account, and is not told."""
 
     def __init__(self, client: openai.AsyncOpenAI, model: Model) -> None:
         self._client, self._model = client, model
-        self._whose, self._secrets = whose(model, client), Secrets.of([model])
-        self._endpoint = "/chat/completions" if model.provider == "azure" else "/v1/chat/completions"
-
-    @property
-    def limits(self) -> BatchLimits:
-        """Requests and bytes of one file. How many tokens may wait depends on the account, and is not told."""
-        return LIMITS[self._model.provider]
+        self._whose, azure = whose(model, client), model.provider == "azure"
+        self._endpoint = "/chat/completions" if azure else "/v1/chat/completions"
+        self.limits = BatchLimits(100_000 if azure else 50_000, MOST_BYTES)
 
     async def close(self) -> None:
         """Give back connections."""
@@ -111,13 +127,9 @@ class OpenAIBatch:
             raise
 
     async def forget(self, uploaded: str) -> None:
-        """Delete a request file; one that is gone is no failure."""
-        try:
-            async with self._guarded():
-                await self._client.delete(f"/files/{_quoted(uploaded)}", cast_to=httpx2.Response)
-        except CallFailed as refused:
-            if refused.status != 404:
-                raise
+        """Delete a request file."""
+        async with self._guarded():
+            await self._client.delete(f"/files/{_quoted(uploaded)}", cast_to=httpx2.Response)
 
     # ------------------------------------------------------------ batches
 
@@ -151,16 +163,9 @@ class OpenAIBatch:
         return Status(stage, stage in ENDED, sum(done) if done else None, self._refusal(content) if refused else None)
 
     async def cancel(self, batch: str) -> None:
-        """Ask a batch to stop; one that has ended or is stopping already is left alone."""
-        try:
-            async with self._guarded():
-                await self._post(f"/batches/{_quoted(batch)}/cancel")
-        except CallFailed as refused:
-            if refused.status not in (400, 409):
-                raise
-            now = await self.status(batch)
-            if not now.ended and now.stage != "cancelling":
-                raise refused from None
+        """Ask a batch to stop."""
+        async with self._guarded():
+            await self._post(f"/batches/{_quoted(batch)}/cancel")
 
     def _refusal(self, batch: dict[str, Any]) -> CallFailed:
         """Why a batch failed as a whole: the first of its errors."""
@@ -171,8 +176,7 @@ class OpenAIBatch:
         if not message:
             return CallFailed(calls.SERVER, "the batch failed, and does not say why")
         where = f" (line {error['line']})" if isinstance(error.get("line"), int) else ""
-        failed = read_code(code, f"{message}{where}", str(error.get("param") or ""), self._whose)
-        return without_keys(failed, self._secrets)
+        return read_code(code, f"{message}{where}", str(error.get("param") or ""), self._whose)
 
     # ------------------------------------------------------------ results
 
@@ -180,26 +184,19 @@ class OpenAIBatch:
         """Write the lines of both files, replies first. A download that breaks off leaves nothing under `into`."""
         async with self._guarded():
             content = await self._get(f"/batches/{_quoted(batch)}")
-        partial = into.with_name(f".{into.name}.part")
-        try:
-            with naming(partial), partial.open("wb") as file:
-                for name in filter(None, (content.get("output_file_id"), content.get("error_file_id"))):
-                    seconds = _PATIENCE + LIMITS[self._model.provider].bytes * 4 / _BYTES_A_SECOND
-                    async with (
-                        self._guarded(seconds),
-                        self._client.files.with_streaming_response.content(str(name), timeout=_PATIENCE) as answer,
-                    ):
-                        last = b"\n"
-                        async for piece in answer.iter_bytes(1 << 20):
-                            file.write(piece)
-                            last = piece[-1:] or last
-                    if last != b"\n":
-                        file.write(b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, into)
-        finally:
-            partial.unlink(missing_ok=True)
+        seconds = _PATIENCE + MOST_BYTES * 4 / _BYTES_A_SECOND
+        with new_file(into) as partial, naming(partial), partial.open("wb") as file:
+            for name in filter(None, (content.get("output_file_id"), content.get("error_file_id"))):
+                async with (
+                    self._guarded(seconds),
+                    self._client.files.with_streaming_response.content(str(name), timeout=_PATIENCE) as answer,
+                ):
+                    last = b"\n"
+                    async for piece in answer.iter_bytes(1 << 20):
+                        file.write(piece)
+                        last = piece[-1:] or last
+                if last != b"\n":
+                    file.write(b"\n")
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
         """(key, reply or failure) of a line of either file. Raises CallFailed (SERVER) for one that has no key."""
@@ -219,21 +216,14 @@ class OpenAIBatch:
 
     @asynccontextmanager
     async def _guarded(self, seconds: float = _PATIENCE) -> AsyncIterator[None]:
-        """Whatever goes wrong with a request becomes a CallFailed, without the key that some services echo."""
+        """Whatever goes wrong with a request becomes a CallFailed."""
         try:
-            async with asyncio.timeout(seconds):
+            async with guarded(seconds, "answer", self._client):
                 yield
-        except TimeoutError:
-            raise CallFailed(calls.TIMEOUT, f"no whole answer in {seconds:g} s") from None
         except openai.APIStatusError as error:
             response = error.response
             wait = retry_after(response.headers)
-            failed = read_http_failure(response.status_code, response.content, self._whose, wait)
-            raise without_keys(failed, self._secrets) from None
-        except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError, ConnectionError) as error:
-            raise lost(self._client.base_url.host, error) from None
-        except (ValueError, httpx2.HTTPError) as error:
-            raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
+            raise read_http_failure(response.status_code, response.content, self._whose, wait) from None
 
 
 def _id_in(content: dict[str, Any], what: str) -> str:
@@ -263,3 +253,84 @@ def _created(batch: dict[str, Any]) -> float:
         return datetime.fromisoformat(str(created)).timestamp()
     except (ValueError, OverflowError):
         return time.time()
+
+
+# ---------------------------------------------------------------- lines of results
+
+
+def read_result(line: bytes, whose: str) -> tuple[str, Reply | CallFailed]:
+    """(key, reply or failure) of a line of either file. Raises CallFailed (SERVER) for one that has no key."""
+    result = read_json(line)
+    key = key_in(line, result.get("custom_id"))
+    response, error = as_object(result.get("response")), as_object(result.get("error"))
+    try:
+        if not response:
+            return key, _without_response(error, line, whose)
+        return key, _read_response(response, error, line, whose)
+    except CallFailed as failed:
+        return key, failed
+
+
+def _read_response(response: dict[str, Any], error: dict[str, Any], line: bytes, whose: str) -> Reply:
+    status, body = response.get("status_code"), _body_of(line, response.get("body"))
+    status = int(status) if isinstance(status, str) and re.fullmatch("[0-9]{3}", status) else status
+    if status == 200:
+        return read_body(body)
+    if response.get("body") is None and error:
+        body = json.dumps({"error": error}).encode()
+    if not isinstance(status, int) or not 100 <= status <= 599:
+        raise CallFailed(calls.SERVER, "a result without status", body=body[:MOST_BODY].decode("utf-8", "replace"))
+    raise read_http_failure(status, body, whose)
+
+
+def _without_response(error: dict[str, Any], line: bytes, whose: str) -> CallFailed:
+    """What a line without a response says: most often that the request was never asked."""
+    code = str(error.get("code") or "")
+    message = str(error.get("message") or "") or code
+    if code in _NEVER_ASKED:
+        return CallFailed(calls.EXPIRED, one_line(message))
+    if code == "request_timeout":
+        return CallFailed(calls.TIMEOUT, one_line(message))
+    failed = read_code(code, message, str(error.get("param") or ""), whose)
+    if failed.kind != calls.REJECTED:
+        return failed
+    text = line[:MOST_BODY].decode("utf-8", "replace")  # nothing says that the request is at fault
+    return CallFailed(calls.SERVER, one_line(message or "a result without a reply"), body=text)
+
+
+def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed:
+    """An error without HTTP status: of a batch as a whole, or of a line."""
+    for kind, pattern in _KINDS.items():
+        if pattern.search(code):
+            return CallFailed(kind, one_line(f"{whose}; {message}" if kind == calls.UNKNOWN_MODEL else message))
+    named = parameter.removeprefix("body.")
+    field = named.split(".")[0].split("[")[0]
+    if field in _FIELDS:  # a line that is built wrongly, whatever words say so
+        return CallFailed(calls.REJECTED, one_line(message))
+    failed = failure(400, message, code=code, parameter=named, whose=whose)
+    return CallFailed(failed.kind, one_line(message), parameter=failed.parameter)
+
+
+def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
+    """An HTTP error, where the code says more than the status: an account that is used up answers with 400 as well."""
+    failed = read_failure(status, body, whose, wait)
+    if status in (400, 403, 429) and failed.kind != calls.TOO_LONG:
+        code = str(error_in(body).get("code") or "")
+        for kind in (calls.BUSY, calls.QUOTA):
+            if _KINDS[kind].search(code):
+                return CallFailed(kind, failed.message, status=status, wait=wait)
+    return failed
+
+
+def _body_of(line: bytes, body: object) -> bytes:
+    """The body of a response as it stands in its line, else written anew."""
+    text = line.decode(json.detect_encoding(line), "replace")
+    decode = json.JSONDecoder().raw_decode
+    for match in _BODY.finditer(text):
+        try:
+            value, end = decode(text, match.end())
+            if value == body:
+                return text[match.end() : end].encode("utf-8", "surrogatepass")
+        except (ValueError, RecursionError):
+            continue
+    return json.dumps(body).encode()

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -93,17 +95,11 @@ class OpenAILike:
 
     async def post(self, body: dict[str, Any], seconds: float) -> Reply:
         """One request with this body and its whole reply, within that time. Raises CallFailed."""
-        try:
-            async with asyncio.timeout(seconds):  # the client's own timeout is between two pieces of a reply
+        async with guarded(seconds, "reply", self._client):
+            try:
                 response = await self._send(body)
-        except TimeoutError:
-            raise CallFailed(calls.TIMEOUT, f"no whole reply in {seconds:g} s") from None
-        except openai.APIStatusError as error:
-            response = error.response
-        except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError) as error:
-            raise lost(self._client.base_url.host, error) from None
-        except ValueError as error:  # an address or a header that cannot be sent
-            raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
+            except openai.APIStatusError as error:
+                response = error.response
         if response.is_error:
             raise read_failure(response.status_code, response.content, self._whose, retry_after(response.headers))
         return read_body(response.content)
@@ -142,22 +138,40 @@ def whose(model: Model, client: openai.AsyncOpenAI) -> str:
     return f"{what} {model.model} with the key in {key} at {client.base_url.host}"
 
 
-def lost(host: str, error: Exception) -> CallFailed:
-    """A connection that failed; the transport calls some of these timeouts, and only the innermost cause tells."""
-    cause: BaseException = error
-    while cause.__cause__:
-        cause = cause.__cause__
-    kind = calls.TIMEOUT if isinstance(cause, TimeoutError) else calls.DROPPED
-    return CallFailed(kind, one_line(f"{host}: {str(cause) or type(cause).__name__}"))
+@asynccontextmanager
+async def guarded(seconds: float, what: str, client: openai.AsyncOpenAI) -> AsyncIterator[None]:
+    """Whatever goes wrong with a request but an answer's status becomes a CallFailed; `what` has to come in time.
+
+    The client's own timeout is between two pieces of an answer.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError:
+        raise CallFailed(calls.TIMEOUT, f"no whole {what} in {seconds:g} s") from None
+    except (openai.APIConnectionError, httpx2.TransportError, aiohttp.ClientError, ConnectionError) as error:
+        cause: BaseException = error  # the transport calls some timeouts lost connections; the innermost cause tells
+        while cause.__cause__:
+            cause = cause.__cause__
+        kind = calls.TIMEOUT if isinstance(cause, TimeoutError) else calls.DROPPED
+        message = f"{client.base_url.host}: {str(cause) or type(cause).__name__}"
+        raise CallFailed(kind, one_line(message)) from None
+    except (ValueError, httpx2.HTTPError) as error:  # an address or a header that cannot be sent
+        raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
+
+
+def error_in(body: bytes) -> dict[str, Any]:
+    """The error in the body of an answer, empty where there is none."""
+    try:
+        content = as_object(json.loads(body))
+    except (ValueError, RecursionError):
+        return {}
+    return as_object(content.get("error", content))
 
 
 def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
     """The failure in the body of an HTTP error. wait: seconds that its headers ask for."""
-    try:
-        content = as_object(json.loads(body))
-    except (ValueError, RecursionError):
-        content = {}
-    error = as_object(content.get("error", content))
+    error = error_in(body)
     return failure(
         status,
         str(error.get("message") or body.decode("utf-8", "replace")),
