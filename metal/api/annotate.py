@@ -98,8 +98,13 @@ def annotate_export(
     UsageError if there is nothing to rate, `out` exists, or `people` is less than `raters`; DataError for bad files.
     """
     from metal.building import forms
-    from metal.building.choose_template import choose_template, warn_of_repeated_sources, with_references
-    from metal.building.outputs_to_rate import generators_named, outputs_to_rate
+    from metal.building.choose import (
+        choose_template,
+        generators_named,
+        outputs_to_rate,
+        warn_of_repeated_sources,
+        with_references,
+    )
     from metal.building.store import note_given, read_given, task_key
     from metal.building.tasks import assign, make_tasks
     from metal.data.dataset import load_dataset, update_dataset

@@ -99,11 +99,18 @@ def annotate_push_mturk(
     """
     from metal.building.crowdsourcing.campaign import digest_of
     from metal.building.crowdsourcing.mturk import MTurk
-    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign, noisy_workers, read_export, rows_of
-    from metal.building.crowdsourcing.mturk_settings import MTurkSettings, read_endpoint, read_qualification, read_usd
-    from metal.building.crowdsourcing.posting import post, questions, requirements_of, still_to_post
-    from metal.building.crowdsourcing.qualifications import read_test, requirements
-    from metal.building.crowdsourcing.question import fields_of
+    from metal.building.crowdsourcing.mturk_campaign import (
+        MTurkCampaign,
+        MTurkSettings,
+        noisy_workers,
+        read_endpoint,
+        read_export,
+        read_qualification,
+        read_usd,
+        rows_of,
+    )
+    from metal.building.crowdsourcing.mturk_documents import fields_of, read_test
+    from metal.building.crowdsourcing.posting import post, questions, requirements, requirements_of, still_to_post
     from metal.building.crowdsourcing.schedule import now, start_line, start_of
     from metal.building.store import tasks_handed_out
     from metal.data.files import one_writer, recover
@@ -146,7 +153,7 @@ def annotate_push_mturk(
         start=start or "",
     )
     posts = questions((row for language in by_language for row in rows_of(files, language, str(folder))), tasks)
-    requirements(countries=settings.countries)  # a bad code is an error now, not when half is done
+    requirements(settings)  # a bad code is an error now, not when half is done
     campaign_name = name or folder.resolve().name
     with MTurk(settings.endpoint) as turk:
         cost = still_to_post(MTurkCampaign.begun(dataset, campaign_name, settings), settings, posts)
@@ -247,10 +254,15 @@ def annotate_pull_mturk(
     Returns the report and the campaign's figures. Raises UsageError for settings that make no sense and for a refusal,
     what `metal.annotate_import` raises, and MTurkError if Mechanical Turk refuses.
     """
-    from metal.building.crowdsourcing import fetching
+    from metal.building.crowdsourcing import fetching, posting
     from metal.building.crowdsourcing.mturk import MTurk
-    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
-    from metal.building.crowdsourcing.mturk_settings import read_bonus, read_endpoint, read_rejection
+    from metal.building.crowdsourcing.mturk_campaign import (
+        NOISY,
+        MTurkCampaign,
+        read_bonus,
+        read_endpoint,
+        read_rejection,
+    )
     from metal.building.crowdsourcing.schedule import now
     from metal.data.dataset import load_dataset
     from metal.data.files import one_writer, recover
@@ -269,13 +281,13 @@ def annotate_pull_mturk(
         production = environment == "production"
         endpoint = read_endpoint(endpoint_url, production) if endpoint_url else campaign.settings.endpoint
         with MTurk(endpoint) as turk:
-            fetched = fetching.fetch(turk, campaign, progress)
+            fresh, gone = fetching.fetch(turk, campaign, progress)
             if reasons:
                 say(f"Rejected: {fetching.reject(turk, campaign, reasons):,}")
             received = fetching.received(campaign, loaded.criteria)
-            say(f"Fetched {fetched.fresh:,} new assignments of campaign {campaign.name} ({environment})")
-            if fetched.gone:
-                say(f"note: no longer on Mechanical Turk: {plural(fetched.gone, 'task')}; what was fetched is kept")
+            say(f"Fetched {fresh:,} new assignments of campaign {campaign.name} ({environment})")
+            if gone:
+                say(f"note: no longer on Mechanical Turk: {plural(gone, 'task')}; what was fetched is kept")
             notes = _left_out(received)
             report = None
             if received.answers:
@@ -290,7 +302,8 @@ def annotate_pull_mturk(
                 say(f"Approved: {fetching.approve(turk, campaign, received.complete):,}")
             if sums:
                 _pay(turk, campaign, sums, bonus_reason, yes or not production, say, confirm)
-            if count := _exclude(turk, campaign, names(exclude)):
+            named = {worker.removeprefix("mturk:"): NOISY for worker in names(exclude)}
+            if count := fetching.enforce_cap(turk, campaign) + posting.exclude(turk, campaign, named):
                 say(f"Workers who get no further tasks: {count:,} more")
             if expire or extend:
                 until = now() + timedelta(days=extend or 0)
@@ -322,23 +335,11 @@ def _pay(
     from metal.building.crowdsourcing.mturk import fee
 
     due = fetching.planned_bonuses(campaign, sums, reason)
-    total = sum(bonus.usd + fee(bonus.usd, 1) for bonus in due)
+    total = sum(usd + fee(usd, 1) for usd in (Decimal(bonus["usd"]) for bonus in due))
     if due:
         confirm_spending(f"Pay {len(due):,} bonuses, ${total:,.2f} with fees?", yes, confirm)
     paid = fetching.pay(turk, campaign, due)
     say(f"Bonuses paid: {paid:,}" + (f", {len(sums) - paid:,} were paid before" if paid < len(sums) else ""))
-
-
-def _exclude(turk: MTurk, campaign: MTurkCampaign, workers: Sequence[str]) -> int:
-    """Keep workers who have reached the cap, and these, from further tasks; how many are new."""
-    from metal.building.crowdsourcing import fetching, posting
-    from metal.building.crowdsourcing.mturk_campaign import NOISY
-
-    count = fetching.enforce_cap(turk, campaign)
-    if workers:
-        named = {worker.removeprefix("mturk:"): NOISY for worker in workers}
-        count += posting.exclude(turk, campaign, posting.exclusion(turk, campaign), named)
-    return count
 
 
 def _campaigns(dataset: Path, now: datetime) -> list[dict[str, Any]]:

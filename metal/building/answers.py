@@ -1,4 +1,8 @@
-"""What people sent back is checked against what they were given, and becomes ratings."""
+"""What people sent back is checked against what they were given, and becomes ratings.
+
+Of a pair of a reference and an output, shown in blind random order, scores are turned so that more is better for the
+output. This is the only place that turns them, for every form, before answers become ratings.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from metal.building.tasks import Answer
 from metal.data.dataset import concat_facts
 from metal.data.ratings import facts_from
-from metal.data.records import Criterion, Rating
+from metal.data.records import Criterion, Rating, Scale
 from metal.errors import DataError, UnknownName, nearest
 
 NO_ANSWER = "no answer"
@@ -282,3 +286,49 @@ def ambiguous(ratings: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.Da
         comments = [f"{rater}: {text}" for rater, text in zip(group["rater"], group["comment"], strict=True) if text]
         rows.append([group["language"].iloc[0], output, name, "; ".join(labels), "; ".join(comments)])
     return pd.DataFrame(rows, columns=["language", "output", "criterion", "labels", "comments"])
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair that was handed out.
+
+    output_first: whether the output was the first of the two texts and the reference the second. compared: the
+    criteria that say how the second text compares with the first, with the labels that people saw.
+    """
+
+    output_first: bool
+    compared: Mapping[str, Criterion]
+
+
+def turned(answers: Iterable[Answer], pairs: Mapping[str, Pair]) -> list[Answer]:
+    """The answers, with comparisons turned so that they rate the output. pairs: by task.
+
+    Criteria that do not compare, blanks, and answers to other tasks stay as they are. Raises DataError for a score off
+    the scale, as `answers.read_score` does.
+    """
+    return [_turned(answer, pairs[answer.task]) if answer.task in pairs else answer for answer in answers]
+
+
+def _turned(answer: Answer, pair: Pair) -> Answer:
+    scores = dict(answer.scores)
+    for name, criterion in pair.compared.items():
+        score = read_score(scores.get(name, ""), criterion, answer.where)
+        if score is not None:
+            scores[name] = repr(float(mirrored(score, criterion.scale) if pair.output_first else score))
+    return replace(answer, scores=scores)
+
+
+def mirrored(score: float, scale: Scale) -> float:
+    """The score at the same distance from the other end of the scale.
+
+    On levels, the i-th from the bottom becomes the i-th from the top; on a range the result is low + high - score.
+    Mirroring twice gives the score again, up to rounding.
+
+    >>> mirrored(2, Scale("interval", (), 1, 5))
+    4
+    """
+    if scale.levels:
+        return scale.values[-1 - scale.values.index(score)]
+    if scale.low is None or scale.high is None:
+        raise ValueError("a scale without ends cannot be turned round")
+    return min(max(scale.low + scale.high - score, scale.low), scale.high)

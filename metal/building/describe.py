@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,18 +68,16 @@ def lengths(
     return pd.DataFrame(rows, columns=[*LENGTHS, *listed])
 
 
-def _spread(texts: Iterable[Any], count: Callable[[str], int] | None) -> tuple[int, float, float, int]:
+def _spread(texts: Sequence[Any], count: Callable[[str], int] | None) -> tuple[int, float, float, int]:
     """How many texts, mean and standard deviation of their tokens, and how many of the texts were counted."""
-    number = 0
     counted: list[int] = []
     for text in texts:
-        number += 1
         if text.tokens is not None:
             counted.append(text.tokens)
         elif count and text.text:
             counted.append(count(text.text))
     mean = float(np.mean(counted)) if counted else float("nan")
-    return number, mean, float(np.std(counted, ddof=1)) if len(counted) > 1 else float("nan"), len(counted)
+    return len(texts), mean, float(np.std(counted, ddof=1)) if len(counted) > 1 else float("nan"), len(counted)
 
 
 def _quality_order(quality: str) -> tuple[int, str]:
@@ -185,6 +183,9 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     names = [name for name in dataset.criteria if (overall["criterion"] == name).any()]
     most = max((len(dataset.criteria[name].scale.levels) for name in names), default=0)
     tied = bool((overall["level"] == NO_CLASS).any())
+    figures: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in overall.to_dict("records"):
+        figures.setdefault((row["criterion"], row["quality"]), {})[row["level"]] = row
     rows = []
     for what in ("count", "share"):
         for place in range(most + tied):
@@ -192,7 +193,7 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
             for name in names:
                 levels = dataset.criteria[name].scale.levels
                 level = NO_CLASS if place == most else levels[place].shown if place < len(levels) else ""
-                cells = [_figure(overall, name, quality, level, what) for quality in listed] if level else [UNDEFINED]
+                cells = [_figure(figures, (name, quality), level, what) for quality in listed] if level else [UNDEFINED]
                 row[dataset.criteria[name].short] = " / ".join(cells)
             rows.append(row)
     return pd.DataFrame(rows, columns=["figure", "class", *(dataset.criteria[name].short for name in names)])
@@ -207,14 +208,12 @@ def _place(place: int, criteria: Sequence[Criterion]) -> str:
     return f"{values.pop():g}" if len(values) == 1 else str(place)
 
 
-def _figure(overall: pd.DataFrame, criterion: str, quality: str, level: str, what: str) -> str:
-    group = overall[(overall["criterion"] == criterion) & (overall["quality"] == quality)]
-    if group.empty:
+def _figure(figures: Mapping[tuple[str, str], Mapping[str, Any]], key: tuple[str, str], level: str, what: str) -> str:
+    """A cell of Table 2. figures: rows by level, by (criterion, quality)."""
+    if key not in figures:
         return UNDEFINED
-    row = group[group["level"] == level]
-    if row.empty:  # only NO_CLASS has no row if nobody is in it
-        return "0" if what == "count" else "0%"
-    return f"{int(row['count'].iloc[0]):,}" if what == "count" else f"{row['share'].iloc[0]:.0%}"
+    figure = figures[key][level][what] if level in figures[key] else 0  # only NO_CLASS has no row if nobody is in it
+    return f"{figure:,}" if what == "count" else f"{figure:.0%}"
 
 
 def reversals(classes: pd.DataFrame, dataset: Dataset) -> list[str]:

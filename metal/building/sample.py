@@ -29,40 +29,6 @@ STEP = 1 << 17  # numbers processed together
 LEFT_OUT = -1  # replaces a passage's token count
 
 
-class Spool:
-    """Numbers written one after another to a temporary file, so that memory does not grow with them.
-
-    The file is deleted at the end of the block that the spool is opened for.
-    """
-
-    def __init__(self, kind: str) -> None:
-        self._kind = np.dtype(kind)
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the spool
-        self._length = 0
-
-    def __enter__(self) -> Spool:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-    def append(self, numbers: Any) -> None:
-        """Write numbers after those written before."""
-        self._file.write(np.asarray(numbers, dtype=self._kind).tobytes())
-        self._length += len(numbers)
-
-    def array(self) -> np.ndarray[Any, Any]:
-        """All of them, as an array that reads from the file when it is used, and can be changed.
-
-        The spool is closed then; the file lasts as long as the array.
-        """
-        with self._file:
-            if not self._length:
-                return np.empty(0, self._kind)
-            self._file.flush()
-            return np.memmap(self._file, dtype=self._kind, mode="r+", shape=(self._length,))
-
-
 @dataclass(frozen=True)
 class Histogram:
     """Token counts of a split in bins of equal width over their range; the last bin includes its upper edge.
@@ -125,8 +91,7 @@ def draw(
     passages: starts reading the split each time it is called. advance(count): told how many more were counted.
     Raises DataError for a split without passages, UsageError for a bin with too few.
     """
-    tokens, digests = _tokens_and_digests(passages(), encoding, advance)
-    near_empty = _leave_out_short(tokens, settings.min_tokens)
+    tokens, digests, near_empty = _tokens_and_digests(passages(), encoding, settings.min_tokens, advance)
     duplicates = _leave_out_repeated(tokens, digests)
     left = len(tokens) - near_empty - duplicates
     if not left:
@@ -141,25 +106,38 @@ def draw(
 
 
 def _tokens_and_digests(
-    passages: Iterable[Passage], encoding: tiktoken.Encoding, advance: Callable[[int], None]
-) -> tuple[Array, Array]:
-    """Token count and digest of every passage."""
-    with Spool("uint64") as digests, Spool("int32") as tokens:
+    passages: Iterable[Passage], encoding: tiktoken.Encoding, least: int, advance: Callable[[int], None]
+) -> tuple[Array, Array, int]:
+    """Token count and digest of every passage, and how many have fewer tokens than `least`: their count is LEFT_OUT.
+
+    Both arrays can be changed, and read from a file that lasts as long as they do.
+    """
+    with tempfile.TemporaryFile() as token_file, tempfile.TemporaryFile() as digest_file:
 
         def texts() -> Iterator[str]:
             for passage in passages:
-                digests.append([_digest(passage.text)])
+                digest_file.write(_digest(passage.text).to_bytes(8, "little"))
                 yield passage.text
 
+        near_empty = 0
         counts = count_tokens(texts(), encoding)
         while some := list(islice(counts, 4096)):
-            tokens.append(some)
+            part = np.array(some, dtype="int32")
+            short = part < least
+            near_empty += int(short.sum())
+            part[short] = LEFT_OUT
+            token_file.write(part.tobytes())
             advance(len(some))
-        return tokens.array(), digests.array()
+        return _on_disk(token_file, "int32"), _on_disk(digest_file, "uint64"), near_empty
+
+
+def _on_disk(file: Any, kind: str) -> Array:
+    file.flush()
+    return np.memmap(file, kind, "r+") if file.tell() else np.empty(0, kind)
 
 
 def _digest(text: str) -> int:
-    """A digest that is the same for texts that differ in white space only."""
+    """A 64-bit digest that is the same for texts that differ in white space only."""
     plain = " ".join(text.split()).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(plain, digest_size=8).digest(), "little")
 
@@ -168,23 +146,11 @@ def _steps(length: int) -> Iterator[slice]:
     return (slice(start, min(start + STEP, length)) for start in range(0, length, STEP))
 
 
-def _leave_out_short(tokens: Array, least: int) -> int:
-    """Mark passages with fewer tokens; how many they are."""
-    count = 0
-    for part in _steps(len(tokens)):
-        short = np.flatnonzero(tokens[part] < least)
-        tokens[part.start + short] = LEFT_OUT
-        count += len(short)
-    return count
-
-
 def _leave_out_repeated(tokens: Array, digests: Array) -> int:
     """Mark every passage whose text occurred before; how many they are. Processes a share of the digests at a time."""
     count = 0
-    if not len(digests):
-        return count
     shares = len(digests) // STEP + 1
-    for share in range(shares):
+    for share in range(shares if len(digests) else 0):
         rows, values = [], []
         for part in _steps(len(digests)):
             selected = np.flatnonzero((digests[part] % shares == share) & (tokens[part] != LEFT_OUT))
@@ -199,10 +165,7 @@ def _leave_out_repeated(tokens: Array, digests: Array) -> int:
 
 
 def _histogram(tokens: Array, bins: int, duplicates: int, near_empty: int) -> Histogram:
-    ends = (
-        min(int(part.min()) for part in _counts(tokens)),
-        max(int(part.max()) for part in _counts(tokens)),
-    )
+    ends = min(int(part.min()) for part in _counts(tokens)), max(int(part.max()) for part in _counts(tokens))
     counts = np.sum([np.histogram(part, bins, ends)[0] for part in _counts(tokens)], axis=0)
     edges = np.histogram_bin_edges(np.array(ends), bins, ends)
     return Histogram(tuple(map(int, counts)), tuple(map(float, edges)), duplicates, near_empty)

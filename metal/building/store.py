@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metal.building.answers import Given
-from metal.building.pairs import Pair
+from metal.building.answers import Given, Pair
 from metal.building.tasks import Answer, Assignment, Task
 from metal.building.template import DEFAULT, relabelled
 from metal.data.files import new_file, read_jsonl, whole_text, write_jsonl

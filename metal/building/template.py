@@ -13,7 +13,7 @@ A criterion whose table is empty is the one of prompts/criteria/NAME.toml.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -79,19 +79,19 @@ class TaskTemplate:
 METAL = TaskTemplate()
 
 
-def template_names(folders: Sequence[Path]) -> list[str]:
-    """The names of all templates in the folders."""
-    return sorted({path.stem for folder in folders for path in (folder / "annotate").glob("*.toml")})
+def named_files(folders: Iterable[Path], kind: str) -> dict[str, Path]:
+    """Name -> the first KIND/NAME.toml in the folders."""
+    files = [path for folder in folders for path in (folder / kind).glob("*.toml")]
+    return {path.stem: path for path in reversed(files)}
 
 
 def load_template(name: str, folders: Sequence[Path]) -> TaskTemplate:
     """The first template of that name in the folders. Raises UnknownName, or DataError for a bad file."""
-    for folder in folders:
-        if name in template_names([folder]):
-            return _read(name, folder / "annotate" / f"{name}.toml", folders)
-    raise UnknownName(
-        "template", name, template_names(folders), "Or give your own as annotate/NAME.toml with `prompt_folders='DIR'`"
-    )
+    paths = named_files(folders, "annotate")
+    if name in paths:
+        return _read(name, paths[name], folders)
+    remedy = "Or give your own as annotate/NAME.toml with `prompt_folders='DIR'`"
+    raise UnknownName("template", name, sorted(paths), remedy)
 
 
 def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:

@@ -99,8 +99,7 @@ def import_answers(
     answers, e.g. how many were left out. group: of raters who are new. Nothing is written if anything is wrong, or in
     a dry run. Raises UsageError if no tasks were handed out; other errors: see `check_answers`.
     """
-    from metal.building.answers import ambiguous, check_answers
-    from metal.building.pairs import turned
+    from metal.building.answers import ambiguous, check_answers, turned
     from metal.building.store import (
         AMBIGUOUS,
         FOLDER,

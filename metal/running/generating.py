@@ -8,9 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from metal.building.generate import Generation, choose, flagged, generated_outputs, references
-from metal.building.instructions import REFERENCE, Instruction, load_instruction
-from metal.building.languages import LanguageProfiles
+from metal.building.flags import LanguageProfiles
+from metal.building.generate import (
+    REFERENCE,
+    Generation,
+    Instruction,
+    choose,
+    flagged,
+    generated_outputs,
+    load_instruction,
+    references,
+)
 from metal.building.store import read_tasks
 from metal.data.dataset import Dataset, load_dataset, update_dataset
 from metal.data.files import check_outside, one_writer, whole_text

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metal.building.flags import COPIES, REFUSES, flags
-from metal.building.languages import LanguageProfiles
+from metal.building.flags import COPIES, REFUSES, LanguageProfiles, flags
 from metal.data.records import Source
 
 NO_PROFILES = LanguageProfiles([])

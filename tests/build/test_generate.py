@@ -13,9 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.building.generate import Generation, choose, flagged, generated_outputs, references
-from metal.building.instructions import Instruction, load_instruction
-from metal.building.languages import LanguageProfiles
+from metal.building.flags import LanguageProfiles
+from metal.building.generate import (
+    Generation,
+    Instruction,
+    choose,
+    flagged,
+    generated_outputs,
+    load_instruction,
+    references,
+)
 from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.raters.judges.call import COMPLETE, FILTERED, REFUSED, TRUNCATED, VERDICT

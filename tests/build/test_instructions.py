@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metal.building.instructions import GeneratedText, Instruction, instruction_names, load_instruction, read_generated
+from metal.building.generate import GeneratedText, Instruction, load_instruction, read_generated
+from metal.building.template import named_files
 from metal.data.files import bundled
 from metal.data.records import Source
 from metal.errors import MetalError
@@ -144,7 +145,7 @@ def test_an_own_quality_and_an_own_good_one(rubrics: Mapping[str, Rubric], tmp_p
     own(tmp_path, GOOD.replace("= 0", "= 0.7"))
     own(tmp_path, GOOD.replace("You write.", "Mine."), "good")
     folders = [tmp_path, OURS]
-    assert instruction_names(folders) == ["bad", "good", "medium"]
+    assert sorted(named_files(folders, "generate")) == ["bad", "good", "medium"]
     assert load_instruction("medium", folders, rubrics).temperature == 0.7
     assert load_instruction("good", folders, rubrics).system == "Mine."
     with pytest.raises(MetalError, match="did you mean 'medium'"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.building.languages import LEAST, LanguageProfiles, letter_groups
+from metal.building.flags import LEAST, LanguageProfiles, letter_groups
 from metal.raters.judges.rubric import Rubric
 from metal.running.generating import _english
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.building.pairs import Pair, mirrored, turned
+from metal.building.answers import Pair, mirrored, turned
 from metal.building.tasks import Answer
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError

@@ -18,7 +18,7 @@ import pytest
 from metal.building import forms
 from metal.building.forms import guidelines
 from metal.building.tasks import Assignment, Task, assign, make_tasks
-from metal.building.template import METAL, TEXTS, TaskTemplate, load_template, template_names
+from metal.building.template import METAL, TEXTS, TaskTemplate, load_template, named_files
 from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName
@@ -27,7 +27,7 @@ OURS = ["commonsense", "metal", "question-answering", "summarization", "translat
 FOLDERS = [bundled("prompts")]
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(2)> ${first} ${output} $second_text {{7*7}} </textarea>"
 GOLD, MADE = f"=1+1 gold {HOSTILE}", f"@made {HOSTILE}"
-FORMS = forms.form_names()
+FORMS = list(forms.plugins(forms.GROUP))
 
 
 def ours(name: str) -> TaskTemplate:
@@ -49,7 +49,7 @@ def assignments(
 
 
 def test_there_are_five() -> None:
-    assert template_names(FOLDERS) == OURS
+    assert sorted(named_files(FOLDERS, "annotate")) == OURS
     assert {name: ours(name).reference for name in OURS} == {
         "commonsense": "hidden",
         "metal": "hidden",

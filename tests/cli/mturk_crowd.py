@@ -80,7 +80,7 @@ class Crowd:
     def hit_of(self) -> dict[str, str]:
         """Output -> HIT, by the task that the campaign's state says."""
         tasks = read_tasks(self.folder / "mine")
-        return {tasks[task]: each.hit for task, each in MTurkCampaign.open(self.folder / "mine").hits().items()}
+        return {tasks[task]: each["hit"] for task, each in MTurkCampaign.open(self.folder / "mine").hits().items()}
 
     def ratings(self) -> dict[tuple[str, str, str], float]:
         table = load_dataset(self.folder / "mine").ratings

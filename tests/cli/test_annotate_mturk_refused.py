@@ -130,7 +130,7 @@ def test_a_push_waits_for_its_start(crowd: Crowd, monkeypatch: pytest.MonkeyPatc
     assert "Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s" in words
     assert clock.now == datetime(2024, 3, 8, 18, tzinfo=UTC)
     hits = MTurkCampaign.open(crowd.folder / "mine").hits().values()
-    assert {each.at for each in hits} == {"2024-03-08T18:00:00+00:00"}
+    assert {each["at"] for each in hits} == {"2024-03-08T18:00:00+00:00"}
 
 
 def test_print_start_posts_nothing(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:

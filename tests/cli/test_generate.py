@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.building.instructions import SCHEMA
+from metal.building.generate import SCHEMA
 from metal.data.dataset import Card, assemble, load_dataset, save_dataset
 from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from

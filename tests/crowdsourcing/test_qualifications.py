@@ -6,25 +6,19 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from metal.building.crowdsourcing.qualifications import (
-    QualificationItem,
-    make_test,
-    read_items,
-    read_test,
-    requirements,
-)
+from metal.building.crowdsourcing.mturk_campaign import MTurkSettings
+from metal.building.crowdsourcing.mturk_documents import make_test, read_test
+from metal.building.crowdsourcing.posting import requirements
 from metal.errors import DataError, UsageError
 
 
+def settings(**asked) -> MTurkSettings:
+    return MTurkSettings("sandbox", "", "0.25", 3, 60, 60, 60, ("en",), "", "", "", **asked)
+
+
 def test_genies_requirements():
-    result = requirements(
-        completed_hits=5000,
-        share_approved=99,
-        countries=("us", "CA-ON"),
-        adult=True,
-        minimum={"3TEST": 80},
-        excluded_by=["3SHUT"],
-    )
+    genie = settings(completed_hits=5000, share_approved=99, countries=("us", "CA-ON"), adult=True)
+    result = requirements(genie, {"3TEST": 80}, "3SHUT")
     everywhere = "DiscoverPreviewAndAccept"
     at_least = "GreaterThanOrEqualTo"
     places = [{"Country": "US"}, {"Country": "CA", "Subdivision": "ON"}]
@@ -36,22 +30,23 @@ def test_genies_requirements():
         ("00000000000000000060", "EqualTo", [1], everywhere),
         ("3SHUT", "DoesNotExist", everywhere),
     ]
-    assert requirements() == []
+    assert requirements(settings()) == []
     with pytest.raises(UsageError, match="'Kenya' is not a code"):
-        requirements(countries=("Kenya",))
+        requirements(settings(countries=("Kenya",)))
 
 
 def named(root, tag: str) -> list:
     return [each for each in root.iter() if each.tag.endswith(f"}}{tag}")]
 
 
-def test_a_test_asks_without_telling():
-    test = make_test(
-        [
-            QualificationItem("Which is <b>?", ("right", "wrong & more"), frozenset({0})),
-            QualificationItem("؟", ("a", "b"), frozenset({0, 1})),
-        ]
+def test_a_test_asks_without_telling(tmp_path):
+    path = tmp_path / "test.jsonl"
+    path.write_text(
+        '{"question": "Which is <b>?", "choices": ["right", "wrong & more"], "right": "right"}\n'
+        '{"question": "؟", "choices": ["a", "b"], "right": ["a", "b"]}\n',
+        encoding="utf-8",
     )
+    test = read_test(path)
     form, key = fromstring(test.form), fromstring(test.key)
     assert [each.text for each in named(form, "QuestionIdentifier")] == ["q1", "q2"]
     assert [each.text for each in named(form, "SelectionIdentifier")] == ["c1", "c2", "c1", "c2"]
@@ -61,19 +56,19 @@ def test_a_test_asks_without_telling():
     assert [each.text for each in named(key, "MaximumSummedScore")] == ["2"]
 
 
-def test_items_from_a_file(tmp_path):
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('\n{"question": "q", "choices": ["a", "b"], "right": "c"}\n', r"row 1: right is .'c'., which is none of"),
+        ('{"question": "q", "choices": ["a"], "right": "a"}\n', "no question with choices"),
+        ("", "no items"),
+    ],
+)
+def test_bad_items(tmp_path, line, problem):
     path = tmp_path / "test.jsonl"
-    path.write_text('{"question": "q", "choices": ["a", "b"], "right": "b"}\n', encoding="utf-8")
-    assert read_items(path) == [QualificationItem("q", ("a", "b"), frozenset({1}))]
-    path.write_text('\n{"question": "q", "choices": ["a", "b"], "right": "c"}\n', encoding="utf-8")
-    with pytest.raises(DataError, match=r"row 1: right is .'c'., which is none of the choices"):
-        read_items(path)
-    path.write_text('{"question": "q", "choices": ["a"], "right": "a"}\n', encoding="utf-8")
-    with pytest.raises(DataError, match="no question with choices"):
-        read_items(path)
-    path.write_text("", encoding="utf-8")
-    with pytest.raises(DataError, match="no items"):
-        read_items(path)
+    path.write_text(line, encoding="utf-8")
+    with pytest.raises(DataError, match=problem):
+        make_test(path)
 
 
 def test_xml_needs_its_key(tmp_path):

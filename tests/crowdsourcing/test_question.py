@@ -6,7 +6,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from metal.building.crowdsourcing.question import fields_of, html_question, read_answers
+from metal.building.crowdsourcing.mturk_documents import fields_of, html_question, read_answers
 from metal.building.forms.mturk import HIT_LIMIT
 from metal.errors import DataError
 from tests.mturk_server import answers_xml

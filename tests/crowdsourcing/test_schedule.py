@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -46,7 +46,7 @@ def test_days():
     assert parse_schedule("Sat-Mon 09:30 Asia/Tokyo").days == {5, 6, 0}
     assert parse_schedule("monday,Wed 9:30 UTC").days == {0, 2}
     assert parse_schedule("daily 00:00 UTC").days == set(range(7))
-    assert str(parse_schedule("weekend 9:05 UTC")) == "Sat,Sun 09:05 UTC"
+    assert parse_schedule("weekend 9:05 UTC") == Schedule(frozenset({5, 6}), time(9, 5), ZoneInfo("UTC"))
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from metal.building import forms
 from metal.building.answers import read_score
 from metal.building.crowdsourcing.mturk import MTurk, MTurkError
 from metal.building.crowdsourcing.mturk_campaign import ASSIGNMENTS, BONUSES, CAP, HITS, MTurkCampaign
-from metal.building.crowdsourcing.posting import exclude, exclusion
-from metal.building.crowdsourcing.question import read_answers
+from metal.building.crowdsourcing.mturk_documents import read_answers
+from metal.building.crowdsourcing.posting import exclude
+from metal.building.forms import mturk
+from metal.building.forms.rows import printable
 from metal.building.tasks import Answer
 from metal.data.records import Criterion
 from metal.errors import MetalError, UsageError
@@ -26,20 +25,13 @@ AT_ONCE = "taskAnswers"
 _CHOICE = re.compile(r"[\w +-]{1,80}")
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """fresh: assignments that are new. gone: HITs that no longer exist on Mechanical Turk."""
-
-    fresh: int
-    gone: int
-
-
 def fetch(
     turk: MTurk, campaign: MTurkCampaign, progress: Callable[[int, int], None] = lambda done, total: None
-) -> Fetched:
+) -> tuple[int, int]:
     """Store every assignment that was submitted since the last pull, and every new status.
 
-    HITs whose assignments were all approved or rejected are not asked for again.
+    HITs whose assignments were all approved or rejected are not asked for again. Returns how many assignments are new,
+    and how many HITs no longer exist on Mechanical Turk.
     """
     stored = campaign.assignments()
     reviewed = Counter(assignment["hit"] for assignment in stored.values() if assignment["status"] != "Submitted")
@@ -63,7 +55,7 @@ def fetch(
                 raise
             gone += 1
     progress(len(hits), len(hits))
-    return Fetched(fresh, gone)
+    return fresh, gone
 
 
 def _record(assignment: Mapping[str, Any], task: str) -> dict[str, Any]:
@@ -110,13 +102,13 @@ def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Rece
         try:
             fields = read_answers(assignment["answer"], where)
             row = rows.get(assignment["task"], {"task": assignment["task"]})
-            content = _results(name, assignment, row, fields, campaign.settings.fields)
-            parsed, _ = forms.read(f"{where}.csv", content, criteria)
+            cells = _result(assignment, row, fields, campaign.settings.fields)
+            parsed = mturk.answers_in(where, list(cells), [(where, cells)], criteria)
             blank = [_blank(answer, criteria, where) for answer in parsed]
         except MetalError as error:
             unreadable[name] = str(error)
             continue
-        answers.extend(replace(answer, where=where) for answer in parsed)
+        answers += parsed
         if parsed and not any(blank):
             complete.append(name)
     return Received(answers, complete, unreadable, rejected)
@@ -128,9 +120,9 @@ def _blank(answer: Answer, criteria: Mapping[str, Criterion], where: str) -> boo
     return not scores or None in scores
 
 
-def _results(
-    name: str, assignment: Mapping[str, Any], row: Mapping[str, str], answers: Mapping[str, str], fields: Sequence[str]
-) -> bytes:
+def _result(
+    assignment: Mapping[str, Any], row: Mapping[str, str], answers: Mapping[str, str], fields: Sequence[str]
+) -> dict[str, str]:
     """The row that MTurk's own table of results has for an assignment, which is what the form's reader reads.
 
     Only the layout's own fields are used: workers can make up others.
@@ -142,17 +134,12 @@ def _results(
         if field == AT_ONCE or (criterion in fields and _CHOICE.fullmatch(choice)):
             taken[f"Answer.{field}"] = answer
     cells = {
-        "HITId": assignment["hit"],
-        "AssignmentId": name,
         "WorkerId": assignment["worker"],
-        "AssignmentStatus": assignment["status"],
         "WorkTimeInSeconds": f"{assignment['seconds']:g}",
         **taken,
         **{f"Input.{column}": cell for column, cell in row.items()},
     }
-    file = io.StringIO(newline="")
-    csv.writer(file, quoting=csv.QUOTE_ALL).writerows([list(cells), list(cells.values())])
-    return file.getvalue().encode()
+    return {column: printable(cell).strip() for column, cell in cells.items()}
 
 
 # ---------------------------------------------------------------- afterwards
@@ -169,7 +156,7 @@ def enforce_cap(turk: MTurk, campaign: MTurkCampaign) -> int:
     done = Counter(assignment["worker"] for assignment in assignments if assignment["status"] != "Rejected")
     before = campaign.excluded()
     full = [worker for worker, count in done.items() if count >= campaign.settings.cap and worker not in before]
-    return exclude(turk, campaign, exclusion(turk, campaign), dict.fromkeys(full, CAP)) if full else 0
+    return exclude(turk, campaign, dict.fromkeys(full, CAP))
 
 
 def approve(turk: MTurk, campaign: MTurkCampaign, complete: Iterable[str]) -> int:
@@ -200,21 +187,11 @@ def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> 
     return len(waiting)
 
 
-@dataclass(frozen=True)
-class Bonus:
-    """A bonus for a worker of the campaign, and the assignment it is paid for."""
+def planned_bonuses(campaign: MTurkCampaign, wanted: Mapping[str, Decimal], reason: str) -> list[dict[str, str]]:
+    """The bonuses (worker -> USD) that were not paid yet, as the journal keeps them.
 
-    token: str
-    worker: str
-    assignment: str
-    usd: Decimal
-    reason: str
-
-
-def planned_bonuses(campaign: MTurkCampaign, wanted: Mapping[str, Decimal], reason: str) -> list[Bonus]:
-    """The bonuses (worker -> USD) that were not paid yet.
-
-    The same worker, sum and reason is the same bonus, paid once in a campaign; another reason makes another bonus.
+    Each has token, worker, assignment, usd and reason. The same worker, sum and reason is the same bonus, paid once in
+    a campaign; another reason makes another bonus.
     Raises UsageError for a worker who has submitted nothing.
     """
     assignments, before = campaign.assignments(), campaign.bonuses()
@@ -228,31 +205,25 @@ def planned_bonuses(campaign: MTurkCampaign, wanted: Mapping[str, Decimal], reas
         if not submitted:
             raise UsageError(f"worker {worker!r} has no assignment in campaign {campaign.name!r} that was not rejected")
         token = campaign.token("bonus", worker, f"{usd:.2f}", reason)
+        bonus = {"token": token, "worker": worker, "assignment": submitted[0], "usd": f"{usd:.2f}", "reason": reason}
         noted = before.get(token, {})
         if not noted.get("paid"):
-            due.append(Bonus(token, worker, str(noted.get("assignment", submitted[0])), usd, reason))
+            due.append(bonus | noted)
     return due
 
 
-def pay(turk: MTurk, campaign: MTurkCampaign, bonuses: Iterable[Bonus]) -> int:
+def pay(turk: MTurk, campaign: MTurkCampaign, bonuses: Iterable[dict[str, str]]) -> int:
     """Pay bonuses, each once; how many were paid now. The intention is on the disk before the call."""
     before = campaign.bonuses()
     count = 0
     for bonus in bonuses:
-        unsure = bonus.token in before  # from a pull that was killed: MTurk remembers a token for a day only
-        details = (bonus.worker, bonus.assignment, bonus.usd, bonus.reason)
+        token, details = bonus["token"], (bonus["worker"], bonus["assignment"], Decimal(bonus["usd"]), bonus["reason"])
+        unsure = token in before  # from a pull that was killed: MTurk remembers a token for a day only
         if not unsure or not turk.has_bonus(*details):
-            campaign.note(
-                BONUSES,
-                token=bonus.token,
-                worker=bonus.worker,
-                assignment=bonus.assignment,
-                usd=f"{bonus.usd:.2f}",
-                reason=bonus.reason,
-            )
-            turk.bonus(bonus.token, *details)
+            campaign.note(BONUSES, **bonus)
+            turk.bonus(token, *details)
             count += 1
-        campaign.note(BONUSES, token=bonus.token, paid=True)
+        campaign.note(BONUSES, token=token, paid=True)
     return count
 
 

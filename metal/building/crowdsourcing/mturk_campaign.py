@@ -14,32 +14,111 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from metal.building.crowdsourcing.campaign import Campaign
-from metal.building.crowdsourcing.mturk import fee
-from metal.building.crowdsourcing.mturk_settings import MTurkSettings
-from metal.building.forms.csv_files import csv_rows
+from metal.building.crowdsourcing.label_studio import checked_url
+from metal.building.crowdsourcing.mturk import ENDPOINTS, fee
+from metal.building.forms.rows import csv_rows
 from metal.errors import DataError, UsageError
+
+
+@dataclass(frozen=True)
+class MTurkSettings:
+    """What a campaign asks of Mechanical Turk and its workers.
+
+    reward: USD an assignment. lifetime, duration, auto_approval: seconds that a HIT is offered, that a worker has for
+    it, and until MTurk itself pays what nobody reviewed. cap: assignments a worker may do, 0 for any number.
+    minimum: qualification type -> lowest score. fields: of the layouts. digest: of what is posted. key: makes the
+    tokens; not secret. start: the schedule it was published on, if any.
+    """
+
+    environment: str
+    endpoint: str
+    reward: str
+    assignments: int
+    lifetime: int
+    duration: int
+    auto_approval: int
+    languages: tuple[str, ...]
+    title: str
+    description: str
+    keywords: str
+    completed_hits: int = 0
+    share_approved: int = 0
+    countries: tuple[str, ...] = ()
+    minimum: Mapping[str, int] = field(default_factory=dict)
+    cap: int = 0
+    adult: bool = False
+    test: str = ""
+    test_pass: int = 0
+    fields: tuple[str, ...] = ()
+    digest: str = ""
+    platform: str = "mturk"
+    key: str = ""
+    created: str = ""
+    start: str = ""
+
+
+def read_usd(text: str, parameter: str) -> Decimal:
+    """Money in whole cents. Raises UsageError, naming the parameter.
+
+    >>> read_usd("$0.25", "reward")
+    Decimal('0.25')
+    """
+    try:
+        usd = Decimal(text.strip().removeprefix("$"))
+    except InvalidOperation:
+        usd = Decimal(-1)
+    if not usd.is_finite() or usd <= 0 or usd != usd.quantize(Decimal("0.01")):
+        raise UsageError(f"`{parameter}` {text!r} is not a sum in USD and whole cents, such as 0.25")
+    return usd
+
+
+def read_qualification(text: str) -> tuple[str, int]:
+    """(qualification type, lowest score) of `ID=LOWEST`; without a score 1."""
+    kind, _, lowest = text.partition("=")
+    if not kind.isalnum() or not (lowest or "1").isdecimal():
+        raise UsageError(f"`qualification` {text!r} is not ID or ID=LOWEST")
+    return kind, int(lowest or 1)
+
+
+def read_bonus(text: str) -> tuple[str, Decimal]:
+    """(worker, USD) of `WORKER=USD`."""
+    worker, equals, usd = text.rpartition("=")
+    if not equals or not worker:
+        raise UsageError(f"`bonus` {text!r} is not WORKER=USD, such as A1B2C3=2.50")
+    return worker.removeprefix("mturk:"), read_usd(usd, "bonus")
+
+
+def read_rejection(text: str) -> tuple[str, str]:
+    """(assignment, reason) of `ASSIGNMENT=REASON`."""
+    assignment, _, reason = text.partition("=")
+    if not assignment or not reason.strip():
+        raise UsageError(f"`reject` {text!r} is not ASSIGNMENT=REASON; workers are told why")
+    return assignment, reason.strip()
+
+
+def read_endpoint(url: str | None, production: bool) -> str:
+    """Where calls go. Raises UsageError for an address with a password, and for production without `production`."""
+    if not url:
+        return ENDPOINTS["production" if production else "sandbox"]
+    checked_url(url, "endpoint_url", "http://127.0.0.1:8000")
+    host = urlsplit(url).hostname or ""
+    if host.endswith(".amazonaws.com") and "sandbox" not in host and not production:
+        raise UsageError(f"{host} is the real Mechanical Turk; pass `production=True`, or leave `endpoint_url` out")
+    return url
+
 
 HITS, ASSIGNMENTS, BONUSES = "hits.jsonl", "assignments.jsonl", "bonuses.jsonl"
 WORKERS, QUALIFICATIONS = "workers.jsonl", "qualifications.jsonl"
 CAP, NOISY = "cap", "noisy"  # why a worker was excluded
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A task's HIT: the token it is posted with, its id once there is one, and when it ends."""
-
-    token: str = ""
-    hit: str = ""
-    at: str = ""
-    expires: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,17 +142,13 @@ class MTurkCampaign(Campaign):
             files = {name: (self.folder / name).read_bytes() for name in names}
             yield from rows_of(files, language, str(self.folder))
 
-    def hits(self) -> dict[str, Hit]:
-        """By task, in the order of posting."""
-        names = ("token", "hit", "at", "expires")
-        return {
-            task: Hit(**{name: str(record[name]) for name in names if name in record})
-            for task, record in self.merged(HITS, "task").items()
-        }
+    def hits(self) -> dict[str, dict[str, Any]]:
+        """By task, in the order of posting: token, id (`hit`) once it is known, when it began (`at`) and `expires`."""
+        return self.merged(HITS, "task")
 
     def posted(self) -> dict[str, str]:
         """Task -> HIT id, of tasks that are posted."""
-        return {task: hit.hit for task, hit in self.hits().items() if hit.hit}
+        return {task: hit["hit"] for task, hit in self.hits().items() if "hit" in hit}
 
     def assignments(self) -> dict[str, dict[str, Any]]:
         """By id, each with its latest status."""
@@ -99,11 +174,11 @@ class MTurkCampaign(Campaign):
         """
         assignments = self.assignments()
         status = Counter(assignment["status"] for assignment in assignments.values())
-        posted = [hit for hit in self.hits().values() if hit.hit]
+        posted = [hit for hit in self.hits().values() if "hit" in hit]
         reward = Decimal(self.settings.reward)
         each = reward + fee(reward, self.settings.assignments)
         taken = Counter(assignment["hit"] for assignment in assignments.values())
-        offered = [hit for hit in posted if not hit.expires or datetime.fromisoformat(hit.expires) > now]
+        offered = [hit["hit"] for hit in posted if datetime.fromisoformat(hit["expires"]) > now]
         bonuses = [Decimal(bonus["usd"]) for bonus in self.bonuses().values() if bonus.get("paid")]
         spent = status["Approved"] * each + sum((usd + fee(usd, 1) for usd in bonuses), Decimal())
         return {
@@ -115,12 +190,12 @@ class MTurkCampaign(Campaign):
             "submitted": status["Submitted"],
             "approved": status["Approved"],
             "rejected": status["Rejected"],
-            "open": sum(max(0, self.settings.assignments - taken[hit.hit]) for hit in offered),
+            "open": sum(max(0, self.settings.assignments - taken[hit]) for hit in offered),
             "workers": len({assignment["worker"] for assignment in assignments.values()}),
             "shut_out": len(self.excluded()),
             "spent": float(spent),
             "waiting": float(status["Submitted"] * each),
-            "expires": max((hit.expires for hit in posted if hit.expires), default=""),
+            "expires": max((hit["expires"] for hit in posted), default=""),
         }
 
 

@@ -1,4 +1,8 @@
-"""Tasks of a campaign on Mechanical Turk become HITs, each once, however often the process is killed."""
+"""Tasks of a campaign on Mechanical Turk become HITs, each once, however often the process is killed.
+
+Who may work on them follows GENIE (section 6, Quality Control): 5,000 completed HITs, 99% of assignments approved, a
+country where the language is spoken, and a test of each task.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,23 @@ from decimal import Decimal
 from typing import Any
 
 from metal.building.crowdsourcing.mturk import MTurk, fee
-from metal.building.crowdsourcing.mturk_campaign import CAP, HITS, NOISY, QUALIFICATIONS, WORKERS, MTurkCampaign
-from metal.building.crowdsourcing.mturk_settings import MTurkSettings
-from metal.building.crowdsourcing.qualifications import QualificationTest, requirements
-from metal.building.crowdsourcing.question import html_question
+from metal.building.crowdsourcing.mturk_campaign import (
+    CAP,
+    HITS,
+    NOISY,
+    QUALIFICATIONS,
+    WORKERS,
+    MTurkCampaign,
+    MTurkSettings,
+)
+from metal.building.crowdsourcing.mturk_documents import QualificationTest, html_question
 from metal.data.languages import language_name
-from metal.errors import DataError
+from metal.errors import DataError, UsageError
 
 TEST_SECONDS = 3600
+# System qualification types, the same in the sandbox.
+COMPLETED_HITS, SHARE_APPROVED = "00000000000000000040", "000000000000000000L0"
+LOCALE, ADULT = "00000000000000000071", "00000000000000000060"
 
 
 @dataclass(frozen=True)
@@ -40,22 +53,15 @@ class PostingCost:
         return self.rewards + self.fees
 
 
-@dataclass(frozen=True)
-class HitQuestion:
-    """The document that is posted for a task."""
-
-    task: str
-    language: str
-    content: str
-
-
-def questions(rows: Iterable[tuple[str, str, Mapping[str, str]]], tasks: Mapping[str, str]) -> list[HitQuestion]:
-    """The question of each (language, layout, row). tasks: those that were handed out.
+def questions(
+    rows: Iterable[tuple[str, str, Mapping[str, str]]], tasks: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Task -> (language, document to post) of each (language, layout, row). tasks: those that were handed out.
 
     Everything is checked before anything is posted: raises DataError for a task that was not handed out or occurs
     twice, a layout that does not fit its rows, and a page that is too long for a HIT.
     """
-    by_task: dict[str, HitQuestion] = {}
+    by_task: dict[str, tuple[str, str]] = {}
     for language, layout, row in rows:
         task = row["task"]
         where = f"tasks-{language}.csv task {task}"
@@ -63,23 +69,21 @@ def questions(rows: Iterable[tuple[str, str, Mapping[str, str]]], tasks: Mapping
             raise DataError(where, "none of this dataset's", "Export the tasks from this dataset, and push them")
         if task in by_task:
             raise DataError(where, "there twice", "Take one of the rows out; for more raters pass `assignments`")
-        by_task[task] = HitQuestion(task, language, html_question(layout, row, where))
-    return list(by_task.values())
+        by_task[task] = language, html_question(layout, row, where)
+    return by_task
 
 
-def still_to_post(
-    campaign: MTurkCampaign | None, settings: MTurkSettings, questions: Iterable[HitQuestion]
-) -> PostingCost:
-    """What it costs to post the questions that are not posted yet. campaign: None if it has not begun."""
+def still_to_post(campaign: MTurkCampaign | None, settings: MTurkSettings, tasks: Iterable[str]) -> PostingCost:
+    """What it costs to post the tasks that are not posted yet. campaign: None if it has not begun."""
     posted = campaign.posted() if campaign else {}
-    hits = sum(question.task not in posted for question in questions)
+    hits = sum(task not in posted for task in tasks)
     return PostingCost(hits, settings.assignments, Decimal(settings.reward))
 
 
 def post(
     turk: MTurk,
     campaign: MTurkCampaign,
-    questions: Iterable[HitQuestion],
+    questions: Mapping[str, tuple[str, str]],
     needed: list[dict[str, Any]],
     clock: Callable[[], datetime],
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -90,26 +94,26 @@ def post(
     comes from a push that was killed, or whose answer was lost. Its HIT is looked up among ours by the token; if it is
     not listed (yet), the call with the same token creates it, or answers with the existing one.
     """
-    unsure = {hit.token: task for task, hit in campaign.hits().items() if not hit.hit}
+    unsure = {hit["token"]: task for task, hit in campaign.hits().items() if "hit" not in hit}
     for token, hit in turk.find_hits(unsure).items():
         campaign.note(HITS, task=unsure[token], hit=hit)
     posted = campaign.posted()
-    todo = [question for question in questions if question.task not in posted]
-    for done, question in enumerate(todo):
+    todo = [task for task in questions if task not in posted]
+    for done, task in enumerate(todo):
         progress(done, len(todo))
-        token = campaign.token("hit", question.task)
+        token = campaign.token("hit", task)
         now = clock()
         expires = (now + timedelta(seconds=campaign.settings.lifetime)).isoformat(timespec="seconds")
-        campaign.note(HITS, task=question.task, token=token, at=now.isoformat(timespec="seconds"), expires=expires)
-        campaign.note(HITS, task=question.task, hit=turk.create_hit(token, **_described(campaign, question, needed)))
+        campaign.note(HITS, task=task, token=token, at=now.isoformat(timespec="seconds"), expires=expires)
+        described = _described(campaign.settings, *questions[task])
+        campaign.note(HITS, task=task, hit=turk.create_hit(token, QualificationRequirements=needed, **described))
     progress(len(todo), len(todo))
     return len(todo)
 
 
-def _described(campaign: MTurkCampaign, question: HitQuestion, needed: list[dict[str, Any]]) -> dict[str, Any]:
+def _described(settings: MTurkSettings, code: str, question: str) -> dict[str, Any]:
     """What a HIT is created with. The title names the language, so that a language's HITs are listed together."""
-    settings = campaign.settings
-    language = language_name(question.language)
+    language = language_name(code)
     return {
         "Title": settings.title.replace("LANGUAGE", language)[:128],
         "Description": settings.description.replace("LANGUAGE", language)[:2000],
@@ -119,15 +123,14 @@ def _described(campaign: MTurkCampaign, question: HitQuestion, needed: list[dict
         "LifetimeInSeconds": settings.lifetime,
         "AssignmentDurationInSeconds": settings.duration,
         "AutoApprovalDelayInSeconds": settings.auto_approval,
-        "QualificationRequirements": needed,
-        "Question": question.content,
+        "Question": question,
     }
 
 
 # ---------------------------------------------------------------- who may work
 
 
-def exclusion(turk: MTurk, campaign: MTurkCampaign) -> str:
+def _exclusion(turk: MTurk, campaign: MTurkCampaign) -> str:
     """The qualification type that excludes workers from this campaign: those who have it do not see its HITs."""
     description = "Workers who have done their share of these tasks."
     return _qualification(turk, campaign, "share done", {"Description": description})
@@ -155,24 +158,50 @@ def requirements_of(
         described = {"Description": "A short test: read the texts and choose the right answers."}
         document = {"Test": test.form, "AnswerKey": test.key, "TestDurationInSeconds": TEST_SECONDS}
         minimum[_qualification(turk, campaign, "test", described | document)] = settings.test_pass
-    qualification = exclusion(turk, campaign)
-    exclude(turk, campaign, qualification, dict.fromkeys(noisy, NOISY))
-    return requirements(
-        completed_hits=settings.completed_hits,
-        share_approved=settings.share_approved,
-        countries=settings.countries,
-        adult=settings.adult,
-        minimum=minimum,
-        excluded_by=[qualification],
-    )
+    exclude(turk, campaign, dict.fromkeys(noisy, NOISY))
+    return requirements(settings, minimum, _exclusion(turk, campaign))
 
 
-def exclude(turk: MTurk, campaign: MTurkCampaign, qualification: str, workers: Mapping[str, str]) -> int:
+def requirements(
+    settings: MTurkSettings, minimum: Mapping[str, int] | None = None, excluded_by: str = ""
+) -> list[dict[str, Any]]:
+    """QualificationRequirements of a HIT, without asking Mechanical Turk.
+
+    minimum: qualification type -> the lowest score that qualifies. excluded_by: the qualification type that excludes a
+    worker. Raises UsageError for a bad country code.
+    """
+    required: list[dict[str, Any]] = []
+    scores = {COMPLETED_HITS: settings.completed_hits, SHARE_APPROVED: settings.share_approved}
+    lowest = {kind: score for kind, score in scores.items() if score} | dict(minimum or {})
+    for kind, score in lowest.items():
+        required.append({"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [score]})
+    if settings.countries:
+        places = [_place(code) for code in settings.countries]
+        required.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places})
+    if settings.adult:  # only workers who agreed to see offensive content
+        required.append({"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1]})
+    if excluded_by:
+        required.append({"QualificationTypeId": excluded_by, "Comparator": "DoesNotExist"})
+    # Workers who can still take a test must see the HIT; those who fail another requirement do not even find it.
+    for requirement in required:
+        tested = requirement["QualificationTypeId"] in (minimum or {})
+        requirement["ActionsGuarded"] = "Accept" if tested else "DiscoverPreviewAndAccept"
+    return required
+
+
+def _place(code: str) -> dict[str, str]:
+    country, _, part = code.upper().partition("-")
+    if len(country) != 2 or not country.isalpha():
+        raise UsageError(f"country {code!r} is not a code such as US, IN or US-CA")
+    return {"Country": country} | ({"Subdivision": part} if part else {})
+
+
+def exclude(turk: MTurk, campaign: MTurkCampaign, workers: Mapping[str, str]) -> int:
     """Keep workers (worker -> why) from further HITs of the campaign. Returns how many were not excluded before."""
     before = campaign.excluded()
     fresh = {worker: why for worker, why in workers.items() if worker not in before}
     for worker, why in fresh.items():
-        turk.give(qualification, worker)  # giving it twice has no further effect
+        turk.give(_exclusion(turk, campaign), worker)  # giving it twice has no further effect
         campaign.note(WORKERS, worker=worker, why=why)
     for worker, why in workers.items():
         if before.get(worker) == CAP and why == NOISY:  # excluded from this campaign before, now from later ones too

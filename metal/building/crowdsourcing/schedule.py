@@ -29,9 +29,6 @@ class Schedule:
     at: time
     zone: ZoneInfo
 
-    def __str__(self) -> str:
-        return f"{','.join(DAYS[day] for day in sorted(self.days))} {self.at:%H:%M} {self.zone.key}"
-
 
 def parse_schedule(text: str) -> Schedule:
     """The schedule of `Mon-Fri 10:00 America/Los_Angeles`, `weekday 10:00 UTC`, `Sat,Sun 09:30 Asia/Tokyo`.
@@ -39,8 +36,8 @@ def parse_schedule(text: str) -> Schedule:
     A range may wrap around Sunday: `Sat-Mon`. Raises UsageError for another shape or an impossible time, UnknownName
     for an unknown day or time zone.
 
-    >>> str(parse_schedule("weekday 10:00 UTC"))
-    'Mon,Tue,Wed,Thu,Fri 10:00 UTC'
+    >>> sorted(parse_schedule("Sat-Mon 10:00 UTC").days)
+    [0, 5, 6]
     """
     match = _SHAPE.fullmatch(text.strip())
     if not match:
@@ -101,16 +98,12 @@ def _instant(day: date, schedule: Schedule) -> datetime:
     instant = local.astimezone(UTC)
     if instant.astimezone(schedule.zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return instant
-    # In a gap, fold=0 uses the offset before the change (an instant after it), fold=1 the one after (one before it).
-    before, after = local.replace(fold=1).astimezone(UTC), instant
-    offset = before.astimezone(schedule.zone).utcoffset()
-    while after - before > timedelta(seconds=1):
-        middle = (before + (after - before) / 2).replace(microsecond=0)
-        if middle.astimezone(schedule.zone).utcoffset() == offset:
-            before = middle
-        else:
-            after = middle
-    return after
+    # In a gap, fold=1 uses the offset after the change, which gives an instant before it. Clocks change on a minute.
+    instant = local.replace(fold=1).astimezone(UTC)
+    offset = instant.astimezone(schedule.zone).utcoffset()
+    while instant.astimezone(schedule.zone).utcoffset() == offset:
+        instant += timedelta(minutes=1)
+    return instant
 
 
 def now() -> datetime:

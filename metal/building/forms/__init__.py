@@ -14,18 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from metal.building.forms import crowd_csv
-from metal.building.forms.csv_files import header_of
+from metal.building.forms.rows import header_of
 from metal.building.tasks import Answer, Assignment
 from metal.data.plugins import load_plugin, plugins
 from metal.data.records import Criterion
 from metal.errors import DataError, UnknownName
 
 GROUP = "metal.forms"
-
-
-def form_names() -> list[str]:
-    """The names of all forms."""
-    return list(plugins(GROUP))
 
 
 def check_form(name: str) -> None:

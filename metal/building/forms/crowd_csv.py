@@ -13,16 +13,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from metal.building.forms import guidelines, mturk
-from metal.building.forms.csv_files import csv_table, header_of
 from metal.building.forms.rows import (
     COMMENT,
     OURS,
+    answers_at,
+    by_language,
     check_criteria,
     column_of,
+    crowd_rows,
+    csv_table,
+    header_of,
     listed,
     printable,
     seconds_in,
-    sides,
     unguarded,
 )
 from metal.building.tasks import Answer, Assignment
@@ -72,13 +75,11 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
     Participants take the place of the people named in the assignments.
     """
-    by_language: dict[str, list[Assignment]] = {}
-    for assignment in assignments:
-        by_language.setdefault(assignment.language, []).append(assignment)
-    for language, group in by_language.items():
+    groups = by_language(assignments)
+    for language, group in groups.items():
         yield f"tasks-{language}.csv", _tasks(group)
-    if by_language:
-        first = next(iter(by_language.values()))[0]
+    if groups:
+        first = next(iter(groups.values()))[0]
         yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
         yield "README.txt", README.format(raters=", ".join(RATERS)).encode()
 
@@ -86,13 +87,8 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 def _tasks(assignments: Sequence[Assignment]) -> bytes:
     import pandas as pd
 
-    template, rubrics = assignments[0].template, assignments[0].rubrics
-    asked = {QUESTION + name: _question(name, rubric) for name, rubric in rubrics.items()}
-    rows = []
-    for task in {task.task: task for assignment in assignments for task in assignment.tasks}.values():
-        row = {"task": task.task, "title": task.title, "source": task.source, **task.texts(template)}
-        row |= {"language": task.language, "direction": sides(task.language)[1][1]}
-        rows.append({name: printable(text) for name, text in (row | asked).items()})
+    asked = {QUESTION + name: _question(name, rubric) for name, rubric in assignments[0].rubrics.items()}
+    rows = [{name: printable(text) for name, text in (row | asked).items()} for row in crowd_rows(assignments)]
     return str(guard(pd.DataFrame(rows, dtype=object)).to_csv(index=False, lineterminator="\n")).encode()
 
 
@@ -126,20 +122,7 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion], platform:
     place = _columns(name, head, criteria)
     person = head[place["rater"]]
     platform = platform or (PROLIFIC if _folded(person) in _PROLIFIC_COLUMNS else ANY)
-    asked = [criterion for criterion in criteria if column_of(criterion) in place]
-    answers = []
-    for number, row in rows:
-        where = f"{name} row {number}"
-        cells = {column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()}
-        for column, shown in (("task", "task"), ("rater", person)):
-            if not cells[column]:
-                raise DataError(where, f"the {shown} is missing", f"Fill in its {shown}, or empty the whole row")
-        prefix = f"{platform}:"
-        rater = prefix + cells["rater"].removeprefix(prefix)
-        scores = {criterion: cells[column_of(criterion)] for criterion in asked}
-        seconds = seconds_in(cells.get("seconds", ""))
-        answers.append(Answer(cells["task"], rater, scores, cells.get(COMMENT, ""), where, seconds))
-    return answers
+    return answers_at(place, name, rows, criteria, rater=person, prefix=f"{platform}:")
 
 
 def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from metal.building.forms import crowd_csv, guidelines, mturk
-from metal.building.forms.csv_files import csv_rows, is_csv
-from metal.building.forms.rows import about, answers_from, header
+from metal.building.forms.rows import about, answers_from, csv_rows, header, is_csv
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import guard
 from metal.data.records import Criterion

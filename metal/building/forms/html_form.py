@@ -15,11 +15,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from metal.building.forms.rows import sides
 from metal.building.tasks import Answer, Assignment
-from metal.data import languages
 from metal.data.escaping import environment, policy, source
 from metal.data.files import whole_text
-from metal.data.languages import language_name, text_direction
+from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import HARMFUL, printable
 from metal.errors import DataError
@@ -148,10 +148,8 @@ def _data(assignment: Assignment, questions: list[dict[str, Any]], file: str) ->
 
 def _sides(language: str) -> dict[str, dict[str, str]]:
     """`lang` and `dir` of source and output; in a pair such as `zh-en` they differ."""
-    return {
-        side: {"lang": code, "dir": text_direction(code)}
-        for side, code in zip(("source", "output"), languages.sides(language), strict=True)
-    }
+    named = zip(("source", "output"), sides(language), strict=True)
+    return {side: {"lang": code, "dir": direction} for side, (code, direction) in named}
 
 
 # ---------------------------------------------------------------- harmless in a page

@@ -18,6 +18,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from metal.building.forms.html_form import json_list
 from metal.building.forms.label_studio_export import FIELD, Annotation, read_annotations
+from metal.building.forms.rows import by_language
 from metal.building.tasks import Answer, Assignment, Task
 from metal.building.template import METAL
 from metal.data.files import whole_text
@@ -82,13 +83,11 @@ _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     """(file name, content): an interface for each language, the tasks of each person, README.txt."""
-    by_language: dict[str, list[Assignment]] = defaultdict(list)
-    for assignment in assignments:
-        by_language[assignment.language].append(assignment)
-    for language, group in by_language.items():
+    for language, group in by_language(assignments).items():
         yield f"interface-{language}.xml", interface(language, group)
         for assignment in group:
-            yield f"{assignment.rater}.json", _json([_task(assignment, task) for task in assignment.tasks])
+            tasks = [_task(assignment, task) for task in assignment.tasks]
+            yield f"{assignment.rater}.json", (json.dumps(tasks, ensure_ascii=False, indent=1) + "\n").encode()
     yield "README.txt", README.encode()
 
 
@@ -142,10 +141,6 @@ def _task(assignment: Assignment, task: Task) -> dict[str, dict[str, str]]:
     shown = {"title": task.title, "source_text": task.source}
     shown |= {f"{name}_text": text for name, text in task.texts(assignment.template).items()}
     return {"data": identity | {field: _plain(text) for field, text in shown.items()}}
-
-
-def _json(value: object) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode()
 
 
 def _plain(text: str) -> str:

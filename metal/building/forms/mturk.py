@@ -7,50 +7,33 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from metal.building.forms import guidelines
-from metal.building.forms.csv_files import csv_rows, is_csv
 from metal.building.forms.rows import (
     COMMENT,
+    by_language,
     check_criteria,
     column_of,
+    crowd_rows,
+    csv_rows,
     filled_rows,
+    is_csv,
     listed,
     printable,
     seconds_in,
     sides,
 )
-from metal.building.tasks import Answer, Assignment, Task
-from metal.building.template import TaskTemplate
+from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import FORMULA_STARTS, environment
 from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.errors import DataError
-from metal.raters.judges.rubric import Rubric
 
 HIT_LIMIT = 65_535  # bytes of layout and texts together that Mechanical Turk takes for one HIT
 ANSWER, AT_ONCE = "Answer.", "Answer.taskAnswers"
-
-
-@dataclass(frozen=True)
-class _HitBatch:
-    """The HITs of a language: rows of its CSV, how many people rate each, and the layout they are filled into."""
-
-    language: str
-    columns: tuple[str, ...]
-    rows: list[dict[str, str]]
-    people: int
-    layout: str
-
-    @property
-    def too_long(self) -> list[str]:
-        """The tasks whose texts do not fit into a HIT."""
-        room = HIT_LIMIT - len(self.layout.encode())
-        return [row["task"] for row in self.rows if sum(len(cell.encode()) for cell in row.values()) > room]
 
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
@@ -58,56 +41,51 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
     A HIT is a task; workers take the place of the people named in the assignments.
     """
-    by_language: dict[str, list[Assignment]] = {}
-    for assignment in assignments:
-        by_language.setdefault(assignment.language, []).append(assignment)
-    batches = [_batch(language, group) for language, group in by_language.items()]
+    groups = by_language(assignments)
+    batches = [_batch(language, group) for language, group in groups.items()]
     for batch in batches:
         table = io.StringIO(newline="")
-        writer = csv.DictWriter(table, batch.columns, lineterminator="\n")
+        writer = csv.DictWriter(table, list(batch["rows"][0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(batch.rows)
-        yield f"tasks-{batch.language}.csv", table.getvalue().encode()
-        yield f"layout-{batch.language}.html", batch.layout.encode()
+        writer.writerows(batch["rows"])
+        yield f"tasks-{batch['language']}.csv", table.getvalue().encode()
+        yield f"layout-{batch['language']}.html", batch["layout"].encode()
     if batches:
         described = {"batches": batches, "language_name": language_name, "limit": HIT_LIMIT}
         yield (
             "README.txt",
             environment("metal.building.forms", _plain).get_template("mturk_readme.txt").render(described).encode(),
         )
-        first = next(iter(by_language.values()))[0]
+        first = next(iter(groups.values()))[0]
         yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
 
 
-def _batch(language: str, assignments: Sequence[Assignment]) -> _HitBatch:
-    tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
+def _batch(language: str, assignments: Sequence[Assignment]) -> dict[str, Any]:
+    """The HITs of a language: rows of its CSV, how many people rate each, and the layout they are filled into.
+
+    too_long: the tasks whose texts do not fit into a HIT.
+    """
     people = Counter(task.task for assignment in assignments for task in assignment.tasks)
-    (usual, _), *_ = Counter(people.values()).most_common(1) or [(1, 0)]
-    layout = _layout(language, assignments[0].rubrics, assignments[0].template)
-    template = assignments[0].template
-    columns = ("task", "title", "source", *template.texts, "language", "direction")
-    return _HitBatch(language, columns, [_row(task, template) for task in tasks.values()], usual, layout)
-
-
-def _layout(language: str, rubrics: Mapping[str, Rubric], template: TaskTemplate) -> str:
+    rubrics, template = assignments[0].rubrics, assignments[0].template
     source, output = sides(language)
-    asked = [(column_of(name), rubric) for name, rubric in rubrics.items()]
     variables = {
-        "asked": asked,
+        "asked": [(column_of(name), rubric) for name, rubric in rubrics.items()],
         "source_side": source,
         "output_side": output,
         "template": template,
         "variable": _variable,
     }
     page = environment("metal.building.forms", _markup).get_template("mturk.html")
-    return page.render(guidelines.content(rubrics, template) | variables)
-
-
-def _row(task: Task, template: TaskTemplate) -> dict[str, str]:
-    (_, _), (_, direction) = sides(task.language)
-    row = {"task": task.task, "title": task.title, "source": task.source, **task.texts(template)}
-    row |= {"language": task.language, "direction": direction}
-    return {column: _cell(text) for column, text in row.items()}
+    layout = page.render(guidelines.content(rubrics, template) | variables)
+    rows = [{column: _cell(text) for column, text in row.items()} for row in crowd_rows(assignments)]
+    room = HIT_LIMIT - len(layout.encode())
+    return {
+        "language": language,
+        "rows": rows,
+        "people": Counter(people.values()).most_common(1)[0][0],
+        "layout": layout,
+        "too_long": [row["task"] for row in rows if sum(len(cell.encode()) for cell in row.values()) > room],
+    }
 
 
 def _cell(text: str) -> str:
@@ -150,7 +128,13 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
     Raises DataError for missing columns, rows without task or worker, and unreadable JSON; UnknownName for an answer
     whose name is close to that of a criterion.
     """
-    head, rows = _results(name, content)
+    return answers_in(name, *_results(name, content), criteria)
+
+
+def answers_in(
+    name: str, head: Sequence[str], rows: Iterable[tuple[str, dict[str, str]]], criteria: Mapping[str, Criterion]
+) -> list[Answer]:
+    """The answers of rows (where it is, cells by column) of a table of results. Errors: see `read`."""
     fields = list(dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER)))
     check_criteria(name, fields, criteria)
     kept = [(where, row) for where, row in rows if not _is_rejected(row)]

@@ -1,8 +1,10 @@
-"""Rows of a sheet: what a cell may hold, and answers from the rows that come back. Shared by CSV, XLSX and MTurk."""
+"""Rows of a sheet: what a cell may hold, CSV as other programs save it, and answers from the rows that come back."""
 
 from __future__ import annotations
 
+import csv
 import difflib
+import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,14 +39,30 @@ def printable(text: str) -> str:
 def cut(text: str) -> str:
     """The printable text, cut with a visible mark where a spreadsheet cell cannot hold it."""
     text = printable(text)
-    if _units(text) <= CELL_LIMIT:
+    units = text.encode("utf-16-le")  # two bytes each
+    if len(units) <= 2 * CELL_LIMIT:
         return text
-    room = (CELL_LIMIT - _units(CUT)) * 2
-    return text.encode("utf-16-le")[:room].decode("utf-16-le", "ignore") + CUT
+    return units[: 2 * CELL_LIMIT - len(CUT.encode("utf-16-le"))].decode("utf-16-le", "ignore") + CUT
 
 
-def _units(text: str) -> int:
-    return len(text.encode("utf-16-le")) // 2
+def by_language(assignments: Iterable[Assignment]) -> dict[str, list[Assignment]]:
+    """The assignments of each language, in order."""
+    groups: dict[str, list[Assignment]] = {}
+    for assignment in assignments:
+        groups.setdefault(assignment.language, []).append(assignment)
+    return groups
+
+
+def crowd_rows(assignments: Sequence[Assignment]) -> list[dict[str, str]]:
+    """A row for each task, where workers take the place of the people named in the assignments (of one language)."""
+    template = assignments[0].template
+    tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
+    return [
+        {"task": task.task, "title": task.title, "source": task.source}
+        | task.texts(template)
+        | {"language": task.language, "direction": sides(task.language)[1][1]}
+        for task in tasks.values()
+    ]
 
 
 def about(assignment: Assignment, task: Task) -> list[str]:
@@ -89,17 +107,34 @@ def answers_from(name: str, rows: Iterable[Sequence[str]], criteria: Mapping[str
     if not filled:
         raise DataError(name, "there is nothing in it", f"Its first row names the columns: {listed(header(criteria))}")
     place = columns(name, [unguarded(cell) for cell in filled[0][1]], criteria)
-    asked = [criterion for criterion in criteria if column_of(criterion) in place]
+    return answers_at(place, name, filled[1:], criteria)
 
+
+def answers_at(
+    place: Mapping[str, int],
+    name: str,
+    rows: Iterable[tuple[int, Sequence[str]]],
+    criteria: Iterable[str],
+    *,
+    rater: str = "rater",
+    prefix: str = "",
+) -> list[Answer]:
+    """The answers in numbered rows. place: the position of each column that matters; rater: what people call theirs.
+
+    prefix: what every rater's name begins with; added where it is missing.
+    """
+    asked = [criterion for criterion in criteria if column_of(criterion) in place]
     answers = []
-    for number, row in filled[1:]:
+    for number, row in rows:
         where = f"{name} row {number}"
         cells = {column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()}
-        for column in ("task", "rater"):
+        for column, shown in (("task", "task"), ("rater", rater)):
             if not cells[column]:
-                raise DataError(where, f"the {column} is missing", f"Fill in its {column}, or empty the whole row")
+                raise DataError(where, f"the {shown} is missing", f"Fill in its {shown}, or empty the whole row")
+        person = prefix + cells["rater"].removeprefix(prefix)
         scores = {criterion: cells[column_of(criterion)] for criterion in asked}
-        answers.append(Answer(cells["task"], cells["rater"], scores, cells.get(COMMENT, ""), where))
+        seconds = seconds_in(cells.get("seconds", ""))
+        answers.append(Answer(cells["task"], person, scores, cells.get(COMMENT, ""), where, seconds))
     return answers
 
 
@@ -163,3 +198,68 @@ def seconds_in(cell: str) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < math.inf else None
+
+
+DELIMITERS = ",;\t"  # Excel writes semicolons where the comma is the decimal mark, tabs as "Unicode Text"
+
+
+def is_csv(name: str) -> bool:
+    return name.rpartition(".")[2].lower() in ("csv", "tsv", "txt")
+
+
+def csv_table(name: str, content: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a CSV file and its other rows, blank ones left out, each with its number in a spreadsheet."""
+    rows = filled_rows(csv_rows(name, content))
+    return ([unguarded(cell) for cell in rows[0][1]], rows[1:]) if rows else ([], [])
+
+
+def header_of(name: str, content: bytes) -> list[str]:
+    """The header of a CSV file; empty for any other file."""
+    return csv_table(name, content)[0] if is_csv(name) else []
+
+
+def csv_rows(name: str, content: bytes) -> list[list[str]]:
+    """The rows of a CSV file as programs save it: comma, semicolon or tab, UTF-8 or UTF-16, cells with line breaks.
+
+    Row N of the list is row N + 1 in a spreadsheet. Raises DataError for other encodings and unclosed quotes.
+    """
+    text = _decoded(name, content)
+    first, _, rest = text.partition("\n")
+    if first.lower().startswith("sep=") and len(first.rstrip("\r")) == 5:  # for Excel, which does not show this line
+        delimiter, text = first[4], rest
+    else:
+        delimiter = _delimiter(text)
+    limit = csv.field_size_limit(len(text) + 1)
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
+            rows.append(row)
+    except csv.Error as error:
+        raise DataError(
+            f"{name} row {len(rows) + 1}", f"not readable as CSV ({error})", "Save it again from a spreadsheet"
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+    return rows
+
+
+def _decoded(name: str, content: bytes) -> str:
+    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text[:100]:
+        raise DataError(
+            name,
+            "neither UTF-8 nor UTF-16 text",
+            "Open it where it was filled in and save it as 'CSV UTF-8' (in LibreOffice: Text CSV with character set "
+            "UTF-8)",
+        )
+    return text
+
+
+def _delimiter(text: str) -> str:
+    """The mark that divides the first non-blank line into the most columns."""
+    line = next((line for line in io.StringIO(text, newline="") if line.strip(f" {DELIMITERS}\r\n")), "")[:100_000]
+    return max(DELIMITERS, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))

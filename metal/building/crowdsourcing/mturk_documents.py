@@ -1,18 +1,17 @@
-"""Mechanical Turk's two documents: the question of a HIT, and the answers of a worker.
-
-A layout is the page that the form `mturk` writes: `${column}` stands for a cell of the tasks' CSV, which is escaped
-HTML already.
-"""
+"""Mechanical Turk's XML: the question of a HIT, the answers of a worker, and tests that workers take first."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from xml.etree.ElementTree import ParseError, fromstring
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, SubElement, fromstring, tostring
 
 from metal.building.forms.mturk import HIT_LIMIT
 from metal.building.forms.rows import printable
-from metal.errors import DataError
+from metal.errors import DataError, UsageError
 
 _SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
@@ -108,3 +107,90 @@ def read_answers(document: str, where: str) -> dict[str, str]:
 
 def _local(tag: object) -> str:
     return str(tag).rpartition("}")[2]
+
+
+_SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
+QUESTION_FORM = f"{_SCHEMAS}/2017-11-06/QuestionForm.xsd"
+ANSWER_KEY = f"{_SCHEMAS}/2005-10-01/AnswerKey.xsd"
+TEST_LIMIT = 65_535  # bytes
+
+
+@dataclass(frozen=True)
+class QualificationTest:
+    """A test as MTurk takes it. A worker's score is in percent if `key` maps it so, as `make_test` does."""
+
+    form: str
+    key: str
+
+
+def read_test(path: Path, key: Path | None = None) -> QualificationTest:
+    """The test in a file: QuestionForm XML beside its AnswerKey XML, or items in JSON Lines (see `make_test`)."""
+    if path.suffix.lower() != ".xml":
+        if key:
+            raise UsageError(f"{path} holds its own right answers; an answer key belongs to a test in XML")
+        return make_test(path)
+    if not key:
+        raise UsageError(f'{path} needs `answer_key="FILE.xml"`, or nobody\'s score is known')
+    return _checked(QualificationTest(path.read_text(encoding="utf-8"), key.read_text(encoding="utf-8")), path)
+
+
+def make_test(path: Path) -> QualificationTest:
+    """The test that asks the items in a file, each worth the same, scored in percent.
+
+    An item is a line such as `{"question": "...", "choices": ["...", "..."], "right": "..."}`; `right` is a choice, or
+    a list of choices any of which is right. Identifiers are numbers: nothing in the page reveals which choice is right,
+    and only MTurk gets the key. Raises DataError, naming the row.
+    """
+    from metal.data.files import read_jsonl
+
+    number = 0
+    form, key = Element("QuestionForm", xmlns=QUESTION_FORM), Element("AnswerKey", xmlns=ANSWER_KEY)
+    for number, (row, entry) in enumerate(read_jsonl(path), 1):
+        choices, right = _checked_item(entry, f"{path} row {row + 1}")
+        asked = SubElement(form, "Question")
+        _text(asked, "QuestionIdentifier", f"q{number}")
+        _text(asked, "IsRequired", "true")
+        _text(SubElement(asked, "QuestionContent"), "Text", entry["question"])
+        specification = SubElement(SubElement(asked, "AnswerSpecification"), "SelectionAnswer")
+        _text(specification, "StyleSuggestion", "radiobutton")
+        selections = SubElement(specification, "Selections")
+        answer = SubElement(key, "Question")
+        _text(answer, "QuestionIdentifier", f"q{number}")
+        for place, choice in enumerate(choices, 1):
+            selection = SubElement(selections, "Selection")
+            _text(selection, "SelectionIdentifier", f"c{place}")
+            _text(selection, "Text", str(choice))
+            if choice in right:
+                option = SubElement(answer, "AnswerOption")
+                _text(option, "SelectionIdentifier", f"c{place}")
+                _text(option, "AnswerScore", "1")
+    if not number:
+        raise DataError(path, "no items", "One JSON object a line")
+    mapping = SubElement(SubElement(key, "QualificationValueMapping"), "PercentageMapping")
+    _text(mapping, "MaximumSummedScore", str(number))
+    return _checked(
+        QualificationTest(tostring(form, encoding="unicode"), tostring(key, encoding="unicode")), "the test"
+    )
+
+
+def _checked_item(entry: Mapping[str, Any], where: str) -> tuple[list[Any], list[Any]]:
+    """An item's choices, and those of them that are right."""
+    choices, right = entry.get("choices"), entry.get("right")
+    right = right if isinstance(right, list) else [right]
+    if not isinstance(entry.get("question"), str) or not isinstance(choices, list) or len(choices) < 2:
+        raise DataError(where, "no question with choices", 'A line is {"question": "", "choices": [], "right": ""}')
+    absent = [choice for choice in right if choice not in choices]
+    if absent or not right:
+        raise DataError(where, f"right is {absent[:1] or right}, which is none of the choices", "Copy a choice")
+    return choices, right
+
+
+def _text(parent: Element, tag: str, text: str) -> None:
+    SubElement(parent, tag).text = printable(text)
+
+
+def _checked(test: QualificationTest, where: object) -> QualificationTest:
+    for document in (test.form, test.key):
+        if (size := len(document.encode())) > TEST_LIMIT:
+            raise DataError(where, f"{size:,} bytes; a test takes {TEST_LIMIT:,}", "Ask fewer questions")
+    return test
