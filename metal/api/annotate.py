@@ -194,7 +194,7 @@ def annotate_export(
 def _manifest(dataset: Dataset, folder: Path, settings: Mapping[str, Any]) -> str:
     import tomli_w
 
-    from metal.runs.manifest import manifest
+    from metal.runs.parts import manifest
 
     return tomli_w.dumps(manifest("annotate", dataset, [folder], settings).to_dict())
 

@@ -79,7 +79,7 @@ def audit(
     from metal.auditing.audit import audit as audited
     from metal.auditing.settings import AuditSettings
     from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
-    from metal.runs.doubts import doubts
+    from metal.runs.judges_run import doubts
 
     settings = AuditSettings(
         judges=names(judges),
@@ -107,4 +107,4 @@ def audit(
         )
     result = with_exclusions(result, excluded, warnings)
     manifest = inputs.manifest("audit", dataset, settings.to_dict(), result.judges, result.signature)
-    return Audit.of(result, dataset, manifest)
+    return Audit.of(result, dataset, manifest, result.compared, result.disagreements)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from metal.api.options import (
@@ -117,5 +116,6 @@ def billboard(
     if at is None and kept:
         keep_settings(inputs.folder, settings)
     manifest = inputs.manifest("billboard", dataset, settings.to_dict(), result.raters, result.signature)
-    history = board.entries[: board.version] if board else ()
-    return replace(Billboard.of(result, dataset, manifest, history), recorded=kept)
+    history = tuple(board.entries[: board.version]) if board else ()
+    ensembles = tuple(result.ensembles.values())
+    return Billboard.of(result, dataset, manifest, result.raters, history, ensembles, kept)

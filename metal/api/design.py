@@ -97,4 +97,4 @@ def design(
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     result = with_exclusions(planned(dataset, settings, progress=progress or no_progress), excluded)
     manifest = inputs.manifest("design", dataset, settings.to_dict(), result.raters, result.signature)
-    return Design.of(result, dataset, manifest)
+    return Design.of(result, dataset, manifest, result.raters)

@@ -43,7 +43,7 @@ class Inputs:
         self, command: str, dataset: Dataset, settings: Mapping[str, Any], raters: Sequence[str], signature: str
     ) -> Manifest:
         """run.toml of a run over these data. dataset: what is left of them."""
-        from metal.runs.manifest import manifest
+        from metal.runs.parts import manifest
 
         shown = self.folder if self.folder != NOWHERE else Path(self.dataset.card.name)
         return manifest(command, dataset, [shown, *self.runs], settings, raters, signature)

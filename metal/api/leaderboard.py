@@ -99,4 +99,4 @@ def leaderboard(
     result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
     raters = (*result.people, *result.beside)
     manifest = inputs.manifest("leaderboard", dataset, settings.to_dict(), raters, result.signature)
-    return Leaderboard.of(result, dataset, manifest)
+    return Leaderboard.of(result, dataset, manifest, raters)

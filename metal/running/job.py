@@ -27,7 +27,7 @@ from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import LOCK
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_client
-from metal.runs.manifest import manifest
+from metal.runs.parts import manifest
 
 PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet")
 LOCAL, BATCH = "local", "batch"

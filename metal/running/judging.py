@@ -29,7 +29,7 @@ from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
 from metal.running.job import Job, Request
-from metal.runs.doubts import texts_digest
+from metal.runs.judges_run import texts_digest
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ from metal.raters.metrics.dataset_scores import (
 )
 from metal.raters.metrics.dataset_scores import rater as metric_from_file
 from metal.runs.judges_run import RatingsRun
-from metal.runs.manifest import manifest
+from metal.runs.parts import manifest
 
 COMMAND = "score"
 

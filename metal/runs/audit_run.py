@@ -8,18 +8,16 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metal.auditing.audit import AuditTables
 from metal.auditing.disagreements import SCHEMA
 from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import VERDICTS
-from metal.data.dataset import Dataset
 from metal.data.languages import language_name
-from metal.data.records import Criterion, Manifest
+from metal.data.records import Criterion
 from metal.data.text import count, coverage, figure, name, signed, slugs
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, figures, unshown
@@ -127,20 +125,6 @@ class AuditRun(Run):
     command = "audit"
     described = DESCRIBED
     optional = EXCLUSIONS
-
-    @classmethod
-    def of(cls, audit: AuditTables, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
-        """The run of an audit that was just made."""
-        raters = {rater: dataset.raters[rater] for rater in audit.compared}
-        return cls(
-            name or dataset.card.name,
-            manifest.to_dict(),
-            dataset.criteria,
-            raters,
-            audit.tables,
-            audit.warnings,
-            audit.disagreements,
-        )
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:

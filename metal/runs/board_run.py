@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from metal.boards.board import Board
 from metal.boards.cells import OVERALL
 from metal.boards.ensemble import GROUP, NAME
 from metal.boards.history import Entry
-from metal.data.dataset import Dataset
 from metal.data.dataset_lines import numbered_records
 from metal.data.files import read_json, write_jsonl
-from metal.data.records import Manifest
 from metal.data.text import MINUS, amount, count, coverage, figure, known, percent, score, signed
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
@@ -137,22 +134,6 @@ class BoardRun(RankingRun):
     optional = OPTIONAL
     ranks = "raters"
     about = "board"
-
-    @classmethod
-    def of(
-        cls, board: Board, dataset: Dataset, manifest: Manifest, history: Sequence[Entry] = (), name: str = ""
-    ) -> Self:
-        """The run of a board that was just made. history: its versions up to this one."""
-        return cls(
-            name or dataset.card.name,
-            manifest.to_dict() | {"board": {"main": board.main, "people": list(board.people)}},
-            dataset.criteria,
-            {rater: dataset.raters[rater] for rater in board.raters if rater in dataset.raters},
-            board.tables,
-            board.warnings,
-            tuple(history),
-            tuple(board.ensembles.values()),
-        )
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:

@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any, Self
-
-import pandas as pd
+from typing import Any
 
 from metal.building.store import ANSWERS, FOLDER
-from metal.data.dataset import Dataset
 from metal.data.files import read_jsonl
 from metal.data.languages import language_name
-from metal.data.records import Manifest
 from metal.data.text import count, figure, known, plural, rounded, share, slugs
 from metal.errors import DataError
-from metal.genie.design.study import ALL, COLUMNS, DesignTables
+from metal.genie.design.study import ALL, COLUMNS
 from metal.runs.columns import Column, Tables, with_the_rest
+from metal.runs.parts import records
 from metal.runs.run import Run
 
 COMMAND = "design"
@@ -66,27 +63,13 @@ class DesignRun(Run):
     command = COMMAND
     described = DESCRIBED
 
-    @classmethod
-    def of(cls, design: DesignTables, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
-        """The run of a design study that was just made."""
-        return cls(
-            name or dataset.card.name,
-            manifest.to_dict(),
-            dataset.criteria,
-            {rater: dataset.raters[rater] for rater in design.raters},
-            design.tables,
-            design.warnings,
-        )
-
     def _check(self, folder: Path) -> None:
         for table in ("designs", "needs"):
             self._check_names(folder, table, "criterion", self.criteria, "run.toml")
 
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
         """Rows as plain dictionaries; None for what is missing."""
-        rows = self.rows(table, **where)
-        plain = rows.astype(object).where(pd.notna(rows), None)
-        return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
+        return records(self.rows(table, **where))
 
     @property
     def settings(self) -> dict[str, Any]:

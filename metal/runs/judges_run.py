@@ -1,16 +1,18 @@
-"""A run whose ratings can be added to a dataset: of judges, or of metrics."""
+"""A run whose ratings can be added to a dataset, of judges or of metrics, and what an audit should say of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from metal.data import ratings_files
+from metal.data.dataset import Dataset
 from metal.data.dataset_lines import read_raters
 from metal.data.files import read_toml
 from metal.data.records import Rater
@@ -58,3 +60,24 @@ class RatingsRun:
         table = counts.rename(columns={"size": "asked", "count": "answered"}).reset_index()
         html: str = table.to_html(index=False, na_rep="–", float_format="{:.2f}".format)
         return html
+
+
+def texts_digest(dataset: Dataset) -> str:
+    """A hash of the outputs' and sources' texts: what judges have seen."""
+    digest = blake2b(digest_size=8)
+    for output in dataset.outputs.values():
+        digest.update(f"{output.output}\0{output.text}\0{dataset.sources[output.source].text}\0".encode())
+    return digest.hexdigest()
+
+
+def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
+    """What an audit should say of a run of LLM judges: that it is not whole, or that the texts have changed since."""
+    if not (run / "run.toml").is_file():
+        return
+    settings = read_toml(run / "run.toml").get("settings", {})
+    state = settings.get("state", {})
+    if "identities" in settings and not state.get("complete"):
+        missing = f"{state['not_asked']:,} calls were not made" if "not_asked" in state else "it was not finished"
+        yield f'{run} is not complete: {missing}; go on with `metal.judge(resume="{run}")`'
+    if settings.get("texts", "") not in ("", texts_digest(dataset)):
+        yield f"{run}: texts of the dataset have changed since its judges saw them"

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from metal.data.dataset import Dataset
-from metal.data.records import Manifest
 from metal.data.text import count, share
 from metal.errors import DataError
 from metal.genie.leaderboard.leaderboard import COLUMNS, LeaderboardTables
@@ -50,21 +48,9 @@ class LeaderboardRun(RankingRun):
     about = "leaderboard"
 
     @classmethod
-    def of(cls, leaderboard: LeaderboardTables, dataset: Dataset, manifest: Manifest, name: str = "") -> Self:
-        """The run of a leaderboard that was just made."""
-        about = {
-            "main": leaderboard.main,
-            "people": list(leaderboard.people),
-            "counted": list(leaderboard.counted),
-        }
-        return cls(
-            name or dataset.card.name,
-            manifest.to_dict() | {"leaderboard": about},
-            dataset.criteria,
-            {rater: dataset.raters[rater] for rater in manifest.raters},
-            leaderboard.tables,
-            leaderboard.warnings,
-        )
+    def _about(cls, made: LeaderboardTables) -> dict[str, Any]:
+        about = super()._about(made)[cls.about]
+        return {cls.about: about | {"counted": list(made.counted)}}
 
     def _check(self, folder: Path) -> None:
         about = self.manifest.get("leaderboard")

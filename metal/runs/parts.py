@@ -6,7 +6,9 @@ They are written alike, and read with a word on what is wrong with them.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +17,41 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
 
-from metal.data.dataset_lines import rater_record, read_criterion, read_raters
+from metal import __version__
+from metal.data.dataset import Dataset
+from metal.data.dataset_lines import criterion_record, rater_record
 from metal.data.escaping import csv_text
 from metal.data.files import read_toml, write_jsonl
-from metal.data.records import Criterion, Rater
+from metal.data.records import Manifest, Rater
 from metal.errors import DataError, UsageError
 
+LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "krippendorff")
 SHAPES = {"criteria": dict, "datasets": list, "settings": dict, "signature": str, "libraries": dict, "metal": str}
 
 
 def again(command: str) -> str:
     """What to do about a run that cannot be used."""
     return f"Run `metal {command}` again"
+
+
+def manifest(
+    command: str,
+    dataset: Dataset,
+    paths: Iterable[Path],
+    settings: Mapping[str, Any],
+    raters: Iterable[str] = (),
+    signature: str = "",
+) -> Manifest:
+    """The manifest of a run over a dataset and the run folders added to it."""
+    first, *more = [str(path) for path in paths]
+    described = {"path": first, "identity": dataset.identity, "digest": dataset.digest, "more": more}
+    described |= {key: value for key, value in vars(dataset.card).items() if value}
+    criteria = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
+    versions = {}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return Manifest(command, __version__, (described,), settings, versions, tuple(raters), signature, criteria)
 
 
 def write_parts(
@@ -51,42 +76,6 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
         (folder / f"{name}.csv").write_text(csv_text(table), encoding="utf-8", newline="")
         (folder / f"{name}.json").write_text(json.dumps(records(table), indent=1, ensure_ascii=False) + "\n", "utf-8")
         table.to_parquet(folder / f"{name}.parquet", index=False)
-
-
-def read_parts(
-    folder: Path,
-    name: str,
-    command: str,
-    needed: Mapping[str, Collection[str]],
-    optional: Mapping[str, Collection[str]] | None = None,
-) -> tuple[
-    str,
-    dict[str, Any],
-    dict[str, Criterion],
-    dict[str, Rater],
-    dict[str, pd.DataFrame],
-    tuple[str, ...],
-]:
-    """What metal.show.run.Tables holds, of a run of `metal COMMAND`.
-
-    needed: the tables, and their columns; optional: tables that a run may lack. name: what the run is called, the
-    folder's name if empty. Raises UsageError for another folder, DataError for a part that cannot be used.
-    """
-    about = read_manifest(folder, command)
-    need_files(folder, ("raters.jsonl", "warnings.txt"), command)
-    tables = {
-        table: read_table(path, set(columns), command)
-        for table, columns in {**needed, **(optional or {})}.items()
-        if (path := folder / "tables" / f"{table}.parquet").is_file() or table in needed
-    }
-    return (
-        name or folder.resolve().name,
-        about,
-        {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
-        {rater.rater: rater for rater in read_raters(folder)},
-        tables,
-        read_lines(folder / "warnings.txt", command),
-    )
 
 
 def command_of(folder: Path) -> str:

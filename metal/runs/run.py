@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,13 +10,15 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
+from metal.data.dataset import Dataset
+from metal.data.dataset_lines import read_criterion, read_raters
 from metal.data.files import new_file, new_folder
 from metal.data.languages import language_name
-from metal.data.records import Criterion, Rater
+from metal.data.records import Criterion, Manifest, Rater
 from metal.data.text import name
 from metal.errors import DataError, UsageError
 from metal.runs.columns import Column, Tables, names_of, unshown
-from metal.runs.parts import again, read_parts, write_parts
+from metal.runs.parts import again, need_files, read_lines, read_manifest, read_table, write_parts
 
 ALL_LANGUAGES = ""
 CELL = unshown("language", "criterion")
@@ -43,15 +45,43 @@ class Run:
     optional: ClassVar[Tables] = {}
 
     @classmethod
+    def of(cls, made: Any, dataset: Dataset, manifest: Manifest, raters: Iterable[str], *more: Any) -> Self:
+        """The run of an analysis that was just made, an object with tables and warnings.
+
+        raters: those that took part; of a board's, ensembles are no raters of the dataset. more: the further fields of
+        a kind of run.
+        """
+        about = manifest.to_dict() | cls._about(made)
+        took_part = {rater: dataset.raters[rater] for rater in raters if rater in dataset.raters}
+        return cls(dataset.card.name, about, dataset.criteria, took_part, made.tables, made.warnings, *more)
+
+    @classmethod
+    def _about(cls, made: Any) -> dict[str, Any]:
+        """What run.toml says besides the manifest."""
+        return {}
+
+    @classmethod
     def read(cls, folder: Path, name: str = "") -> Self:
         """The run in a folder. name: what it is called; the folder's name if empty.
 
         Raises UsageError when it is no run of this kind, DataError when a part of it cannot be used.
         """
-        needed, optional = (
-            {table: names_of(columns) for table, columns in tables.items()} for tables in (cls.described, cls.optional)
+        about = read_manifest(folder, cls.command)
+        need_files(folder, ("raters.jsonl", "warnings.txt"), cls.command)
+        tables = {
+            table: read_table(path, names_of(columns), cls.command)
+            for table, columns in {**cls.described, **cls.optional}.items()
+            if (path := folder / "tables" / f"{table}.parquet").is_file() or table in cls.described
+        }
+        run = cls(
+            name or folder.resolve().name,
+            about,
+            {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
+            {rater.rater: rater for rater in read_raters(folder)},
+            tables,
+            read_lines(folder / "warnings.txt", cls.command),
+            *cls._read_more(folder),
         )
-        run = cls(*read_parts(folder, name, cls.command, needed, optional), *cls._read_more(folder))
         run._check(folder)
         return run
 
@@ -149,6 +179,10 @@ class RankingRun(Run):
 
     ranks: ClassVar[str]
     about: ClassVar[str]  # the table of run.toml with the criterion shown first, and the people who count
+
+    @classmethod
+    def _about(cls, made: Any) -> dict[str, Any]:
+        return {cls.about: {"main": made.main, "people": list(made.people)}}
 
     @cached_property
     def main(self) -> str:

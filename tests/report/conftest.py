@@ -14,7 +14,7 @@ from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset
 from metal.data.files import bundled
 from metal.raters.judges.baselines import run_baselines
 from metal.runs.audit_run import AuditRun
-from metal.runs.manifest import manifest
+from metal.runs.parts import manifest
 from metal.show.pages import page
 from tests.browser import browser, visit
 
@@ -28,7 +28,7 @@ def written(dataset: Dataset, folder: Path, **settings: Any) -> Path:
     chosen = AuditSettings(resamples=100, **settings)
     result = audit(dataset, chosen)
     about = manifest("audit", dataset, [Path("made")], chosen.to_dict(), result.judges, result.signature)
-    AuditRun.of(result, dataset, about).write(folder, page)
+    AuditRun.of(result, dataset, about, result.compared, result.disagreements).write(folder, page)
     return folder
 
 

@@ -13,7 +13,7 @@ from metal.data.dataset import Dataset
 from metal.genie.leaderboard.leaderboard import leaderboard
 from metal.genie.leaderboard.settings import LeaderboardSettings
 from metal.runs.leaderboard_run import LeaderboardRun
-from metal.runs.manifest import manifest
+from metal.runs.parts import manifest
 from metal.show.leaderboard.words import facts
 from metal.show.pages import charts, page, tables
 from tests.genie.leaderboard.boards import CATEGORY, ERRORS, QUALITY, dataset, output, ranked
@@ -25,7 +25,7 @@ def written(made: Dataset, folder: Path, **given: Any) -> Path:
     result = leaderboard(made, settings)
     raters = (*result.people, *result.beside)
     about = manifest("leaderboard", made, [Path("made")], settings.to_dict(), raters, result.signature)
-    LeaderboardRun.of(result, made, about).write(folder, page)
+    LeaderboardRun.of(result, made, about, raters).write(folder, page)
     return folder
 
 

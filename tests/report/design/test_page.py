@@ -12,7 +12,7 @@ from metal.genie.design.cost import Prices
 from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import design
 from metal.runs.design_run import DesignRun
-from metal.runs.manifest import manifest
+from metal.runs.parts import manifest
 from metal.show.charts.dots import DesignPanel, PopulationScore, population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.files import chart_svg, to_latex
@@ -27,7 +27,7 @@ def written(data: Dataset, folder: Path, **settings: Any) -> Path:
     chosen = DesignSettings(**{"rounds": 100, "width": 0.3, **settings})
     result = design(data, chosen)
     about = manifest("design", data, [Path("made")], chosen.to_dict(), result.raters, result.signature)
-    DesignRun.of(result, data, about).write(folder, page)
+    DesignRun.of(result, data, about, result.raters).write(folder, page)
     return folder
 
 
