@@ -16,6 +16,9 @@ from metal import errors as errors
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from metal.api.analyses import audit as audit
+    from metal.api.analyses import design as design
+    from metal.api.analyses import leaderboard as leaderboard
     from metal.api.annotate import annotate_export as annotate_export
     from metal.api.annotate import annotate_import as annotate_import
     from metal.api.annotate import annotate_status as annotate_status
@@ -25,42 +28,39 @@ if TYPE_CHECKING:
     from metal.api.annotate_mturk import annotate_push_mturk as annotate_push_mturk
     from metal.api.asked import Generating as Generating
     from metal.api.asked import Judging as Judging
-    from metal.api.audit import audit as audit
     from metal.api.audit_result import Audit as Audit
-    from metal.api.billboard import billboard as billboard
     from metal.api.billboard_parts import billboard_apply as billboard_apply
     from metal.api.billboard_parts import billboard_crowd as billboard_crowd
     from metal.api.billboard_parts import billboard_history as billboard_history
     from metal.api.billboard_parts import billboard_references as billboard_references
     from metal.api.billboard_result import Billboard as Billboard
-    from metal.api.check import check as check
-    from metal.api.compare import compare as compare
-    from metal.api.describe import describe as describe
-    from metal.api.design import design as design
-    from metal.api.export import export as export
-    from metal.api.generate import generate as generate
-    from metal.api.generate import generate_async as generate_async
-    from metal.api.judge import judge as judge
-    from metal.api.judge import judge_async as judge_async
-    from metal.api.judge import judge_cancel as judge_cancel
+    from metal.api.board import billboard as billboard
+    from metal.api.board import submit_generator as submit_generator
+    from metal.api.board import submit_metric as submit_metric
+    from metal.api.board import submit_withdraw as submit_withdraw
+    from metal.api.datasets import check as check
+    from metal.api.datasets import compare as compare
+    from metal.api.datasets import describe as describe
+    from metal.api.datasets import export as export
     from metal.api.judges import judges_list as judges_list
     from metal.api.judges import judges_test as judges_test
-    from metal.api.leaderboard import leaderboard as leaderboard
-    from metal.api.metric import metric_check as metric_check
-    from metal.api.metric import metric_list as metric_list
+    from metal.api.judges import prompt_list as prompt_list
+    from metal.api.judges import prompt_show as prompt_show
+    from metal.api.judging import generate as generate
+    from metal.api.judging import generate_async as generate_async
+    from metal.api.judging import judge as judge
+    from metal.api.judging import judge_async as judge_async
+    from metal.api.judging import judge_cancel as judge_cancel
     from metal.api.monitor import monitor as monitor
-    from metal.api.monitor_simulate import monitor_simulate as monitor_simulate
-    from metal.api.prompt import prompt_list as prompt_list
-    from metal.api.prompt import prompt_show as prompt_show
+    from metal.api.monitor import monitor_simulate as monitor_simulate
     from metal.api.read import formats as formats
     from metal.api.read import read as read
     from metal.api.report import open_run as open_run
     from metal.api.report import report as report
     from metal.api.sample import sample as sample
+    from metal.api.score import metric_check as metric_check
+    from metal.api.score import metric_list as metric_list
     from metal.api.score import score as score
-    from metal.api.submit import submit_generator as submit_generator
-    from metal.api.submit import submit_metric as submit_metric
-    from metal.api.submit import submit_withdraw as submit_withdraw
     from metal.data.dataset import Dataset as Dataset
     from metal.data.records import Criterion as Criterion
     from metal.data.records import Estimate as Estimate

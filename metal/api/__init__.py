@@ -1,1 +1,1 @@
-"""The public functions, one file a verb."""
+"""The public functions, a file a subject."""

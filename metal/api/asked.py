@@ -1,11 +1,12 @@
-"""What comes of asking models: runs of judges and of generators."""
+"""What comes of asking models, runs of judges and of generators, and how they show their progress."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from metal.running.asking import Outcome, Terms
+from metal.running.asking import Callbacks, Outcome, Terms
 from metal.running.generating import GenerateJob
 from metal.running.judging import JudgeJob
 from metal.runs.judges_run import RatingsRun
@@ -45,3 +46,13 @@ class Generating:
 
     def __repr__(self) -> str:
         return f"<texts in {self.job.folder}: {len(self.job.outputs):,} outputs>"
+
+
+def default_callbacks() -> Callbacks:
+    """A bar a model where somebody is looking; nobody is asked."""
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        return Callbacks()
+    from metal.show.terminal import console
+    from metal.show.terminal.asking_text import progress
+
+    return Callbacks(say=console.say, watch=progress)

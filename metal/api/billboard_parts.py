@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from metal.api.inputs import load_board
 from metal.api.options import (
     ExcludeNoisy,
     Force,
@@ -22,12 +21,13 @@ from metal.api.options import (
     names,
     no_progress,
 )
+from metal.api.read import load_board
 from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.api.inputs import Data, Ratings
+    from metal.api.read import Data, Ratings
     from metal.boards.crowd import Crowd
     from metal.boards.references import ReferenceCurve
 

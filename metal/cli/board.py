@@ -16,7 +16,7 @@ from metal.cli.verb import AS_JSON, WithDefault, verb
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
-    from metal.api.submit import Submitted
+    from metal.api.board import Submitted
 
 
 @verb(

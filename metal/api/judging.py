@@ -1,11 +1,13 @@
-"""`metal.judge`: judges rate every output of a dataset."""
+"""`metal.judge`, `metal.generate`: models rate every output of a dataset, or write outputs of several qualities."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from metal.api.inputs import NOWHERE, load
 from metal.api.options import (
     BaseUrl,
     Concurrency,
@@ -28,13 +30,34 @@ from metal.api.options import (
     names,
     synchronous,
 )
-from metal.api.resuming import check_resumed
+from metal.api.read import NOWHERE, load
 from metal.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
-    from metal.api.asked import Judging
-    from metal.api.inputs import Data
+    from metal.api.asked import Generating, Judging
+    from metal.api.read import Data
     from metal.running.asking import Callbacks
+
+
+def check_resumed(
+    function: Callable[..., Any], resume: object, given: Mapping[str, Any], *, free: Collection[str]
+) -> None:
+    """Raise UsageError where a call that resumes a run also says what the run knows already.
+
+    given: the call's arguments by name; what is empty or at its default was not given. free: what may change.
+    """
+    for name, parameter in inspect.signature(function).parameters.items():
+        value = given[name]
+        if name in ("resume", *free) or value is None:
+            continue
+        if isinstance(value, str | int | tuple | list) and value in (parameter.default, "", (), []):
+            continue
+        if name in ("data", "judge", "model", "out", "force"):
+            why = "knows its dataset and models; to add some"
+        else:
+            why = f"goes on with what was asked for; to change `{name}`"
+        raise UsageError(f'`resume="{resume}"` {why}, name all with `out="{resume}"`')
+
 
 Repeat = Annotated[int, Option("Ask K times, for self-agreement.", metavar="K", least=1, most=50)]
 Sample = Annotated[int | None, Option("Judge N outputs, drawn evenly by language.", metavar="N", least=1)]
@@ -47,7 +70,7 @@ OwnName = Annotated[str, Option("What a judge that is a function is called.")]
 
 
 # What may be given again with `resume`: how the run is carried out.
-FREE = ("dry_run", "max_cost", "limit", "reuse", "concurrency", "batch", "wait", "engine", "address", "callbacks")
+FREE = ("dry_run", "max_cost", "limit", "reuse", "concurrency", "callbacks")
 
 
 @documented
@@ -111,8 +134,7 @@ async def judge_async(
     Returns the run: its folder, ratings, and the statistics of the answers. It works inside a running event loop too;
     there `await metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError.
     """
-    from metal.api.asked import Judging
-    from metal.api.progress import default_callbacks
+    from metal.api.asked import Judging, default_callbacks
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.running.asking import Terms, carry_out
     from metal.running.job import How, engine_of, read_request
@@ -124,7 +146,7 @@ async def judge_async(
     elif name:
         raise UsageError(f'`name="{name}"` is for a judge that is a function; models have theirs')
     if resume is not None:
-        check_resumed(judge_async, resume, locals(), free=FREE)
+        check_resumed(judge_async, resume, locals(), free=(*FREE, "batch", "wait", "engine", "address"))
         run = Path(resume)
         request, settings = read_request(run, "judge", JudgeRequest)
         if any(model.get("asked", "").startswith(f"{FUNCTION}:") for model in settings.get("models", {}).values()):
@@ -181,8 +203,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
 
     Returns the run as it is then. Raises NothingToDo, a UsageError, when it has no open batches.
     """
-    from metal.api.asked import Judging
-    from metal.api.progress import default_callbacks
+    from metal.api.asked import Judging, default_callbacks
     from metal.running.asking import Terms, carry_out, run_to_end
     from metal.running.job import How, read_request, under_way
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
@@ -196,3 +217,99 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     job = judge_job(request, place, load(place).dataset)
     terms = Terms(how=how)
     return Judging(folder, job, terms, run_to_end(carry_out(job, folder, terms, callbacks or default_callbacks())))
+
+
+@documented
+async def generate_async(
+    data: StrPath | None = None,
+    model: Annotated[Names, Option("Model that writes, e.g. openai:gpt-4o, or a name of judges.toml.", "-m")] = (),
+    *,
+    quality: Annotated[Names, Option("good, bad, reference, or your own. [default: good,bad]", "-q")] = (
+        "good",
+        "bad",
+    ),
+    languages: Languages = (),
+    out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-generate]")] = None,
+    resume: Resume = None,
+    dry_run: DryRun = False,
+    max_cost: MaxCost = None,
+    limit: Limit = None,
+    choose: Annotated[
+        Literal["one", "all"] | None,
+        Option("Outputs of each passage to be rated: one at random, or all. [default: one]", choices=("one", "all")),
+    ] = None,
+    keep_flagged: Annotated[bool, Option("Flagged outputs may be chosen too.")] = False,
+    reask: Reask = 1,
+    reuse: Reuse = (),
+    prompt_folders: PromptFolders = (),
+    base_url: BaseUrl = "",
+    concurrency: Concurrency = None,
+    seed: Annotated[int | None, Option("Seed of all randomness. [default: 0]", least=0)] = None,
+    force: Force = False,
+    callbacks: Callbacks | None = None,
+) -> Generating:
+    """Let models write a good and a bad summary of every passage of `data`, and choose one of them at random.
+
+    Good ones are written at temperature 0 for high ratings on the dataset's criteria, bad ones at
+    temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept; the chosen
+    ones are what people and judges rate. Texts that decline (in English), copy the passage or are in another
+    language are flagged, counted, and not chosen.
+
+    `quality="reference"` adds the summaries that people wrote; several models keep a judge from rating its
+    own family's texts only. A quality of your own is a file generate/NAME.toml in a folder given with
+    `prompt_folders`. With guidance:openai:gpt-4o the text is generated through the guidance library.
+
+    Every reply is on disk before it counts, and a run that was stopped goes on with `resume`.
+
+    data: a dataset folder; the outputs are added to it. callbacks: how progress is shown, and who is asked before
+    something is paid; see `metal.judge`.
+
+    Returns the run: its folder, the outputs, and the statistics of the answers. Raises UsageError, UnknownName and
+    DataError.
+    """
+    from metal.api.asked import Generating, default_callbacks
+    from metal.data.files import recover
+    from metal.running.asking import Terms, carry_out
+    from metal.running.generating import GenerateRequest, generate_job
+    from metal.running.job import read_request
+    from metal.running.judging import dataset_of
+
+    if resume is not None:
+        check_resumed(generate_async, resume, locals(), free=(*FREE, "choose", "keep_flagged", "seed"))
+        run = Path(resume)
+        request, settings = read_request(run, "generate", GenerateRequest)
+        request = replace(
+            request,
+            choose=choose or request.choose,
+            keep_flagged=keep_flagged or request.keep_flagged,
+            seed=request.seed if seed is None else seed,
+        )
+        recover(Path(settings["dataset"]))
+        folder = dataset_of(run, settings)
+    else:
+        if data is None:
+            raise UsageError('give a dataset, e.g. `metal.generate("datasets/mine", model="openai:gpt-4o")`')
+        folder = Path(data)
+        request = GenerateRequest(
+            models=names(model),
+            quality=names(quality) or ("good", "bad"),
+            languages=names(languages),
+            reask=reask,
+            prompt_folders=tuple(map(str, prompt_folders)),
+            base_url=base_url,
+            choose=choose or "one",
+            keep_flagged=keep_flagged,
+            seed=seed or 0,
+        )
+        run = Path(out) if out else Path("runs") / f"{folder.resolve().name}-generate"
+    if run.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f'`out="{run}"` is inside the dataset, which is written anew as a whole; give another')
+    job = generate_job(request, folder, concurrency)
+    callbacks = callbacks or default_callbacks()
+    for warning in job.warnings:
+        callbacks.say(warning)
+    terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force)
+    return Generating(run, job, terms, await carry_out(job, run, terms, callbacks))
+
+
+generate = synchronous(generate_async, "generate")

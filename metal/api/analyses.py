@@ -1,0 +1,281 @@
+"""`metal.audit`, `metal.leaderboard`, `metal.design`: judges against people, generators by people, ratings to come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from metal.api.options import (
+    ExcludeNoisy,
+    Judges,
+    Languages,
+    Names,
+    Option,
+    Permutations,
+    Progress,
+    Resamples,
+    Seed,
+    documented,
+    names,
+    no_progress,
+)
+from metal.api.read import load
+
+if TYPE_CHECKING:
+    from metal.api.audit_result import Audit
+    from metal.api.design_result import Design
+    from metal.api.leaderboard_result import Leaderboard
+    from metal.api.read import Data, Ratings
+
+Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
+
+
+@documented
+def audit(
+    data: Data,
+    *ratings: Ratings,
+    judges: Judges = (),
+    criteria: Annotated[Names, Option("Criteria; default all that have levels.", "-c")] = (),
+    languages: Languages = (),
+    reference: Annotated[
+        str, Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+    ] = "",
+    aggregate: Annotated[
+        Aggregate,
+        Option(
+            "How the people's ratings of an item become one label: the majority, and without one the mean, the middle "
+            "or none; or the most probable label of a model that weighs people by how they agree.",
+            choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
+        ),
+    ] = "majority-or-mean",
+    min_raters: Annotated[
+        int,
+        Option("People an item needs to count. [default: the usual panel, at most 3]", metavar="N", least=0),
+    ] = 0,
+    epsilon: Annotated[
+        float | None,
+        Option(
+            "How much worse than a person a judge may be in the alternative annotator test. "
+            "[default: 0.2 where the people are of group expert, 0.1 crowd, else 0.15]",
+            least=0,
+            most=1,
+        ),
+    ] = None,
+    wilcoxon: Annotated[bool, Option("Test people with fewer than 30 items too, by Wilcoxon's test.")] = False,
+    exclude_noisy: ExcludeNoisy = "",
+    paper_compat: Annotated[bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.")] = False,
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> Audit:
+    """Compare the judges in `data` with its people, language by language.
+
+    For each criterion there is the weighted F1 of every judge with its 95% interval and Cohen's kappa, between what
+    people reach and what always answering the most frequent class reaches; then a verdict for each judge, language and
+    criterion. `ratings` are run folders (from `metal.judge`) whose ratings are added.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
+    with the cells done and the cells in all.
+
+    Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page. Nothing is written
+    before `save`. Raises UsageError where no criterion has two people, and what `metal.read` raises.
+    """
+    from metal.api.audit_result import Audit
+    from metal.auditing.audit import audit as audited
+    from metal.auditing.settings import AuditSettings
+    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
+    from metal.runs.judges_run import doubts
+
+    settings = AuditSettings(
+        judges=names(judges),
+        criteria=names(criteria),
+        languages=names(languages),
+        reference=reference,
+        aggregate=aggregate,
+        min_raters=min_raters,
+        epsilon=epsilon,
+        wilcoxon=wilcoxon,
+        resamples=resamples,
+        seed=seed,
+        paper_compat=paper_compat,
+        exclude_noisy=exclude_noisy,
+    )
+    inputs = load(data, ratings)
+    dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
+    result = audited(dataset, settings, progress=progress)
+    warnings = [doubt for run in inputs.runs for doubt in doubts(run, dataset)]
+    warnings += warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
+    if excluded and excluded.outputs and not min_raters:
+        warnings.append(
+            f"{excluded.outputs:,} outputs lost a rating on a criterion; those left with fewer people than the usual "
+            "panel count as incomplete. `min_raters=2` keeps those with two"
+        )
+    result = with_exclusions(result, excluded, warnings)
+    manifest = inputs.manifest("audit", dataset, settings.to_dict(), result.judges, result.signature)
+    return Audit.of(result, dataset, manifest, result.compared, result.disagreements)
+
+
+@documented
+def leaderboard(
+    data: Data,
+    *ratings: Ratings,
+    reference: Annotated[
+        str, Option("Whose ratings count: group=crowd, or rater=A1,A2. [default: all people]", metavar="PEOPLE")
+    ] = "",
+    criteria: Annotated[
+        Names, Option("Criteria that count, also for overall; default all whose scale has ends.", "-c")
+    ] = (),
+    languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
+    aggregate: Annotated[
+        Literal["mean", "majority"],
+        Option("How several labels of one output become its score.", choices=("mean", "majority")),
+    ] = "mean",
+    sample: Annotated[
+        int | None,
+        Option(
+            "Score N sources a language, at random by `seed` and the same for every generator. [default: all]",
+            metavar="N",
+            least=1,
+        ),
+    ] = None,
+    with_judges: Annotated[bool, Option("Put LLM judges beside people, as metrics are.")] = False,
+    resamples: Resamples = 2000,
+    permutations: Permutations = 1000,
+    exclude_noisy: ExcludeNoisy = "",
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> Leaderboard:
+    """Rank the generators of `data` by what people gave their outputs.
+
+    Scores are shares of the scale, 0 the worst and 1 the best: five Likert levels are 0, .25, .5, .75, 1. Labels of
+    an output are averaged, then outputs; overall is the mean of the criteria. Beside a score stand its 95% interval by
+    source, its standard error and what that is at most, and a cluster: within one, nobody is shown to be worse than
+    its first, by paired permutation tests on shared sources. Generators that different groups of people rated are not
+    compared: `reference` takes one group. Automatic metrics stand beside, on the same outputs.
+
+    The sample is drawn by `seed`; growing it keeps the sources that were in it. `ratings` are run folders (from
+    `metal.judge` and `metal.score`) whose ratings are added.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
+    with the parts done and the parts in all.
+
+    Returns the leaderboard: its tables as DataFrames, plots, the page. Nothing is written before `save`. Raises
+    UsageError where no criterion that people rated has ends.
+    """
+    from metal.api.leaderboard_result import Leaderboard
+    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
+    from metal.genie.leaderboard.cautions import about_size
+    from metal.genie.leaderboard.leaderboard import leaderboard as ranked
+    from metal.genie.leaderboard.settings import LeaderboardSettings
+
+    settings = LeaderboardSettings(
+        reference=reference,
+        criteria=names(criteria),
+        languages=names(languages),
+        aggregate=aggregate,
+        sample=sample,
+        with_judges=with_judges,
+        resamples=resamples,
+        permutations=permutations,
+        seed=seed,
+        exclude_noisy=exclude_noisy,
+    )
+    inputs = load(data, ratings)
+    dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
+    result = ranked(dataset, settings, progress or no_progress)
+    board = result.tables["leaderboard"]
+    main = board[(board["criterion"] == result.main) & (board["language"] == board["language"].iloc[0])]
+    sizes = about_size(main["sources"].tolist(), result.people)
+    result = replace(result, warnings=(*result.warnings, *sizes))
+    result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
+    raters = (*result.people, *result.beside)
+    manifest = inputs.manifest("leaderboard", dataset, settings.to_dict(), raters, result.signature)
+    return Leaderboard.of(result, dataset, manifest, raters)
+
+
+@documented
+def design(
+    data: Data,
+    *ratings: Ratings,
+    judges: Annotated[
+        Names, Option("Judges to plan for; default the LLM judges in the data.", "-j", aliases=("--judge",))
+    ] = (),
+    criteria: Annotated[Names, Option("Criteria; default all that people rated.", "-c")] = (),
+    languages: Languages = (),
+    reference: Annotated[str, Option("Whose ratings: group=expert, or rater=A1,A2.", metavar="PEOPLE")] = "",
+    by: Annotated[
+        Literal["auto", "group", "rater", "day", "round"],
+        Option(
+            "What makes a population of raters; day and round are keys of raters.jsonl.",
+            choices=("auto", "group", "rater", "day", "round"),
+        ),
+    ] = "auto",
+    raters: Annotated[
+        Sequence[int],
+        Option("People an item, to plan for. [default: 1 up to the usual number, at most 5]", "-k", metavar="N[,N]"),
+    ] = (),
+    width: Annotated[float, Option("Of the 95% interval that you want.")] = 0.05,
+    power: Annotated[float, Option("Of the alternative annotator test.")] = 0.8,
+    aggregate: Annotated[
+        Literal["majority-or-mean", "majority-or-middle", "majority"],
+        Option(
+            "How people's ratings of an item become one label, for F1.",
+            choices=("majority-or-mean", "majority-or-middle", "majority"),
+        ),
+    ] = "majority-or-mean",
+    epsilon: Annotated[float | None, Option("Of that test. [default: 0.2 for experts, 0.1 crowd, else 0.15]")] = None,
+    rounds: Annotated[int, Option("Of every simulation.")] = 500,
+    pay: Annotated[float | None, Option("For one task: one person rates one output.", metavar="USD")] = None,
+    seconds: Annotated[float | None, Option("A task takes. [default: the median that forms have measured]")] = None,
+    fee: Annotated[float, Option("The platform's share of the pay, on top of it.")] = 0.2,
+    test_share: Annotated[float, Option("Share of all tasks that are test questions.")] = 0.1,
+    min_hourly: Annotated[float, Option("Least pay of an hour; below, a warning.", metavar="USD")] = 15.0,
+    exclude_noisy: ExcludeNoisy = "",
+    seed: Seed = 0,
+    progress: Progress | None = None,
+) -> Design:
+    """Plan the next ratings of `data` from those it has. `ratings` are run folders whose ratings are added.
+
+    First, what a budget of labels is best spent on: one label each for many items (unilabelling) or several for few
+    (multilabelling), the scale as rated or binary, mean or majority, and how far populations of raters differ.
+
+    Then, for each language and criterion, how many items with how many people each are needed so that the 95%
+    interval of a judge's F1, and of a generator's score, is narrower than `width`, and so that a judge passes the
+    alternative annotator test with `power`. Sources that were rated are drawn again and again, as if there were more
+    like them. With `pay` and `seconds`, what that costs.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
+    with the simulations done and all of them.
+
+    Returns the study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
+    """
+    from metal.api.design_result import Design
+    from metal.genie.design.cost import Prices
+    from metal.genie.design.settings import DesignSettings
+    from metal.genie.design.study import design as planned
+    from metal.genie.excluding import with_exclusions, without_noisy
+    from metal.runs.design_run import measured_seconds
+
+    inputs = load(data, ratings)
+    seconds = seconds if seconds is not None else measured_seconds(inputs.folder)
+    settings = DesignSettings(
+        judges=names(judges),
+        criteria=names(criteria),
+        languages=names(languages),
+        reference=reference,
+        by=by,
+        raters=tuple(raters),
+        width=width,
+        power=power,
+        aggregate=aggregate,
+        epsilon=epsilon,
+        rounds=rounds,
+        seed=seed,
+        prices=Prices(pay, seconds, fee, test_share, min_hourly),
+        exclude_noisy=exclude_noisy,
+    )
+    dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
+    result = with_exclusions(planned(dataset, settings, progress=progress or no_progress), excluded)
+    manifest = inputs.manifest("design", dataset, settings.to_dict(), result.raters, result.signature)
+    return Design.of(result, dataset, manifest, result.raters)

@@ -1,0 +1,312 @@
+"""`metal.check`, `describe`, `compare`, `export`: what is in a dataset, for people and for other programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from metal.api.analyses import Aggregate
+from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, StrPath, documented, names
+from metal.api.read import load
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.api.read import Data, Inputs, Ratings
+    from metal.auditing.check import Finding
+    from metal.data.dataset import Dataset
+
+
+@dataclass(frozen=True, repr=False)
+class Check:
+    """What a dataset holds. tables: ratings, raters, labels. findings: what is doubtful in the data.
+
+    test_questions: warnings about test questions that leaked, or that judges fail.
+    """
+
+    dataset: Dataset
+    tables: dict[str, pd.DataFrame]
+    findings: tuple[Finding, ...] = ()
+    test_questions: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """All that makes figures doubtful, in words."""
+        return (*self.test_questions, *(finding.message for finding in self.findings))
+
+    def __repr__(self) -> str:
+        return f"<check of {self.dataset.identity}: {len(self.warnings)} warnings>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the command line prints them with `--json`."""
+        from metal.runs.parts import records
+
+        plain: dict[str, Any] = {"dataset": self.dataset.card.name, "identity": self.dataset.identity}
+        if self.dataset.ratings.empty:
+            return plain | {"sources": len(self.dataset.sources), "outputs": len(self.dataset.outputs), "ratings": 0}
+        plain |= {name: records(table) for name, table in self.tables.items()}
+        plain["test_questions"] = list(self.test_questions)
+        return plain | {"warnings": [vars(finding) for finding in self.findings]}
+
+
+@documented
+def check(data: Data, *ratings: Ratings) -> Check:
+    """Check `data` and show who rated what.
+
+    Faults that make the data unusable (unknown ids, duplicates, off-scale scores, ...) are errors. Problems
+    that make figures doubtful are warnings: raters who use one label only, identical score vectors under two
+    names, judges and people who never rate the same output, missing answers. `ratings` are run folders.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+
+    Returns tables and warnings. Raises DataError for the first fault.
+    """
+    from metal.auditing.check import lint, profile
+    from metal.genie.excluding import warnings_of_tests
+
+    inputs = load(data, ratings)
+    if inputs.dataset.ratings.empty:
+        return Check(inputs.dataset, {})
+    tests = warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
+    return Check(inputs.dataset, profile(inputs.dataset), tuple(lint(inputs.dataset)), tuple(tests))
+
+
+@dataclass(frozen=True, repr=False)
+class Description:
+    """What is in a dataset. tables: lengths, classes_by_quality, table_1, table_2. warnings: who was left out.
+
+    reversals: where counts and rates of classes tell opposite stories, in words.
+    """
+
+    inputs: Inputs
+    dataset: Dataset
+    settings: dict[str, str]
+    tables: dict[str, pd.DataFrame]
+    reversals: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<description of {self.dataset.identity}>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.tables["table_1"].to_html(index=False)
+        return html
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write run.toml, tables/ as CSV, JSON and Parquet, and charts/ as SVG."""
+        import tomli_w
+
+        from metal.data.files import new_folder
+        from metal.runs.parts import write_tables
+        from metal.show.audit.people import quality_charts
+        from metal.show.svg import standalone
+
+        manifest = self.inputs.manifest("describe", self.dataset, self.settings, (), "")
+        with new_folder(Path(folder), force=force) as partial:
+            (partial / "run.toml").write_text(tomli_w.dumps(manifest.to_dict()), encoding="utf-8")
+            write_tables(partial / "tables", self.tables)
+            (partial / "charts").mkdir()
+            for chart in quality_charts(self.tables["classes_by_quality"], self.dataset.criteria):
+                svg = standalone(chart.svg, chart.alt)
+                (partial / "charts" / f"{chart.name}.svg").write_text(svg, encoding="utf-8")
+        return Path(folder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the command line prints them with `--json`."""
+        from metal.runs.parts import records
+
+        plain: dict[str, Any] = {"dataset": self.dataset.card.name, "identity": self.dataset.identity}
+        return plain | self.settings | {name: records(table) for name, table in self.tables.items()}
+
+
+@documented
+def describe(
+    data: Data,
+    *,
+    encoding: Annotated[str, Option("tiktoken's encoding. [default: that of the sample, else cl100k_base]")] = "",
+    aggregate: Annotated[
+        Aggregate,
+        Option(
+            "How the people's ratings of an output become one label, as in `metal.audit`.",
+            choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
+        ),
+    ] = "majority-or-mean",
+    exclude_noisy: ExcludeNoisy = "",
+) -> Description:
+    """Describe `data`: tokens of passages and outputs by language, outputs of each quality (METAL's Table 1), and
+    the classes people gave to good and bad outputs, as counts and as rates (Table 2, Figure 2).
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+
+    Returns the tables. Nothing is written before `save`.
+    """
+    from metal.building.describe import classes, lengths, reversals, table_1, table_2
+    from metal.data.tokens import ENCODING, count_text, load_encoding
+
+    inputs = load(data)
+    dataset, warnings = inputs.without_noisy(exclude_noisy)
+    counted_in = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
+    name = encoding or counted_in
+    counter = load_encoding(name) if _uncounted(dataset) or name != counted_in else None
+    if name != counted_in:
+        dataset = _without_tokens(dataset)
+    counts = lengths(dataset, (lambda text: count_text(text, counter)) if counter else None)
+    by_quality = classes(dataset, aggregate)
+    tables = {"lengths": counts, "classes_by_quality": by_quality}
+    tables |= {"table_1": table_1(counts), "table_2": table_2(by_quality, dataset)}
+    settings = {"encoding": name, "aggregate": aggregate, "exclude_noisy": exclude_noisy}
+    opposite = tuple(reversals(by_quality, dataset)) if len(by_quality) else ()
+    return Description(inputs, dataset, settings, tables, opposite, warnings)
+
+
+def _uncounted(dataset: Dataset) -> bool:
+    sources, outputs = dataset.sources.values(), dataset.outputs.values()
+    return any(text.tokens is None and text.text for texts in (sources, outputs) for text in texts)
+
+
+def _without_tokens(dataset: Dataset) -> Dataset:
+    """The dataset with all counts forgotten: they are of another encoding."""
+    from dataclasses import replace
+
+    return replace(
+        dataset,
+        sources={name: replace(source, tokens=None) for name, source in dataset.sources.items()},
+        outputs={name: replace(output, tokens=None) for name, output in dataset.outputs.items()},
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Generators side by side. table: a row per language, criterion, rater and generator. warnings: people left out."""
+
+    table: pd.DataFrame
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<comparison of {self.table['generator'].nunique()} generators: {len(self.table)} rows in .table>"
+
+
+@documented
+def compare(
+    data: Data,
+    *ratings: Ratings,
+    generators: Annotated[Names, Option("Generators to compare; default all.", "-g")] = (),
+    raters: Annotated[
+        Names, Option("Raters; `people` is the mean over people. Default people and all judges.", "-r")
+    ] = (),
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    languages: Languages = (),
+    exclude_noisy: ExcludeNoisy = "",
+    resamples: Resamples = 2000,
+    seed: Seed = 0,
+) -> Comparison:
+    """Mean score of each generator by rater and criterion, as METAL's Table 4.
+
+    Only sources count for which every compared generator has an output that the rater scored: the means of
+    different sources must not be compared. Fewer `generators` usually share more sources. `ratings` are run
+    folders whose ratings are added.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+
+    Returns a table with language, criterion, rater, generator, sources (shared), sources_left_out, mean, mean_low,
+    mean_high, undefined (the reason where no source is shared; the mean is NaN then) and signature. Raises UnknownName
+    for a name that does not occur, UsageError with fewer than two generators.
+    """
+    from metal.auditing.paper_tables import compare as compared
+
+    dataset, warnings = load(data, ratings).without_noisy(exclude_noisy)
+    table = compared(
+        dataset,
+        generators=names(generators),
+        raters=names(raters),
+        criteria=names(criteria),
+        languages=names(languages),
+        resamples=resamples,
+        seed=seed,
+    )
+    return Comparison(table, warnings)
+
+
+HUGGING_FACE = ("dataset_info.json",)  # what a folder of save_to_disk holds
+
+
+@documented
+def export(
+    data: Data,
+    *ratings: Ratings,
+    to: Annotated[Literal["csv", "jsonl", "parquet", "hf"], Option(choices=("csv", "jsonl", "parquet", "hf"))],
+    out: Annotated[StrPath, Option("File (hf: folder) to write.")],
+    exclude_noisy: ExcludeNoisy = "",
+    texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
+    force: Annotated[bool, Option("Replace what is at `out`.")] = False,
+) -> pd.DataFrame:
+    """Write the joined ratings table of `data`, one rating a row, with the label in words.
+
+    In CSV, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets an
+    apostrophe before it; the other formats hold every text as it is. `ratings` are run folders.
+
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+
+    Returns the table that was written; `attrs["warnings"]` says who was left out.
+    """
+    from metal.data.files import check_new, check_new_file
+
+    out = Path(out)
+    if to == "hf":
+        check_new(out, force=force, marks=HUGGING_FACE)
+    else:
+        check_new_file(out, force=force)
+    dataset, warnings = load(data, ratings).without_noisy(exclude_noisy)
+    table = _labelled(dataset, texts)
+    if to == "hf":
+        _write_folder(table, out, force)
+    else:
+        _write_file(table, to, out)
+    table.attrs["warnings"] = list(warnings)
+    return table
+
+
+def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
+    """The tidy table with the label of each score, and the texts if asked."""
+    table = dataset.ratings.copy()
+    for name in table.columns:
+        if table[name].dtype.name == "category":
+            table[name] = table[name].astype("str")
+    labels = {
+        (name, level.value): level.label
+        for name, criterion in dataset.criteria.items()
+        for level in criterion.scale.levels
+    }
+    pairs = zip(table["criterion"], table["score"], strict=True)
+    table.insert(list(table.columns).index("score") + 1, "label", [labels.get(pair, "") for pair in pairs])
+    if texts:
+        table["source_text"] = table["source"].map({name: source.text for name, source in dataset.sources.items()})
+        table["text"] = table["output"].map({name: output.text for name, output in dataset.outputs.items()})
+    return table
+
+
+def _write_file(table: pd.DataFrame, to: str, out: Path) -> None:
+    from metal.data.escaping import csv_text
+    from metal.data.files import new_file
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with new_file(out) as partial:
+        if to == "csv":
+            partial.write_text(csv_text(table), encoding="utf-8", newline="")
+        elif to == "jsonl":
+            table.to_json(partial, orient="records", lines=True, force_ascii=False)
+        else:
+            table.to_parquet(partial, index=False)
+
+
+def _write_folder(table: pd.DataFrame, out: Path, force: bool) -> None:
+    from metal.data.files import new_folder
+    from metal.errors import MissingExtra
+
+    try:
+        from datasets import Dataset as HuggingFace
+    except ImportError:
+        raise MissingExtra("writing Hugging Face datasets", "hf") from None
+    with new_folder(out, force=force, marks=HUGGING_FACE) as partial:
+        HuggingFace.from_pandas(table, preserve_index=False).save_to_disk(str(partial))
