@@ -81,13 +81,14 @@ def _monitor(dataset: Dataset, folder: Path, gold: GoldQuestions, model: str, no
 def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> list[str]:
     """Warnings about outputs that are really test questions, and about judges that fail theirs."""
     from metal.genie.gold_questions import leak_warning
-    from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA
     from metal.genie.store import read_tests
 
     gold = read_tests(dataset, folder, runs)
     leaks = leak_warning(dataset, gold.questions)
     warnings = [leaks] if leaks else []
     if len(gold.answers):
+        from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA
+
         noisy = _monitor(dataset, folder, gold, DEFAULT_MODEL, NOISY_BETA).noisy
         warnings += [
             f"{name} fails its test questions ({'; '.join(why)}); `metal.monitor({str(folder)!r})` shows all"

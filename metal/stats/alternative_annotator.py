@@ -15,6 +15,7 @@ import numpy as np
 from metal.errors import Undefined
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import benjamini_yekutieli
+from metal.stats.student import t_cdf
 
 # How much worse than a person a judge may be, as the price of a person (section 3.3 of the paper).
 EPSILON = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
@@ -128,10 +129,8 @@ def _distance(answer: Numbers, left_out: int, people: Numbers, rated: Codes, clo
 
 def _t_test_p(shifted: Numbers) -> float:
     """One-sided one-sample t test that the mean is below 0."""
-    from scipy.special import stdtr
-
     error = shifted.std(ddof=1) / np.sqrt(len(shifted))
-    return float(stdtr(len(shifted) - 1, shifted.mean() / error))
+    return t_cdf(float(shifted.mean() / error), len(shifted) - 1)
 
 
 def _wilcoxon_p(shifted: Numbers) -> float:
