@@ -155,3 +155,8 @@ except SystemExit:
 print("LOADED", [name for name in {HEAVY!r} if name in sys.modules])
 """
     assert run(code).splitlines()[-1] == "LOADED []"
+
+
+def test_an_audit_loads_no_scipy(tmp_path: Path) -> None:
+    audit = f"metal.audit('datasets/demo').save({str(tmp_path / 'run')!r})"
+    assert run(f"import sys, metal; {audit}; print('scipy' in sys.modules)").splitlines()[-1] == "False"

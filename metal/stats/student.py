@@ -45,7 +45,7 @@ def t_quantile(p: float, df: float) -> float:
     # Newton's method from the normal quantile, which lies below: the function is concave there and never overshot.
     t = NormalDist().inv_cdf(p)
     while True:
-        density = _gamma_ratio(df / 2) / math.sqrt(df * math.pi) * (1 + t * t / df) ** (-(df + 1) / 2)
+        density: float = _gamma_ratio(df / 2) / math.sqrt(df * math.pi) * (1 + t * t / df) ** (-(df + 1) / 2)
         step = (p - t_cdf(t, df)) / density
         t += step
         if step <= 1e-12 * t:
