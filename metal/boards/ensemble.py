@@ -18,13 +18,14 @@ from metal.stats.correlation import pearson
 from metal.stats.ensemble import (
     Ensemble,
     GeneratorMoments,
+    Interval,
+    choose_alpha,
     ensemble_path,
     fit_ensemble,
     generator_moments,
     leave_one_out_correlation,
     leave_one_out_predictions,
 )
-from metal.stats.lasso import Interval, choose_alpha
 from metal.stats.patterns import Numbers
 
 GROUP = "ensemble"  # raters of this group are ensembles: never a member of another

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from metal.data.records import KINDS
 from metal.errors import UsageError
-from metal.stats.lasso import Rule
+from metal.stats.ensemble import Rule
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class BoardSettings:
 
     reference: the people to agree with (people_named). common: compare on the outputs that all raters scored.
     members: kinds of rater an ensemble is made of. nonzero: its number of coefficients. alpha: None takes one from the
-    interval by `rule` (metal.stats.lasso.choose_alpha). human_generators: people among the generators, besides those
+    interval by `rule` (metal.stats.ensemble.choose_alpha). human_generators: people among the generators, besides those
     that dataset.toml marks. families: generator -> family, besides those of dataset.toml. resamples: of the bootstrap
     by source. permutations: of each test. version: the state of the board. exclude_noisy: the model
     (metal.genie.noisy) by which people were left out before, "" for none.

@@ -28,7 +28,7 @@ from metal.data.dataset_lines import numbered_records, rater_record, read_output
 from metal.data.files import new_file, new_folder, one_writer, read_json, recover, whole_text, write_jsonl
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.errors import DataError
-from metal.stats.lasso import Rule
+from metal.stats.ensemble import Rule
 
 BOARD = "board"
 DATA = ("dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl")
