@@ -45,6 +45,14 @@ class UnknownName(MetalError):
         super().__init__(problem + _sentence(problem, remedy))
 
 
+def check_known(kind: str, names: Iterable[str], choices: Iterable[str]) -> None:
+    """Raises UnknownName for the first of the names that is not among the choices."""
+    choices = list(choices)
+    for name in names:
+        if name not in choices:
+            raise UnknownName(kind, name, choices)
+
+
 class MissingExtra(MetalError):
     """An optional library is not installed."""
 

@@ -84,7 +84,7 @@ def audit(
     from metal.api.audit_result import Audit
     from metal.auditing.audit import audit as audited
     from metal.auditing.settings import AuditSettings
-    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
+    from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.runs.judges_run import doubts
 
     settings = AuditSettings(
@@ -164,10 +164,10 @@ def leaderboard(
     UsageError where no criterion that people rated has ends.
     """
     from metal.api.leaderboard_result import Leaderboard
-    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
+    from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.genie.leaderboard.cautions import about_size
+    from metal.genie.leaderboard.leaderboard import LeaderboardSettings
     from metal.genie.leaderboard.leaderboard import leaderboard as ranked
-    from metal.genie.leaderboard.settings import LeaderboardSettings
 
     settings = LeaderboardSettings(
         reference=reference,
@@ -251,10 +251,9 @@ def design(
     Returns the study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
     """
     from metal.api.design_result import Design
-    from metal.genie.design.cost import Prices
-    from metal.genie.design.settings import DesignSettings
+    from metal.genie.design.settings import DesignSettings, Prices
     from metal.genie.design.study import design as planned
-    from metal.genie.excluding import with_exclusions, without_noisy
+    from metal.genie.exclusion import with_exclusions, without_noisy
     from metal.runs.design_run import measured_seconds
 
     inputs = load(data, ratings)

@@ -110,7 +110,7 @@ def annotate_export(
     from metal.data.dataset import load_dataset, update_dataset
     from metal.data.files import check_new, new_folder, one_writer
     from metal.genie.gold_questions import SIDES, side_of
-    from metal.genie.leaderboard.subsample import sources_chosen
+    from metal.genie.leaderboard.output_scores import sources_chosen
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
     from metal.running.judging import prompt_folders as folders_of_prompts
 

@@ -220,7 +220,7 @@ def billboard_apply(
     Returns output, score, and the reason where there is none. Raises UnknownName for an ensemble that does not exist,
     UsageError where several fit or the members cannot be run, DataError for a file that cannot be used.
     """
-    from metal.boards.apply import apply_ensemble, find_ensemble, members
+    from metal.boards.ensemble_records import apply_ensemble, find_ensemble, members
     from metal.data.escaping import csv_text
     from metal.data.files import check_new_file, new_file
 
@@ -239,7 +239,7 @@ def billboard_apply(
 
 def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     """The ensembles of a dataset or run folder, or of all in datasets/ and runs/."""
-    from metal.boards.apply import read_ensemble
+    from metal.boards.ensemble_records import read_ensemble
     from metal.boards.store import stored_ensembles
     from metal.data.files import read_json
 
@@ -275,8 +275,8 @@ def _folder_scores(folder: Path, members: list[str]) -> pd.DataFrame:
 
 def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.DataFrame:
     """The members' scores in a table, or computed from its texts."""
-    from metal.boards.apply import member_columns
-    from metal.boards.submission import SOURCE, TEXT
+    from metal.boards.ensemble_records import member_columns
+    from metal.boards.history import SOURCE, TEXT
     from metal.boards.submitting import member_scores
     from metal.data.formats.table import read_frame
 

@@ -89,7 +89,7 @@ def billboard(
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
     from metal.boards.store import keep_settings, open_board, store_ensembles, stored_ensembles
-    from metal.genie.excluding import warnings_of_tests, with_exclusions, without_noisy
+    from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
 
     inputs = load(data)
     board = None if inputs.folder == NOWHERE else open_board(inputs.folder, at)
@@ -117,7 +117,7 @@ def billboard(
     )
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     stored = stored_ensembles(inputs.folder) if board else []
-    result = ranked(dataset, settings, stored=stored, progress=progress)
+    result = ranked(dataset, settings, stored=stored, progress=progress or no_progress)
     result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
     kept = bool(board and board.recorded and store_ensembles(inputs.folder, list(result.ensembles.values())))
     if at is None and kept:
@@ -262,7 +262,7 @@ def _submitted(joined: Joined, progress: Progress) -> Submitted:
     from metal.boards.cells import board_cells, main_criterion
     from metal.boards.store import has_settings, kept_settings, store_ensembles, stored_ensembles
     from metal.errors import MetalError
-    from metal.genie.excluding import without_noisy
+    from metal.genie.exclusion import without_noisy
 
     board = joined.board
     stored = stored_ensembles(board.folder)

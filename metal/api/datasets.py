@@ -63,7 +63,7 @@ def check(data: Data, *ratings: Ratings) -> Check:
     Returns tables and warnings. Raises DataError for the first fault.
     """
     from metal.auditing.check import lint, profile
-    from metal.genie.excluding import warnings_of_tests
+    from metal.genie.exclusion import warnings_of_tests
 
     inputs = load(data, ratings)
     if inputs.dataset.ratings.empty:

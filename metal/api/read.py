@@ -200,7 +200,7 @@ class Inputs:
 
     def without_noisy(self, model: str) -> tuple[Dataset, tuple[str, ...]]:
         """The dataset without people who fail the test questions by the model, and a warning for each of them."""
-        from metal.genie.excluding import without_noisy
+        from metal.genie.exclusion import without_noisy
 
         dataset, excluded = without_noisy(self.dataset, self.folder, self.runs, model)
         return dataset, tuple(excluded.lines if excluded else ())

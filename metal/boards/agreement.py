@@ -6,13 +6,13 @@ the sources that are drawn, and one product of these with the table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from metal.boards.cell import BoardCell
 from metal.data.records import Estimate
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
@@ -39,20 +39,13 @@ class RaterAgreement:
     within: tuple[Estimate, ...]
 
 
-def agreement(cell: BoardCell, bootstrap: SourceBootstrap) -> list[RaterAgreement]:
-    """Of each rater, on the items of a cell, all of them rated by people, each generator having some.
-
-    Source: Bidimensional Leaderboards, section 2.1.
-    """
-    return agreements(cell.scores, cell.human, cell.source, cell.generator, bootstrap)
-
-
 def agreements(
     scores: Numbers, human: Numbers, source: Codes, generator: Codes, bootstrap: SourceBootstrap
 ) -> list[RaterAgreement]:
-    """The same from arrays. scores: (raters, items); human, source, generator: (items,), codes from 0 without gaps.
+    """Of each rater, on items that people rated.
 
-    Within a generator, sources are drawn from those that have an output of it.
+    scores: (raters, items); human, source, generator: (items,), codes from 0 without gaps. Within a generator, sources
+    are drawn from those that have an output of it. Source: Bidimensional Leaderboards, section 2.1.
     """
     if not len(scores) or not len(human):
         return []
@@ -86,17 +79,8 @@ def _agreements(
         both, figures = int(pairs.sum()), []
         for code in range(len(within)):
             inside = generator == code if np.isnan(within[code, at]) else slice(0)
-            figures.append(
-                _figure(
-                    within[code, at],
-                    within_ends[code, at],
-                    int(by_generator[code, at]),
-                    int(pairs[code]),
-                    pearson,
-                    given[inside],
-                    human[inside],
-                )
-            )
+            value, ends, least = within[code, at], within_ends[code, at], int(by_generator[code, at])
+            figures.append(_figure(value, ends, least, int(pairs[code]), pearson, given[inside], human[inside]))
         yield RaterAgreement(
             _figure(instance[at], instance_ends[at], int(sources[at]), both, pearson, given, human),
             _figure(system[at], system_ends[at], int(sources[at]), both, system_pearson, given, human, generator),
@@ -142,6 +126,20 @@ def estimate(statistic: Callable[..., float], *arrays: Codes, n: int, **options:
         return Estimate(float(statistic(*arrays, **options)), n=n)
     except Undefined as error:
         return Estimate.undefined(str(error), n)
+
+
+def table_of(records: Sequence[Mapping[str, Any]], first: Sequence[str], names: Collection[str] = ()) -> pd.DataFrame:
+    """The records as a table with the columns `first` in front, which are there without records too.
+
+    A figure that is undefined everywhere is a column of numbers still; names: columns that are no figures.
+    """
+    if not records:
+        return pd.DataFrame(columns=[*first, "signature"])
+    table = pd.DataFrame(list(records))
+    empty = [str(column) for column in table if table[column].isna().all() and column not in names]
+    table = table.astype(dict.fromkeys(empty, np.float64))
+    present = [column for column in first if column in table]
+    return table[[*present, *(column for column in table if column not in present)]]
 
 
 def figure_columns(figures: Mapping[str, Estimate | float | None], with_interval: Collection[str]) -> dict[str, Any]:

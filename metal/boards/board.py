@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.boards.cell import BoardCell
-from metal.boards.cells import ALL_LANGUAGES, OVERALL, board_cells, main_criterion
+from metal.boards.agreement import figure_columns, table_of
+from metal.boards.cells import ALL_LANGUAGES, OVERALL, BoardCell, board_cells, main_criterion
 from metal.boards.crowd import BoardFigures, Figures, crowd
 from metal.boards.ensemble import GROUP as ENSEMBLES
 from metal.boards.ensemble import (
@@ -20,16 +20,14 @@ from metal.boards.ensemble import (
     ensemble_row,
     member_rows,
 )
-from metal.boards.generators import generator_rows
+from metal.boards.ensemble_records import ensemble_base, ensemble_record, ensemble_signature
 from metal.boards.lint import lint
 from metal.boards.overrating import families, human_generators, overrating_rows, self_preference_rows
-from metal.boards.ranking import Ranked, ceiling, comparisons, ranking
-from metal.boards.settings import BoardSettings
-from metal.boards.signature import ensemble_base, ensemble_signature, signature
+from metal.boards.ranking import Ranked, ceiling, comparisons, generator_rows, ranking
+from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset, people_named
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.patterns import Codes
 
 PEOPLE = "people"  # the reference, as those by whom generators are ranked
 
@@ -71,7 +69,7 @@ def billboard(
     settings: BoardSettings,
     *,
     stored: Sequence[Mapping[str, Any]] = (),
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Board:
     """Rank a dataset's raters by the reference people, and its generators, on every criterion and in every language.
 
@@ -82,14 +80,12 @@ def billboard(
     cells = board_cells(dataset, settings)
     _check_names(cells)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
-    main = main_criterion([cell.criterion for cell in cells])
     written, of_family = human_generators(dataset, settings), families(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     notes, ensembles = [], {}
     figures: list[Figures] = []
     for done, cell in enumerate(cells):
-        if progress:
-            progress(done, len(cells))
+        progress(done, len(cells))
         try:
             ensemble = board_ensemble(cell, settings)
         except Undefined as error:
@@ -116,12 +112,11 @@ def billboard(
         rows["people"].append(_people(cell, dataset, settings))
     tables = {name: _table(name, records, dataset, settings) for name, records in rows.items()}
     tables |= _crowd(dataset, settings, BoardFigures(cells, figures, bootstrap))
-    if progress:
-        progress(len(cells), len(cells))
+    progress(len(cells), len(cells))
     return Board(
         dataset.identity,
         settings,
-        main,
+        main_criterion([cell.criterion for cell in cells]),
         people_named(dataset, settings.reference),
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
         tables,
@@ -129,7 +124,7 @@ def billboard(
         (
             *_mixed_groups(dataset, settings),
             *_unlike(cells),
-            *_without_overall(dataset, cells, settings),
+            *_without_overall(cells, settings),
             *_on_different_sources(tables["generators"]),
             *_absent(dataset, cells, settings),
             *lint(dataset, cells),
@@ -160,7 +155,8 @@ def _generators(
         row for row in ranked.rows if row["rank"] and row["kind"] in ("metric", "llm") and row["group"] != ENSEMBLES
     ]
     metrics = [row for row in defined if row["kind"] == "metric"]
-    everywhere = [row for row in defined if _scored_all(cell, row["rater"])]
+    codes = range(len(cell.generators))
+    everywhere = [row for row in defined if set(codes) <= {*cell.generator[~np.isnan(cell.of(row["rater"]))]}]
     for row in [*defined[:1], *metrics[:1], *everywhere[:1]]:
         by[row["rater"]] = cell.of(row["rater"])
     if ensemble:
@@ -182,63 +178,25 @@ def _crowd(dataset: Dataset, settings: BoardSettings, figures: BoardFigures) -> 
     return crowd(dataset, crowd_settings, computed=None if settings.common else figures).tables
 
 
-def _scored_all(cell: BoardCell, rater: str) -> bool:
-    scores = cell.of(rater)
-    return len(set(cell.generator[scores == scores].tolist())) == len(cell.generators)
-
-
 def _named(ensemble: BoardEnsemble) -> str:
     """The ensemble fitted to all generators, beside the one on the board, which has not seen those it scores."""
     return f"ensemble of {len(ensemble.members)}"
 
 
 def _people(cell: BoardCell, dataset: Dataset, settings: BoardSettings) -> dict[str, Any]:
-    one_against_others = ceiling(cell)
     return {
-        "language": cell.language,
-        "criterion": cell.criterion,
+        **cell.place,
         "people": len(people_named(dataset, settings.reference)),
         "outputs": int(cell.rated.sum()),
         "criteria": cell.criteria,
         "scale_low": cell.scale.low,
         "scale_high": cell.scale.high,
-        "one_against_others": one_against_others.value,
-        "undefined": f"one_against_others: {one_against_others.reason}" if one_against_others.reason else "",
-    }
-
-
-def ensemble_record(dataset: Dataset, settings: BoardSettings, ensemble: BoardEnsemble) -> dict[str, Any]:
-    """Everything needed to score other outputs with an ensemble, and to say where it comes from, as plain values."""
-    place = {metric: index for index, metric in enumerate(ensemble.candidates)}
-    about = {name: rater.about for name, rater in dataset.raters.items()}  # a group of people is not among them
-    return {
-        "long": signature(dataset.identity, settings, crit=ensemble.criterion, lang=ensemble.language or "all"),
-        "board": dataset.card.name,
-        "version": settings.version,
-        "criterion": ensemble.criterion,
-        "language": ensemble.language,
-        "intercept": ensemble.ensemble.intercept,
-        "alpha": ensemble.alpha,
-        "alpha_intervals": [list(interval) for interval in ensemble.intervals],
-        "pearson_unseen": ensemble.left_out if ensemble.left_out == ensemble.left_out else None,
-        "members": [
-            {
-                "rater": metric,
-                "coefficient": float(ensemble.ensemble.coefficients[place[metric]]),
-                "mean": float(ensemble.ensemble.mean[place[metric]]),
-                "spread": float(ensemble.ensemble.spread[place[metric]]),
-                "signature": str(about.get(metric, {}).get("signature", "")),
-                "negated": bool(about.get(metric, {}).get("negated", False)),
-            }
-            for metric in ensemble.members
-        ],
+        **figure_columns({"one_against_others": ceiling(cell)}, ()),
     }
 
 
 def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings: BoardSettings) -> pd.DataFrame:
-    """The records as a table, each with the signature of its figures; the columns are there without records too."""
-    if not records:
-        return pd.DataFrame(columns=[*TABLES[name], "signature"])
+    """The records as a table, each with the signature of its figures."""
     for record in records:
         record["signature"] = signature(
             dataset.identity,
@@ -250,11 +208,7 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
             crit=record["criterion"],
             n=record.get("outputs"),
         )
-    table = pd.DataFrame(records)
-    empty = [str(column) for column in table if table[column].isna().all()]
-    table = table.astype(dict.fromkeys(empty, np.float64))  # undefined everywhere: still a column of numbers
-    first = [column for column in TABLES[name] if column in table]
-    return table[[*first, *(column for column in table if column not in first)]]
+    return table_of(records, TABLES[name])
 
 
 def _where(cell: BoardCell) -> str:
@@ -274,20 +228,17 @@ def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -
 
 def _unlike(cells: Sequence[BoardCell]) -> list[str]:
     """Criteria on which raters scored different outputs, so that their figures are about different ones."""
-    unlike = [cell for cell in cells if _answered_unlike(np.isnan(cell.scores[:, cell.rated]))]
+    missing = [np.isnan(cell.scores[:, cell.rated]) for cell in cells]
+    unlike = [cell for cell, without in zip(cells, missing, strict=True) if (without != without[:1]).any()]
     if not unlike:
         return []
     where = "every criterion" if len(unlike) == len(cells) else ", ".join(map(_where, unlike))
     return [f"{where}: raters scored different outputs (see coverage); `common=True` compares them on those all scored"]
 
 
-def _answered_unlike(missing: Codes) -> bool:
-    return bool((missing != missing[:1]).any())
-
-
-def _without_overall(dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings) -> list[str]:
+def _without_overall(cells: Sequence[BoardCell], settings: BoardSettings) -> list[str]:
     """Why there is no overall where there are several criteria."""
-    names = list(dict.fromkeys(cell.criterion for cell in cells))
+    names = {cell.criterion for cell in cells}
     if settings.criteria or len(names) < 2 or OVERALL in names:
         return []
     return [

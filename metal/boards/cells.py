@@ -1,24 +1,232 @@
-"""The cells of a board: criteria x languages, joined from a dataset.
+"""The cells of a board: the scores of the reference people and of every other rater, by criterion and language.
 
 People outside the reference count as one rater a group, whose score is the mean of theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from metal.boards.cell import BoardCell, BoardRater
-from metal.boards.criteria import can_be_combined, combined, criterion_scores, without_rounding
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
-from metal.data.records import METRIC_SCORE
-from metal.errors import UnknownName, UsageError
+from metal.data.records import METRIC_SCORE, Criterion
+from metal.errors import UsageError, check_known
+from metal.stats.patterns import Codes, Numbers, ratio
 
 OVERALL = "overall"
 ALL_LANGUAGES = ""
+# Equal scores that were computed in another order differ beyond this many digits of a rater's largest.
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class BoardRater:
+    """A row of the board. people: the members of a group of people. about: as in raters.jsonl."""
+
+    name: str
+    kind: str
+    group: str
+    people: tuple[str, ...] = ()
+    about: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class ScaleEnds:
+    """The ends of the people's scale, None where it has none."""
+
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class BoardCell:
+    """One criterion x language. All scores are higher-is-better.
+
+    human: (items,) mean of the reference people, NaN where none of them rated. scores: (raters, items), NaN without a
+    score. outputs, source: (items,) places in the dataset; items are in string order of the outputs. generator:
+    (items,) codes into `generators`. alone, others: (ratings,) each reference person's score, and the mean of the
+    others'. criteria: how many were combined.
+    """
+
+    criterion: str
+    language: str
+    scale: ScaleEnds
+    human: Numbers
+    scores: Numbers
+    raters: tuple[BoardRater, ...]
+    outputs: Codes
+    generator: Codes
+    source: Codes
+    generators: tuple[str, ...]
+    alone: Numbers
+    others: Numbers
+    criteria: int = 1
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Language and criterion, as the first columns of a table."""
+        return {"language": self.language, "criterion": self.criterion}
+
+    def row_of(self, rater: BoardRater) -> dict[str, Any]:
+        """The first columns of a rater's row in a table."""
+        return {**self.place, "rater": rater.name, "kind": rater.kind, "group": rater.group}
+
+    @cached_property
+    def rated(self) -> Codes:
+        """(items,) whether reference people rated it."""
+        return ~np.isnan(self.human)
+
+    def of(self, name: str) -> Numbers:
+        """(items,) the scores of one rater."""
+        return np.asarray(self.scores[[rater.name for rater in self.raters].index(name)])
+
+    def by_generator(self, scores: Numbers) -> Numbers:
+        """(generators, sources) from (items,): the mean where a generator has several outputs of a source."""
+        sources, column = self._source_places
+        given = ~np.isnan(scores)
+        place = (self.generator * sources + column)[given]
+        size = len(self.generators) * sources
+        counts = np.bincount(place, minlength=size).astype(np.float64)
+        means: Numbers = ratio(np.bincount(place, scores[given], minlength=size), counts)
+        return means.reshape(len(self.generators), sources)
+
+    def sources(self, items: Codes) -> int:
+        """How many sources some items (a mask) have."""
+        return int((np.bincount(self._source_places[1][items]) > 0).sum())
+
+    @cached_property
+    def _source_places(self) -> tuple[int, Codes]:
+        """How many sources there are, and (items,) the place of each item's among them."""
+        names, place = np.unique(self.source, return_inverse=True)
+        return len(names), place
+
+    def only_rated(self) -> BoardCell:
+        """The cell with the items that people rated, and the generators that have one."""
+        by_item = {name: getattr(self, name)[..., self.rated] for name in ("human", "scores", "outputs", "source")}
+        used, codes = np.unique(self.generator[self.rated], return_inverse=True)
+        return replace(self, **by_item, generator=codes, generators=tuple(self.generators[place] for place in used))
+
+    def with_rater(self, rater: BoardRater, scores: Numbers) -> BoardCell:
+        """The cell with one more rater."""
+        return replace(self, raters=(*self.raters, rater), scores=np.vstack([self.scores, scores]))
+
+
+@dataclass(frozen=True)
+class CriterionScores:
+    """Sums and counts of one criterion's scores by board row and output; row 0 is the reference."""
+
+    criterion: Criterion
+    sums: Numbers  # (rows, outputs)
+    counts: Numbers
+    ratings: Numbers  # (ratings of reference people,)
+    output: Codes  # the output of each of these ratings
+    person: Codes  # and its rater
+
+    @cached_property
+    def means(self) -> Numbers:
+        """(rows, outputs), NaN where nobody answered."""
+        return np.asarray(ratio(self.sums, self.counts))
+
+    @cached_property
+    def scale(self) -> ScaleEnds:
+        """The ends of the criterion's scale, negated where lower is better."""
+        levels = self.criterion.scale.values
+        low, high = (min(levels), max(levels)) if levels else (self.criterion.scale.low, self.criterion.scale.high)
+        if low is None or high is None:
+            return ScaleEnds(None, None)
+        return ScaleEnds(-high, -low) if self.criterion.direction == "lower" else ScaleEnds(low, high)
+
+
+def criterion_scores(dataset: Dataset, row_of: Mapping[str, int], rows: int) -> dict[str, CriterionScores]:
+    """The scores of each criterion, in the declared order. row_of: the board row of each rater, -1 for none."""
+    table = dataset.ratings
+    place = {name: index for index, name in enumerate(dataset.outputs)}
+    output_of = np.array([place[name] for name in table["output"].cat.categories], dtype=np.int64)
+    row = np.array([row_of.get(name, -1) for name in table["rater"].cat.categories], dtype=np.int64)
+    score = table["score"].to_numpy()
+    rows_of = row[table["rater"].cat.codes.to_numpy()] if len(row) else np.zeros(0, dtype=np.int64)
+    outputs = output_of[table["output"].cat.codes.to_numpy()] if len(output_of) else np.zeros(0, dtype=np.int64)
+    criterion = table["criterion"].cat.codes.to_numpy()
+    given = ~np.isnan(score) & (rows_of >= 0)
+    shape = (rows, len(place))
+    size = rows * len(place)
+    scores = {}
+    for code, name in enumerate(table["criterion"].cat.categories):
+        answers = np.flatnonzero(given & (criterion == code))
+        sign = -1.0 if dataset.criteria[name].direction == "lower" else 1.0
+        cell = rows_of[answers] * len(place) + outputs[answers]
+        people = answers[rows_of[answers] == 0]
+        scores[name] = CriterionScores(
+            dataset.criteria[name],
+            np.bincount(cell, sign * score[answers], minlength=size).astype(np.float64).reshape(shape),
+            np.bincount(cell, minlength=size).astype(np.float64).reshape(shape),
+            sign * score[people],
+            outputs[people],
+            table["rater"].cat.codes.to_numpy()[people].astype(np.int64),
+        )
+    return {name: scores[name] for name in dataset.criteria if name in scores}
+
+
+def can_be_combined(parts: Sequence[CriterionScores]) -> bool:
+    """Whether criteria have one scale, or ranges to take shares of."""
+    scales = {part.scale for part in parts}
+    return len(scales) == 1 or all(scale.low is not None for scale in scales)
+
+
+def combined(
+    parts: Sequence[CriterionScores],
+) -> tuple[Numbers, ScaleEnds, Callable[[Codes], tuple[Numbers, Numbers]]]:
+    """One criterion's, or several criteria's mean: (rows, outputs) scores; their scale; and a function of a mask of
+    outputs that gives each reference person's score and the mean of the others'.
+
+    Criteria with different scales are combined as shares of their ranges. Raises UsageError where one has no range.
+    """
+    scales = {part.scale for part in parts}
+    ends = [_ends(part) if len(scales) > 1 else (0.0, 1.0) for part in parts]
+    scale = scales.pop() if len(scales) == 1 else ScaleEnds(0.0, 1.0)
+    means = sum((part.means - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True))
+
+    width = 1 + max(int(part.person.max(initial=0)) for part in parts)
+    keys = np.concatenate([part.output * width + part.person for part in parts])
+    values = [(part.ratings - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True)]
+    key, which, count = np.unique(keys, return_inverse=True, return_counts=True)
+    by_person = np.bincount(which, np.concatenate(values)) / len(parts)
+    output_of = key // width
+
+    def each_against_others(items: Codes) -> tuple[Numbers, Numbers]:
+        complete = (count == len(parts)) & items[output_of]
+        own, output = by_person[complete], output_of[complete]
+        people = np.bincount(output, minlength=len(items))[output].astype(np.float64)
+        total = np.bincount(output, own, minlength=len(items))[output]
+        return own, np.asarray(ratio(total - own, people - 1))
+
+    return np.asarray(means / len(parts)), scale, each_against_others
+
+
+def _ends(part: CriterionScores) -> tuple[float, float]:
+    """The ends of a scale that is combined with others."""
+    if part.scale.low is None or part.scale.high is None:
+        raise UsageError(
+            f"overall: {part.criterion.name} has no range, and the criteria have different scales; "
+            "declare range = [LOW, HIGH] in dataset.toml, or choose criteria with `criteria`"
+        )
+    return part.scale.low, part.scale.high
+
+
+def without_rounding(scores: Numbers) -> Numbers:
+    """(items,) one rater's scores with their last digits rounded, so that equal scores are equal whatever the order in
+    which they were added up.
+    """
+    largest = float(np.nanmax(np.abs(scores), initial=0.0))
+    if largest < 1e-200:
+        return scores
+    return np.asarray(np.round(scores, _DIGITS - math.ceil(math.log10(largest))))
 
 
 def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
@@ -29,7 +237,21 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
     all criteria. Raises UnknownName for a rater, criterion or language that does not occur, UsageError where the people
     rated nothing.
     """
-    cells = list(_cells(dataset, settings))
+    people = people_named(dataset, settings.reference)
+    raters, row_of = _rows(dataset, settings, people)
+    scores = criterion_scores(dataset, row_of, len(raters) + 1)
+    rated = [name for name, part in scores.items() if part.counts[0].any()]
+    if not rated:
+        reference = f" ({settings.reference})" if settings.reference else ""
+        raise UsageError(f"dataset {dataset.card.name}: the people to compare with{reference} rated nothing")
+    shown = [*rated, OVERALL] if len(rated) > 1 and OVERALL not in rated else rated
+    check_known("criterion that the people rated", settings.criteria, shown)
+    check_known("language", settings.languages, dataset.languages)
+    parts_of = {name: [scores[name]] if name in rated else [scores[part] for part in rated] for name in shown}
+    for name, parts in list(parts_of.items()):
+        if not (name in settings.criteria if settings.criteria else can_be_combined(parts)):
+            del parts_of[name]
+    cells = list(_cells(dataset, settings, parts_of, scores.get(METRIC_SCORE.name), raters))
     if not cells:
         raise UsageError(
             f"dataset {dataset.card.name}: the people to compare with rated nothing"
@@ -44,71 +266,68 @@ def main_criterion(criteria: Sequence[str]) -> str:
     return OVERALL if OVERALL in criteria else criteria[0]
 
 
-def _cells(dataset: Dataset, settings: BoardSettings) -> Iterator[BoardCell]:
-    people = people_named(dataset, settings.reference)
-    raters, row_of = _rows(dataset, settings, people)
-    scores = criterion_scores(dataset, row_of, len(raters) + 1)
-    rated = [name for name, part in scores.items() if part.counts[0].any()]
-    shown = [*rated, OVERALL] if len(rated) > 1 and OVERALL not in rated else rated
-    _check_choices(dataset, settings, shown)
+def _cells(
+    dataset: Dataset,
+    settings: BoardSettings,
+    parts_of: Mapping[str, Sequence[CriterionScores]],
+    of_metrics: CriterionScores | None,
+    raters: Sequence[BoardRater],
+) -> Iterator[BoardCell]:
+    """parts_of: the criteria to show, each with those it combines. of_metrics: what metrics give for all criteria."""
     outputs = list(dataset.outputs.values())
     language_of = np.array([output.language for output in outputs])
     generators, generator = np.unique([output.generator for output in outputs], return_inverse=True)
-    source_place = {name: place for place, name in enumerate(dataset.sources)}
+    source_place = {source: place for place, source in enumerate(dataset.sources)}
     source = np.array([source_place[output.source] for output in outputs], dtype=np.int64)
-    languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
     # Permutation tests go through the items in this order, so that the order of lines in a file does not matter.
     by_name = np.array(sorted(range(len(outputs)), key=lambda place: outputs[place].output), dtype=np.int64)
-    for name in shown:
-        if settings.criteria and name not in settings.criteria:
-            continue
-        parts = [scores[name]] if name in rated else [scores[part] for part in rated]
-        if not (settings.criteria or can_be_combined(parts)):
-            continue
+    languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
+    for name, parts in parts_of.items():
         means, scale, each_against_others = combined(parts)
-        if METRIC_SCORE.name in scores:
-            means[1:] = np.where(np.isnan(means[1:]), scores[METRIC_SCORE.name].means[1:], means[1:])
+        if of_metrics:
+            means[1:] = np.where(np.isnan(means[1:]), of_metrics.means[1:], means[1:])
         means = np.stack([without_rounding(row) for row in means])
         for language in [ALL_LANGUAGES, *languages] if len(languages) > 1 else languages:
             inside = np.isin(language_of, languages) if language == ALL_LANGUAGES else language_of == language
             items = by_name[inside[by_name]]
             human, others_scores = means[0, items], means[1:, items]
-            if np.isnan(human).all():
+            rated = ~np.isnan(human)
+            if not rated.any():
                 continue
-            present = np.flatnonzero((~np.isnan(others_scores[:, ~np.isnan(human)])).any(axis=1))
+            present = np.flatnonzero((~np.isnan(others_scores[:, rated])).any(axis=1))
             used, codes = np.unique(generator[items], return_inverse=True)
-            cell = BoardCell(
+            scores, shown_raters = others_scores[present], tuple(raters[int(place)] for place in present)
+            if settings.common:
+                human = _common(name, human, scores, shown_raters)
+            compared = np.zeros(len(outputs), dtype=bool)
+            compared[items[~np.isnan(human)]] = True
+            yield BoardCell(
                 name,
                 language,
                 scale,
                 human,
-                others_scores[present],
-                tuple(raters[place] for place in present),
+                scores,
+                shown_raters,
                 items,
                 codes,
                 source[items],
                 tuple(str(generators[place]) for place in used),
-                np.array([]),
-                np.array([]),
+                *each_against_others(compared),
                 len(parts),
             )
-            cell = _common(cell) if settings.common else cell
-            compared = np.zeros(len(outputs), dtype=bool)
-            compared[cell.outputs[cell.rated]] = True
-            alone, others = each_against_others(compared)
-            yield replace(cell, alone=alone, others=others)
 
 
-def _common(cell: BoardCell) -> BoardCell:
-    """The cell in which only items that every rater scored count as rated by people."""
-    kept = ~np.isnan(cell.scores).any(axis=0) & cell.rated
+def _common(criterion: str, human: Numbers, scores: Numbers, raters: Sequence[BoardRater]) -> Numbers:
+    """(items,) people's scores of the items that every rater scored, NaN elsewhere."""
+    given = ~np.isnan(scores)
+    kept = given.all(axis=0) & ~np.isnan(human)
     if not kept.any():
-        fewest = int(np.argmin((~np.isnan(cell.scores[:, cell.rated])).sum(axis=1)))
+        fewest = int(np.argmin(given[:, ~np.isnan(human)].sum(axis=1)))
         raise UsageError(
-            f"`common`: no output of {cell.criterion} was scored by all raters; the fewest by "
-            f"{cell.raters[fewest].name!r}; choose raters with `raters`"
+            f"`common`: no output of {criterion} was scored by all raters; the fewest by "
+            f"{raters[fewest].name!r}; choose raters with `raters`"
         )
-    return replace(cell, human=np.where(kept, cell.human, np.nan))
+    return np.where(kept, human, np.nan)
 
 
 def _rows(
@@ -129,10 +348,7 @@ def _rows(
         name = group or "other people"
         raters.append(BoardRater(f"{name} (people)" if name in taken else name, "human", group, tuple(members)))
     if settings.raters:
-        names = [rater.name for rater in raters]
-        for name in settings.raters:
-            if name not in names:
-                raise UnknownName("rater", name, names)
+        check_known("rater", settings.raters, [rater.name for rater in raters])
         raters = [rater for rater in raters if rater.name in settings.raters]
     if not raters:
         raise UsageError(f"dataset {dataset.card.name}: there is no rater but the people to compare with")
@@ -140,16 +356,3 @@ def _rows(
     for row, board_rater in enumerate(raters, 1):
         rows |= dict.fromkeys(board_rater.people or [board_rater.name], row)
     return tuple(raters), rows
-
-
-def _check_choices(dataset: Dataset, settings: BoardSettings, shown: Sequence[str]) -> None:
-    """Raises where the people rated nothing, and for a criterion or language that does not occur."""
-    if not shown:
-        reference = f" ({settings.reference})" if settings.reference else ""
-        raise UsageError(f"dataset {dataset.card.name}: the people to compare with{reference} rated nothing")
-    for name in settings.criteria:
-        if name not in shown:
-            raise UnknownName("criterion that the people rated", name, shown)
-    for name in settings.languages:
-        if name not in dataset.languages:
-            raise UnknownName("language", name, dataset.languages)

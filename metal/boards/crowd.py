@@ -13,11 +13,23 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.boards.agreement import agreement, estimate, figure_columns, intervals
-from metal.boards.cell import BoardCell, BoardRater, ScaleEnds
-from metal.boards.cells import board_cells, main_criterion
-from metal.boards.crowd_answer import CEILING, adjust, answer_row, compared, largest_family, reference_name
-from metal.boards.crowd_outputs import OVERRATED, UNDERRATED, Example, area_of, dots, examples, sampled
+from metal.boards.agreement import agreements, estimate, figure_columns, intervals, table_of
+from metal.boards.cells import BoardCell, BoardRater, ScaleEnds, board_cells, main_criterion
+from metal.boards.crowd_rows import (
+    CEILING,
+    OVERRATED,
+    UNDERRATED,
+    Example,
+    adjust,
+    answer_row,
+    area_of,
+    compared,
+    dots,
+    examples,
+    largest_family,
+    reference_name,
+    sampled,
+)
 from metal.boards.ranking import ceiling
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
@@ -99,7 +111,7 @@ def crowd(
     choices: CrowdSettings | None = None,
     *,
     computed: BoardFigures | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Crowd:
     """Every rater against the reference people, on every criterion and in every language of the board.
 
@@ -119,12 +131,12 @@ def crowd(
     crowd_examples: a seeded sample of the outputs in each area, with texts, both scores and comments.
     crowd_dots: how many outputs have which two scores, on a grid of GRID steps where there are more.
 
-    known: what a board of the same people has found already, of at least these raters.
+    computed: what a board of the same people has found already, of at least these raters.
     progress: called with cells done and in all. Raises UsageError where there is nobody to compare, and as `cells`.
     """
     choices = choices or CrowdSettings()
     people = people_named(dataset, settings.reference)
-    shown, notes = (dataset, ()) if not choices.equal_panels else equal_panels(dataset, people, settings.seed)
+    shown, notes = equal_panels(dataset, people, settings.seed) if choices.equal_panels else (dataset, ())
     cells = [_chosen(cell, settings) for cell in (computed.cells if computed else board_cells(shown, settings))]
     if not any(cell.raters for cell in cells):
         raise UsageError(
@@ -134,12 +146,12 @@ def crowd(
     bootstrap = computed.bootstrap if computed else SourceBootstrap(settings.resamples, settings.seed)
     # With fewer, Holm's smallest p of a large family would be above any level.
     permutations = max(settings.permutations, ENOUGH * largest_family(cells))
-    elsewhere = _raters_of_score(dataset)
+    ratings = dataset.ratings  # metrics answer with a number of their own, not on the people's scale
+    elsewhere = set(ratings.loc[(ratings["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"].unique())
     chosen: list[Example] = []
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for place, cell in enumerate(cells):
-        if progress:
-            progress(place, len(cells))
+        progress(place, len(cells))
         only = cell.only_rated()
         on_scale = np.array([rater.name not in elsewhere for rater in cell.raters], dtype=bool)
         figures = computed.figures[place] if computed else _figures(only, bootstrap)
@@ -155,15 +167,22 @@ def crowd(
             if on:
                 chosen += sampled(only, rater, scores, choices.area, choices.examples, settings.seed)
     rows["crowd_examples"] = examples(dataset, chosen, people)
-    if progress:
-        progress(len(cells), len(cells))
-    _answers(rows, cells, settings.reference)
+    progress(len(cells), len(cells))
+    adjust(rows["crowd_comparisons"])
+    for cell in cells:
+        raters, pairs = (
+            [row for row in rows[name] if row["language"] == cell.language and row["criterion"] == cell.criterion]
+            for name in ("crowd_raters", "crowd_comparisons")
+        )
+        rows["crowd_answers"].append(answer_row(raters, pairs, settings.reference))
     signature = _signature(dataset, settings, choices)
+    for record in (record for records in rows.values() for record in records):
+        record["signature"] = signature
     return Crowd(
         main_criterion([cell.criterion for cell in cells]),
         reference_name(settings.reference),
         people,
-        {name: _table(name, records, signature) for name, records in rows.items()},
+        {name: table_of(records, TABLES[name], ("crowd", "judge", "better")) for name, records in rows.items()},
         {cell.criterion: cell.scale for cell in cells},
         notes,
         signature,
@@ -180,31 +199,20 @@ def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
     return replace(cell, scores=cell.scores[kept], raters=tuple(cell.raters[place] for place in kept))
 
 
-def _answers(rows: dict[str, list[dict[str, Any]]], cells: Sequence[BoardCell], reference: str) -> None:
-    adjust(rows["crowd_comparisons"])
-    for cell in cells:
-        where = (cell.language, cell.criterion)
-        raters, pairs = (
-            [row for row in rows[name] if (row["language"], row["criterion"]) == where]
-            for name in ("crowd_raters", "crowd_comparisons")
-        )
-        rows["crowd_answers"].append(answer_row(raters, pairs, reference))
-
-
 # ---------------------------------------------------------------- figures
 
 
 def _figures(cell: BoardCell, bootstrap: SourceBootstrap) -> Figures:
     """Of each rater of a cell whose items people rated."""
-    figures: dict[str, Mapping[str, Estimate]] = {}
-    for rater, scores, rater_agreement in zip(cell.raters, cell.scores, agreement(cell, bootstrap), strict=True):
-        both = int((~np.isnan(scores)).sum())
-        figures[rater.name] = {
-            "pearson": rater_agreement.instance,
-            "kendall": estimate(kendall, scores, cell.human, n=both),
-            "system_pearson": rater_agreement.system,
+    with_people = agreements(cell.scores, cell.human, cell.source, cell.generator, bootstrap)
+    return {
+        rater.name: {
+            "pearson": of_rater.instance,
+            "kendall": estimate(kendall, scores, cell.human, n=int((~np.isnan(scores)).sum())),
+            "system_pearson": of_rater.system,
         }
-    return figures
+        for rater, scores, of_rater in zip(cell.raters, cell.scores, with_people, strict=True)
+    }
 
 
 def rater_rows(
@@ -260,15 +268,14 @@ def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[E
     totals, drawn = sums.sum(axis=0), bootstrap.totals(sums)
     low, high = intervals(ratio(drawn[..., 1], drawn[..., 0]))
     estimates = []
-    for at, (count, total) in enumerate(totals):
+    for count, total, low_end, high_end in zip(*totals.T, low, high, strict=True):
         if not count:
             estimates.append(Estimate.undefined("no output that both scored"))
             continue
-        has_interval = len(names) > 1 and not np.isnan(low[at])
-        ends = (float(low[at]), float(high[at])) if has_interval else (None, None)
-        estimates.append(
-            Estimate(float(total / count), ends[0], ends[1], int(count), method="percentile bootstrap over sources")
-        )
+        figure = Estimate(float(total / count), n=int(count), method="percentile bootstrap over sources")
+        if len(names) > 1 and not np.isnan(low_end):
+            figure = replace(figure, low=float(low_end), high=float(high_end))
+        estimates.append(figure)
     return estimates
 
 
@@ -289,40 +296,26 @@ def equal_panels(dataset: Dataset, people: Sequence[str], seed: int) -> tuple[Da
     For each output the people of a group are put in a random order, the same for all criteria; the first that answered
     a criterion count on it.
     """
-    table = dataset.ratings
     groups: dict[str, int] = {}
     group_of = {
         name: 0 if name in people else groups.setdefault(rater.group, len(groups) + 1)
         for name, rater in dataset.raters.items()
         if rater.kind == "human" and rater.about.get("repeats") not in dataset.raters
     }
-    rater, output, criterion = (
-        table[name].cat.codes.to_numpy().astype(np.int64) for name in ("rater", "output", "criterion")
-    )
-    group = np.array([group_of.get(name, -1) for name in table["rater"].cat.categories], dtype=np.int64)[rater]
-    given = table["score"].notna().to_numpy()
-    asked = output * (criterion.max(initial=0) + 1) + criterion
-    wanted = np.bincount(asked[given & (group == 0)], minlength=asked.max(initial=0) + 1)
-    rows = np.flatnonzero(given & (group > 0))
-    pairs, which = np.unique(output[rows] * (rater.max(initial=0) + 1) + rater[rows], return_inverse=True)
-    lot = np.random.default_rng(seed).random(len(pairs))[which]
-    panel = asked[rows] * (len(groups) + 1) + group[rows]
-    order = np.lexsort((lot, panel))
-    _, start, count = np.unique(panel[order], return_index=True, return_counts=True)
-    turn = np.arange(len(order)) - np.repeat(start, count)
-    dropped = rows[order[turn >= wanted[asked[rows[order]]]]]
-    kept = np.ones(len(table), dtype=bool)
-    kept[dropped] = False
-    short = int((count < wanted[asked[rows[order[start]]]]).sum())
+    table = dataset.ratings.reset_index(drop=True)
+    given = table.loc[table["score"].notna(), ["output", "criterion", "rater"]]
+    given["group"] = given["rater"].astype(object).map(group_of)
+    asked = ["output", "criterion"]
+    wanted = given[given["group"] == 0].groupby(asked, observed=True).size().rename("wanted")
+    others = given[given["group"] > 0].join(wanted, on=asked).fillna({"wanted": 0})
+    person = others.groupby(["output", "rater"], observed=True).ngroup().to_numpy()
+    lots = np.random.default_rng(seed).random(person.max(initial=-1) + 1)
+    panels = others.assign(lot=lots[person]).sort_values("lot").groupby([*asked, "group"], observed=True)
+    turns = panels.cumcount()
+    kept = table.drop(index=turns.index[turns >= others["wanted"][turns.index]]).reset_index(drop=True)
+    short = int((panels.size() < panels["wanted"].first()).sum())
     notes = (f"equal panels: {short:,} times a group has fewer people on an output than the reference",)
-    return replace(dataset, ratings=table[kept].reset_index(drop=True)), notes if short else ()
-
-
-def _raters_of_score(dataset: Dataset) -> set[str]:
-    """The raters that answer with a number of their own, not on the people's scale."""
-    table = dataset.ratings
-    raters = table.loc[(table["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"]
-    return {str(name) for name in raters.unique()}
+    return replace(dataset, ratings=kept), notes if short else ()
 
 
 def _signature(dataset: Dataset, settings: BoardSettings, choices: CrowdSettings) -> str:
@@ -343,14 +336,3 @@ def _signature(dataset: Dataset, settings: BoardSettings, choices: CrowdSettings
             "seed": settings.seed,
         }
     )
-
-
-def _table(name: str, records: list[dict[str, Any]], signature: str) -> pd.DataFrame:
-    """The records as a table with the signature of its figures; the columns are there without records too."""
-    if not records:
-        return pd.DataFrame(columns=[*TABLES[name], "signature"])
-    table = pd.DataFrame([record | {"signature": signature} for record in records])
-    for column in table.columns[table.isna().all()]:
-        if column not in ("crowd", "judge", "better"):  # names; the rest are figures, undefined everywhere
-            table[column] = np.nan
-    return table[[*TABLES[name], *(column for column in table if column not in TABLES[name])]]

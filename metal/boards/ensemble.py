@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.boards.cell import BoardCell, BoardRater, ScaleEnds
+from metal.boards.cells import BoardCell, BoardRater, ScaleEnds
 from metal.boards.settings import BoardSettings
 from metal.errors import Undefined
 from metal.stats.correlation import pearson
@@ -69,11 +69,18 @@ class BoardEnsemble:
     dropped: tuple[str, ...] = ()
 
     @property
-    def members(self) -> tuple[str, ...]:
-        """The metrics with a coefficient, the heaviest first."""
-        used = np.flatnonzero(self.ensemble.coefficients)
-        heaviest = used[np.argsort(-np.abs(self.ensemble.coefficients[used]), kind="stable")]
-        return tuple(self.candidates[place] for place in heaviest)
+    def members(self) -> dict[str, dict[str, float]]:
+        """The metrics with a coefficient, the heaviest first, each with its coefficient, mean and spread."""
+        coefficients, mean, spread = self.ensemble.coefficients, self.ensemble.mean, self.ensemble.spread
+        heaviest = np.argsort(-np.abs(coefficients), kind="stable")[: np.count_nonzero(coefficients)]
+        return {
+            self.candidates[at]: {
+                "coefficient": float(coefficients[at]),
+                "mean": float(mean[at]),
+                "spread": float(spread[at]),
+            }
+            for at in heaviest
+        }
 
     @property
     def rater(self) -> BoardRater:
@@ -85,10 +92,8 @@ def people_target(scale: ScaleEnds) -> tuple[float, float]:
     """(offset, slope) that puts people's scores on 0 to 100, as the released boards do: 20 h of 1 to 5, 100 + 4 h of
     -25 to 0. Scores without a range stay.
     """
-    if scale.low is None or scale.high is None:
-        return 0.0, 1.0
-    low = min(scale.low, 0.0)
-    if scale.high <= low:
+    low = min(scale.low or 0.0, 0.0)
+    if scale.low is None or scale.high is None or scale.high <= low:
         return 0.0, 1.0
     slope = 100 / (scale.high - low)
     return 0.0 - slope * low, slope
@@ -114,7 +119,6 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
     unseen = np.full(len(cell.human), np.nan)
     unseen[complete] = leave_one_out_predictions(moments, metrics, generator, alpha)
     scores = ensemble.score(table)
-    without = [_without(name, names, metrics, target, generator, settings) for name in _used(names, ensemble)]
     return BoardEnsemble(
         cell.criterion,
         cell.language,
@@ -129,7 +133,7 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
         _r(unseen[complete], target),
         unseen,
         scores,
-        tuple(without),
+        tuple(_without(name, names, metrics, target, generator, settings) for name in _used(names, ensemble)),
         tuple(dropped),
     )
 
@@ -137,11 +141,10 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
 def _candidates(cell: BoardCell, settings: BoardSettings) -> tuple[list[str], list[str]]:
     """The raters an ensemble may take, and in words those it may not."""
     names, dropped = [], []
-    rated = cell.rated
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
         if rater.kind not in settings.members or rater.group == GROUP:
             continue
-        coverage = float((~np.isnan(scores[rated])).mean())
+        coverage = float((~np.isnan(scores[cell.rated])).mean())
         if coverage < LEAST_COVERAGE:
             dropped.append(f"{rater.name} scored {coverage:.0%} of the outputs that people rated")
         else:
@@ -168,11 +171,11 @@ def _without(
         r = float(leave_one_out_correlation(moments, np.array([alpha]))[0])
     except Undefined:
         return Without(left, float("nan"), ())
-    return Without(left, r, tuple(_used(rest, ensemble)))
+    return Without(left, r, _used(rest, ensemble))
 
 
-def _used(names: Sequence[str], ensemble: Ensemble) -> list[str]:
-    return [name for name, weight in zip(names, ensemble.coefficients, strict=True) if weight != 0]
+def _used(names: Sequence[str], ensemble: Ensemble) -> tuple[str, ...]:
+    return tuple(name for name, weight in zip(names, ensemble.coefficients, strict=True) if weight != 0)
 
 
 def _r(scores: Numbers, target: Numbers) -> float:
@@ -208,7 +211,6 @@ def ensemble_row(fitted: BoardEnsemble, signature: str, settings: BoardSettings)
 
 def member_rows(fitted: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
     """The members as rows of the table `ensemble_members`, the heaviest first, with what their absence costs."""
-    place = {name: index for index, name in enumerate(fitted.candidates)}
     ablation = {left_out.member: left_out for left_out in fitted.ablation}
     return [
         {
@@ -216,12 +218,10 @@ def member_rows(fitted: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
             "criterion": fitted.criterion,
             "ensemble": signature,
             "member": name,
-            "coefficient": float(fitted.ensemble.coefficients[place[name]]),
-            "mean": float(fitted.ensemble.mean[place[name]]),
-            "spread": float(fitted.ensemble.spread[place[name]]),
+            **weights,
             "pearson_unseen": fitted.left_out,
             "pearson_without": ablation[name].correlation,
             "members_without": ", ".join(ablation[name].members),
         }
-        for name in fitted.members
+        for name, weights in fitted.members.items()
     ]

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from metal.boards.cell import BoardCell
+from metal.boards.cells import BoardCell
 from metal.boards.ensemble import GROUP
 from metal.data.dataset import Dataset
 from metal.stats.correlation import pearson_from_sums

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from metal.boards.cell import BoardCell, BoardRater
+from metal.boards.cells import BoardCell, BoardRater
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
-from metal.errors import Undefined, UnknownName
+from metal.errors import Undefined, check_known
 from metal.raters.judges.models import family_of_name
 from metal.stats.mixed_model import overrating
 from metal.stats.patterns import Codes, Numbers
@@ -19,23 +19,16 @@ from metal.stats.patterns import Codes, Numbers
 def human_generators(dataset: Dataset, settings: BoardSettings) -> tuple[str, ...]:
     """The generators that are people: those marked in dataset.toml and those named. Raises UnknownName."""
     names = {output.generator for output in dataset.outputs.values()}
-    for name in settings.human_generators:
-        if name not in names:
-            raise UnknownName("generator", name, sorted(names))
+    check_known("generator", settings.human_generators, sorted(names))
     marked = [name for name, about in _declared_generators(dataset).items() if about.get("kind") == "human"]
     return tuple(sorted({*settings.human_generators, *marked} & names))
 
 
 def families(dataset: Dataset, settings: BoardSettings) -> dict[str, str]:
     """The family of each generator that has one: as named, else as in dataset.toml. Raises UnknownName."""
-    names = {output.generator for output in dataset.outputs.values()}
-    for name in settings.families:
-        if name not in names:
-            raise UnknownName("generator", name, sorted(names))
-    declared = {
-        name: str(about["family"]) for name, about in _declared_generators(dataset).items() if about.get("family")
-    }
-    return declared | dict(settings.families)
+    check_known("generator", settings.families, sorted({output.generator for output in dataset.outputs.values()}))
+    declared = _declared_generators(dataset).items()
+    return {name: str(about["family"]) for name, about in declared if about.get("family")} | dict(settings.families)
 
 
 def _declared_generators(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
@@ -81,15 +74,8 @@ def _row(
 ) -> dict[str, Any]:
     """A rater's row. words: what outputs with and without the indicator are called."""
     compared = cell.rated & ~np.isnan(scores)
-    row: dict[str, Any] = {
-        **cell.row_of(rater),
-        "outputs": int(compared.sum()),
-        "sources": len(np.unique(cell.source[compared])),
-        "value": None,
-        "low": None,
-        "high": None,
-        "undefined": "",
-    }
+    row = {**cell.row_of(rater), "outputs": int(compared.sum()), "sources": cell.sources(compared)}
+    row |= {"value": None, "low": None, "high": None, "undefined": ""}
     for group, what in zip((indicator, ~indicator), words, strict=True):
         if not (group & compared).any():
             return row | {"undefined": f"value: it scored no {what} output that people rated"}

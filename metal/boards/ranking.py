@@ -1,22 +1,22 @@
-"""How far each rater agrees with the reference people: the rows of the board."""
+"""The rows of the board: how far each rater agrees with the reference people, and generators by their mean score."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from metal.boards.agreement import RaterAgreement, agreement, estimate, figure_columns
-from metal.boards.cell import BoardCell, BoardRater
+from metal.boards.agreement import agreements, estimate, figure_columns
+from metal.boards.cells import BoardCell, BoardRater
 from metal.boards.ensemble import NAME
 from metal.data.records import Estimate
 from metal.errors import Undefined
-from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.correlation import distinct, pearson, rank_correlations
-from metal.stats.pairwise import calibrate_ties, soft_pairwise_accuracy
-from metal.stats.patterns import Codes, Numbers
+from metal.stats.pairwise import better_on_shared, calibrate_ties, soft_pairwise_accuracy
+from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.permutation import correlates_better
 from metal.stats.significance import significance_clusters
 
@@ -29,7 +29,8 @@ class Ranked:
     """The raters of a cell with their figures, best first.
 
     rows: one a rater. better: (raters, raters) one-sided p that i correlates better than j, in the order of rows.
-    within: rows of the table within_generators. figures: by rater, those that `crowd` shows as well.
+    within: rows of the table within_generators: each rater on the outputs of one generator. figures: by rater, those
+    that `crowd` shows as well.
     """
 
     rows: list[dict[str, Any]]
@@ -41,10 +42,10 @@ class Ranked:
 def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
     """Every rater's agreement with the reference people, with ranks and clusters."""
     people = cell.only_rated()
-    agreements = agreement(people, bootstrap)
+    of_each = agreements(people.scores, people.human, people.source, people.generator, bootstrap)
     figures: dict[str, dict[str, Estimate]] = {}
     rows, human = [], distinct(people.human)
-    for rater, scores, with_people in zip(people.raters, people.scores, agreements, strict=True):
+    for rater, scores, with_people in zip(people.raters, people.scores, of_each, strict=True):
         answered = int((~np.isnan(scores)).sum())
         figures[rater.name] = {"pearson": with_people.instance, "system_pearson": with_people.system}
         figures[rater.name] |= _rank_correlations(scores, human, answered)
@@ -62,9 +63,19 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
     for rank, at in enumerate(order, 1):
         defined = not np.isnan(values[at])
         rows[at] |= {"rank": rank if defined else None, "cluster": int(clusters[at]) if defined else None}
-    return Ranked(
-        [rows[at] for at in order], better[np.ix_(order, order)], within_generators(people, agreements), figures
-    )
+    within = [
+        {
+            **people.place,
+            "generator": name,
+            "rater": rater.name,
+            "kind": rater.kind,
+            "outputs": with_people.within[code].n,
+            **figure_columns({"pearson": with_people.within[code]}, WITH_INTERVAL),
+        }
+        for code, name in enumerate(people.generators)
+        for rater, with_people in zip(people.raters, of_each, strict=True)
+    ]
+    return Ranked([rows[at] for at in order], better[np.ix_(order, order)], within, figures)
 
 
 def _rank_correlations(scores: Numbers, human: tuple[Numbers, Codes], outputs: int) -> dict[str, Estimate]:
@@ -141,22 +152,6 @@ def ceiling(cell: BoardCell) -> Estimate:
     return Estimate.undefined(figure.reason) if figure.reason else figure
 
 
-def within_generators(cell: BoardCell, agreements: Sequence[RaterAgreement]) -> list[dict[str, Any]]:
-    """Each rater's correlation with people on the outputs of one generator. cell: of items that people rated."""
-    return [
-        {
-            **cell.place,
-            "generator": name,
-            "rater": rater.name,
-            "kind": rater.kind,
-            "outputs": agreement.within[code].n,
-            **figure_columns({"pearson": agreement.within[code]}, WITH_INTERVAL),
-        }
-        for code, name in enumerate(cell.generators)
-        for rater, agreement in zip(cell.raters, agreements, strict=True)
-    ]
-
-
 def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
     """Every pair of raters: the p-value that the first, who correlates better, does so by chance."""
     return [
@@ -164,3 +159,65 @@ def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
         for i, first in enumerate(ranked.rows)
         for j, second in enumerate(ranked.rows[i + 1 :], i + 1)
     ]
+
+
+def generator_rows(
+    cell: BoardCell,
+    by: str,
+    scores: Numbers,
+    bootstrap: SourceBootstrap,
+    permutations: int,
+    people: tuple[str, ...] = (),
+) -> list[dict[str, Any]]:
+    """The generators with a score, best first (equal scores share a rank), with intervals by source and clusters.
+
+    by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Clusters come
+    from paired permutation tests, each pair on the sources on which both were scored; None where no pair has such a
+    source. From one source there is no interval.
+    """
+    table = cell.by_generator(scores)
+    scored = ~np.isnan(table).all(axis=1)
+    names = [cell.generators[place] for place in np.flatnonzero(scored)]
+    table = table[scored]
+    if not len(table):
+        return []
+    means = np.nanmean(table, axis=1)
+    drawn = resampled_means(table, bootstrap)
+    clusters = _clusters(table, means, bootstrap.seed, permutations)
+    rows = []
+    sources = (~np.isnan(table)).sum(axis=1)
+    for at in np.argsort(-means, kind="stable"):
+        low, high = (percentile_interval(drawn[:, at]) if sources[at] > 1 else None) or (None, None)
+        rows.append(
+            {
+                **cell.place,
+                "by": by,
+                "rank": 1 + int((means > means[at]).sum()),
+                "cluster": int(clusters[at]) if clusters is not None else None,
+                "generator": names[at],
+                "human": names[at] in people,
+                "score": float(means[at]),
+                "score_low": low,
+                "score_high": high,
+                "sources": int(sources[at]),
+            }
+        )
+    return rows
+
+
+def resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
+    """(resamples, generators) means over the drawn sources. table: (generators, sources), NaN for none."""
+    given = ~np.isnan(table)
+    counts = bootstrap.totals(given[:1].T if given.all() else given.T)  # blocks of sources differ in size
+    return np.asarray(ratio(bootstrap.totals(np.where(given, table, 0.0).T), counts))
+
+
+def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:
+    rng = np.random.default_rng([seed, int((~np.isnan(table).any(axis=0)).sum())])
+    better = better_on_shared(table, rng, resamples=permutations)
+    if len(table) > 1 and np.isnan(better[np.triu_indices(len(table), 1)]).all():
+        return None
+    try:
+        return significance_clusters(means, better)
+    except Undefined:
+        return None

@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.boards.cell import BoardCell
-from metal.boards.cells import board_cells, main_criterion
-from metal.boards.crowd_answer import reference_name
+from metal.boards.cells import BoardCell, board_cells, main_criterion
+from metal.boards.crowd_rows import reference_name
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.data.records import Output, Rater

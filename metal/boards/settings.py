@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass, field
 from math import inf
 from typing import Any, get_args
 
+from metal import __version__
 from metal.data.records import KINDS
+from metal.data.text import signature_line
 from metal.errors import UsageError
+from metal.stats.bootstrap import check_resampling
 from metal.stats.ensemble import Rule
 
 
@@ -42,18 +45,13 @@ class BoardSettings:
     exclude_noisy: str = ""
 
     def __post_init__(self) -> None:
-        if self.resamples < 100:
-            raise UsageError(f"{self.resamples} resamples: an interval needs at least 100")
-        if self.permutations < 100:
-            raise UsageError(f"{self.permutations} permutations: a test needs at least 100")
+        check_resampling(self.resamples, self.seed, self.permutations)
         if self.nonzero < 1:
             raise UsageError(f"an ensemble of {self.nonzero}: use 1 or more")
         if self.alpha is not None and not 0 < self.alpha < inf:
             raise UsageError(f"alpha {self.alpha}: use a number above 0")
         if self.rule not in get_args(Rule):
             raise UsageError(f"rule {self.rule!r}: one of {', '.join(get_args(Rule))}")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed}: use 0 or a positive whole number")
         for kind in self.members:
             if kind not in KINDS:
                 raise UsageError(f"members {kind!r}: one of {', '.join(KINDS)}")
@@ -62,3 +60,24 @@ class BoardSettings:
         """Plain values for run.toml; what is not set is left out."""
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         return {key: value for key, value in plain.items() if value not in (None, [], {})}
+
+
+def signature(data: str, settings: BoardSettings, **about: object) -> str:
+    """Program, data, what the figure is about, and every setting that changes it. data: Dataset.identity."""
+    parts: dict[str, object] = {"metal": __version__, "data": data, "version": settings.version} | about
+    parts |= {
+        "ref": settings.reference or "all-people",
+        "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
+        "raters": "+".join(settings.raters),
+        "langs": "+".join(settings.languages) if about.get("lang") == "all" else "",
+        "common": "yes" if settings.common else "",
+        "members": "+".join(settings.members),
+        "nonzero": settings.nonzero,
+        "alpha": settings.rule if settings.alpha is None else f"{settings.alpha:.10g}",
+        "written": "+".join(settings.human_generators),
+        "families": "+".join(f"{name}={family}" for name, family in settings.families.items()),
+        "bs": settings.resamples,
+        "perm": settings.permutations,
+        "seed": settings.seed,
+    }
+    return signature_line(parts)

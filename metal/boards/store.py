@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
-from metal.boards.apply import read_ensemble
+from metal.boards.ensemble_records import read_ensemble
 from metal.boards.history import Entry, Submission, board_at, entry_at, standing
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, load_dataset

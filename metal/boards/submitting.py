@@ -11,9 +11,19 @@ from typing import Any
 
 import pandas as pd
 
-from metal.boards.history import ANONYMOUS, Entry, Submission, board_at, find_standing, standing
+from metal.boards.history import (
+    ANONYMOUS,
+    Entry,
+    Submission,
+    board_at,
+    check_name,
+    find_standing,
+    first_row,
+    generator_outputs,
+    read_rows,
+    standing,
+)
 from metal.boards.store import PROGRAM, OpenBoard, add_entry, kept_program, open_board, read_file
-from metal.boards.submission import check_name, first_row, generator_outputs, read_rows
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.formats.table import read_frame
 from metal.data.ratings import FACTS, tidy_facts

@@ -1,15 +1,19 @@
-"""A dataset without the ratings of some people, with a count of what each of them loses."""
+"""People left out of a dataset, with what each of them loses; who fails test questions, for other analyses."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import pandas as pd
 
+from metal.building.store import read_compared
 from metal.data.dataset import Dataset
 from metal.errors import UsageError
-from metal.genie.gold_questions import without_unused_names
+from metal.genie.gold_questions import leak_warning, without_unused_names
+from metal.genie.store import GoldQuestions, read_tests
 
 EXCLUSIONS = ("rater", "language", "criterion", "ratings", "why")
 
@@ -18,10 +22,9 @@ EXCLUSIONS = ("rater", "language", "criterion", "ratings", "why")
 class Exclusion:
     """The people left out. why: rater -> reasons. dropped: a row (rater, language, criterion, ratings) each.
 
-    method: the rule that named them, for signatures and settings. outputs: how many lost a rating.
+    outputs: how many lost a rating.
     """
 
-    method: str
     why: Mapping[str, tuple[str, ...]]
     dropped: pd.DataFrame
     outputs: int = 0
@@ -42,7 +45,7 @@ class Exclusion:
         ]
 
 
-def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]], method: str) -> tuple[Dataset, Exclusion]:
+def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]]) -> tuple[Dataset, Exclusion]:
     """The dataset without the ratings of its noisy people, and an account of it. LLM judges and metrics stay.
 
     noisy: rater -> reasons. Raises UsageError when no person would be left.
@@ -57,7 +60,7 @@ def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]], method: str)
     table = dataset.ratings
     dropped = table[table["rater"].isin(list(why))]
     counts = dropped.groupby(["rater", "language", "criterion"], observed=True).size().rename("ratings").reset_index()
-    exclusion = Exclusion(method, dict(sorted(why.items())), counts, int(dropped["output"].nunique()))
+    exclusion = Exclusion(dict(sorted(why.items())), counts, int(dropped["output"].nunique()))
     return _without_raters(dataset, set(why)), exclusion
 
 
@@ -74,3 +77,75 @@ def _without_raters(dataset: Dataset, names: Collection[str]) -> Dataset:
     kept = without_unused_names(dataset.ratings[~dataset.ratings["rater"].isin(list(names))])
     raters = {name: rater for name, rater in dataset.raters.items() if name not in names}
     return replace(dataset, raters=raters, ratings=kept)
+
+
+class _Result(Protocol):
+    """An analysis with tables by name, and warnings. A frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def tables(self) -> Mapping[str, Any]: ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+
+
+Result = TypeVar("Result", bound=_Result)
+
+
+def with_exclusions(result: Result, excluded: Exclusion | None, warnings: Iterable[str] = ()) -> Result:
+    """The result with a warning and a table about the people left out, and further warnings before its own."""
+    lines = excluded.lines if excluded else []
+    tables = {**result.tables, "exclusions": excluded.table} if excluded else result.tables
+    return replace(result, warnings=(*lines, *warnings, *result.warnings), tables=tables)
+
+
+# ---------------------------------------------------------------- from test questions on disk
+
+
+def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> tuple[Dataset, Exclusion | None]:
+    """The dataset without its noisy people, and who they are; the dataset itself where `model` is empty.
+
+    model: of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError where no person answered
+    a test question.
+    """
+    if not model:
+        return dataset, None
+    gold = read_tests(dataset, folder, runs)
+    examined = set(gold.answers["rater"].astype(str))
+    if not any(rater.kind == "human" and name in examined for name, rater in dataset.raters.items()):
+        raise UsageError(
+            f"`exclude_noisy`: nobody answered a test question of {folder} (judges are not left out); hide some with "
+            f"`metal.annotate_export({str(folder)!r}, test_questions=True)`"
+        )
+    return without(dataset, _noisy(dataset, folder, gold, model))
+
+
+def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> list[str]:
+    """Warnings about outputs that are really test questions, and about judges that fail theirs."""
+    gold = read_tests(dataset, folder, runs)
+    leaks = leak_warning(dataset, gold.questions)
+    noisy = _noisy(dataset, folder, gold) if len(gold.answers) else {}
+    return [leaks] * bool(leaks) + [
+        f"{name} fails its test questions ({'; '.join(why)}); `metal.monitor({str(folder)!r})` shows all"
+        for name, why in noisy.items()
+        if dataset.raters[name].kind != "human"
+    ]
+
+
+def _noisy(dataset: Dataset, folder: Path, gold: GoldQuestions, model: str = "") -> Mapping[str, tuple[str, ...]]:
+    """Rater -> why; the default model where none is named."""
+    from metal.genie.monitoring import monitor  # which imports scipy
+    from metal.genie.noisy import DEFAULT_MODEL, model_and_beta
+
+    name, beta = model_and_beta(model or DEFAULT_MODEL)
+    return monitor(
+        gold.answers,
+        gold.questions,
+        dataset.criteria,
+        dataset.raters,
+        model=name,
+        noisy_beta=beta,
+        comparative=read_compared(folder),
+    ).noisy

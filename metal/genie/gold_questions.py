@@ -7,7 +7,7 @@ A positive question shows a source with its own gold (its reference), a negative
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
@@ -180,11 +180,9 @@ def with_questions(dataset: Dataset, questions: Sequence[Output]) -> Dataset:
     return replace(dataset, outputs={**dataset.outputs, **{question.output: question for question in questions}})
 
 
-def apart(facts: pd.DataFrame, questions: Container[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def apart(facts: pd.DataFrame, questions: Collection[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Ratings of the dataset's own outputs, and answers to these test questions."""
-    outputs = facts["output"].astype("category")
-    is_test = np.array([str(name) in questions for name in outputs.cat.categories], dtype=bool)
-    mask = is_test[outputs.cat.codes.to_numpy()] if len(is_test) else np.zeros(len(facts), dtype=bool)
+    mask = facts["output"].isin(list(questions))
     return without_unused_names(facts[~mask]), without_unused_names(facts[mask])
 
 

@@ -11,16 +11,15 @@ from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.text import signature_line
 from metal.errors import UsageError
-from metal.genie.colleagues.behaviour import COLUMNS as BEHAVIOUR
-from metal.genie.colleagues.behaviour import behaviour
-from metal.genie.colleagues.stands_out import not_compared, stands_out
-from metal.genie.colleagues.unanimous import unanimous
+from metal.genie.behaviour import COLUMNS as BEHAVIOUR
+from metal.genie.behaviour import behaviour
 from metal.genie.design.cells import design_cells
 from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import rater_rows
 from metal.genie.exclusion import EXCLUSIONS, without
 from metal.genie.gold_questions import NEGATIVE, SIDES, leak_warning
 from metal.genie.monitoring import DoubtedQuestions, Monitoring
+from metal.genie.stands_out import not_compared, stands_out, unanimous
 from metal.genie.store import GoldQuestions
 
 AGREEMENT = (
@@ -60,7 +59,7 @@ def monitor_tables(
     agreement_rows = [{**row, "without_noisy": False} for row in (agreement(dataset) if people else ())]
     exclusions = pd.DataFrame({name: [] for name in EXCLUSIONS})
     if noisy and len(noisy) < len(people):
-        remaining, excluded = without(dataset, monitoring.noisy, monitoring.model)
+        remaining, excluded = without(dataset, monitoring.noisy)
         exclusions = excluded.table
         progress(2, 3)
         agreement_rows += [{**row, "without_noisy": True} for row in agreement(remaining)]

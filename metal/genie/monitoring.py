@@ -16,40 +16,22 @@ import pandas as pd
 from metal.data.records import Criterion, Output, Rater
 from metal.errors import UsageError
 from metal.genie.gold_questions import SIDES, rightness, side_of, tells
-from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, Flags, examine
-from metal.stats.patterns import Numbers
+from metal.genie.noisy import DEFAULT_MODEL, NOISY_BETA, Examination, examine
 
 PEOPLE, EVERYBODY = "people", "all raters"
 FEWEST = 3  # people, for most of them to say something of a question
 
 FIGURES = ("asked", "right", "p_noisy", "accuracy", "accuracy_low", "accuracy_high")
 WORKERS = (
-    "language",
-    "criterion",
-    "rater",
-    "kind",
-    "group",
+    *("language", "criterion", "rater", "kind", "group"),
     *(f"{side}_{figure}" for side in SIDES for figure in (*FIGURES, "noisy")),
-    "unanswered",
-    "noisy",
+    *("unanswered", "noisy"),
 )
 MIXTURES = ("language", "criterion", "side", "fitted_on", "workers", "questions", "component", "share", "alpha", "beta")
 RATERS = (
-    "rater",
-    "kind",
-    "group",
-    "languages",
+    *("rater", "kind", "group", "languages"),
     *(f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")),
-    "unanswered",
-    "weakest",
-    "p_noisy",
-    "accuracy",
-    "accuracy_low",
-    "accuracy_high",
-    "share_right",
-    "share_low",
-    "share_high",
-    "noisy",
+    *("unanswered", "weakest", *FIGURES[2:], "share_right", "share_low", "share_high", "noisy"),
 )
 QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "asked", "right")
 
@@ -74,7 +56,6 @@ class Monitoring:
     questions: how each question did. noisy: rater -> why, in words, for those who are.
     """
 
-    model: str
     workers: pd.DataFrame
     raters: pd.DataFrame
     mixtures: pd.DataFrame
@@ -149,26 +130,26 @@ def monitor(
             rows[str(name)]["unanswered"] = int(count)
         for side in SIDES:
             counts = _counts(in_cell[in_cell["side"] == side], names)
-            if not counts["asked"].any():
+            right, asked = counts["right"].to_numpy(), counts["asked"].to_numpy()
+            if not asked.any():
                 continue
             people = np.array([raters[name].kind == "human" for name in names])
-            learned_from = people if counts["asked"][people].any() else np.ones(len(names), dtype=bool)
-            examination = _model(counts, learned_from, model, noisy_beta, seed)
-            fitted_on = PEOPLE if learned_from is people else EVERYBODY
-            mixtures += _mixture_rows(examination, language, criterion, side, fitted_on, counts[learned_from])
-            asked = people & (counts["asked"].to_numpy() > 0)
-            failed = int(examination.noisy[asked].sum())
-            at_fault = asked.sum() >= FEWEST and failed > asked.sum() / 2
-            if at_fault:
-                doubted.append(DoubtedQuestions(language, criterion, side, failed, int(asked.sum())))
-            _fill(
-                rows,
-                names,
-                side,
-                counts,
-                examination,
-                np.zeros_like(examination.noisy) if at_fault else examination.noisy,
-            )
+            of_people = asked[people].any()
+            learned_from = people if of_people else np.ones(len(names), dtype=bool)
+            learned = examine(right[learned_from], asked[learned_from], model, noisy_beta=noisy_beta, seed=seed)
+            mixtures += _mixture_rows(learned, language, criterion, side, PEOPLE if of_people else EVERYBODY)
+            examination = learned.after(right, asked)
+            posterior = np.stack([examination.p_noisy, examination.accuracy, *examination.interval])
+            noisy_here, examined = examination.noisy, people & (asked > 0)
+            failed = int(noisy_here[examined].sum())
+            if examined.sum() >= FEWEST and failed > examined.sum() / 2:
+                doubted.append(DoubtedQuestions(language, criterion, side, failed, int(examined.sum())))
+                noisy_here = np.zeros_like(noisy_here)
+            for at in np.flatnonzero(asked):
+                row = rows[names[at]]
+                figures = (int(asked[at]), int(right[at]), *posterior[:, at])
+                row |= {f"{side}_{key}": value for key, value in zip(FIGURES, figures, strict=True)}
+                row |= {f"{side}_noisy": bool(noisy_here[at]), "noisy": bool(row["noisy"] or noisy_here[at])}
         workers += rows.values()
     frame = pd.DataFrame(workers, columns=list(WORKERS))
     noisy: dict[str, list[str]] = {}
@@ -176,7 +157,6 @@ def monitor(
         if row["noisy"]:
             noisy.setdefault(row["rater"], []).extend(why_noisy(row))
     return Monitoring(
-        model,
         frame,
         rater_table(frame),
         pd.DataFrame(mixtures, columns=list(MIXTURES)),
@@ -202,15 +182,8 @@ def _counts(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     return counts.rename(columns={"size": "asked", "sum": "right"})
 
 
-def _model(counts: pd.DataFrame, learned_from: Flags, model: str, noisy_beta: float, seed: int) -> Examination:
-    """What the model that is learned from some says of everybody."""
-    right, asked = counts["right"].to_numpy(), counts["asked"].to_numpy()
-    examination = examine(right[learned_from], asked[learned_from], model, noisy_beta=noisy_beta, seed=seed)
-    return examination.after(right, asked)
-
-
 def _mixture_rows(
-    examination: Examination, language: str, criterion: str, side: str, fitted_on: str, counts: pd.DataFrame
+    examination: Examination, language: str, criterion: str, side: str, fitted_on: str
 ) -> Iterator[dict[str, Any]]:
     mixture = examination.mixture
     for place, (share, alpha, beta) in enumerate(zip(mixture.probabilities, mixture.alpha, mixture.beta, strict=True)):
@@ -219,37 +192,13 @@ def _mixture_rows(
             "criterion": criterion,
             "side": side,
             "fitted_on": fitted_on,
-            "workers": int((counts["asked"] > 0).sum()),
-            "questions": int(counts["asked"].sum()),
+            "workers": int((examination.asked > 0).sum()),
+            "questions": int(examination.asked.sum()),
             "component": place + 1,
             "share": float(share),
             "alpha": float(alpha),
             "beta": float(beta),
         }
-
-
-def _fill(
-    rows: dict[str, dict[str, Any]],
-    names: list[str],
-    side: str,
-    counts: pd.DataFrame,
-    examination: Examination,
-    noisy: Flags,
-) -> None:
-    """noisy: (names,) who is called so for this side."""
-    for place, name in enumerate(names):
-        asked = int(counts["asked"].iloc[place])
-        if not asked:
-            continue
-        figures = (asked, int(examination.right[place]), *(numbers[place] for numbers in _figures(examination)))
-        rows[name] |= {f"{side}_{key}": value for key, value in zip(FIGURES, figures, strict=True)}
-        rows[name][f"{side}_noisy"] = bool(noisy[place])
-        rows[name]["noisy"] = bool(rows[name]["noisy"] or noisy[place])
-
-
-def _figures(examination: Examination) -> tuple[Numbers, ...]:
-    """p_noisy, accuracy and the ends of its interval, as FIGURES has them."""
-    return examination.p_noisy, examination.accuracy, examination.low, examination.high
 
 
 def why_noisy(row: Mapping[str, Any]) -> Iterator[str]:
@@ -301,17 +250,9 @@ def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.D
     """How often each question was answered and answered right; one that nobody gets right may have a bad gold."""
     answered = table[table["right"].notna()]
     counted = answered.groupby(["output", "criterion"])["right"].agg(["size", "sum"]).reset_index()
-    rows = [
-        {
-            "language": questions[row["output"]].language,
-            "side": side_of(row["output"]),
-            "question": row["output"],
-            "source": questions[row["output"]].source,
-            "gold_of": questions[row["output"]].note,
-            "criterion": row["criterion"],
-            "asked": int(row["size"]),
-            "right": int(row["sum"]),
-        }
-        for row in counted.to_dict("records")
-    ]
+    rows = []
+    for name, criterion, asked, right in counted.itertuples(index=False):
+        about = {"language": questions[name].language, "side": side_of(name), "question": name}
+        about |= {"source": questions[name].source, "gold_of": questions[name].note, "criterion": criterion}
+        rows.append({**about, "asked": asked, "right": int(right)})
     return pd.DataFrame(rows, columns=list(QUESTIONS))

@@ -114,20 +114,14 @@ def _flags(
     learned: dict[int, list[BetaMixture]] = {}
     for model in models:
         if model.learned and model.components not in learned:
-            groups = [with_pseudo_people(drawn_round.right, drawn_round.asked) for drawn_round in drawn]
+            groups = [with_pseudo_people(workers.right, workers.asked) for workers in drawn]
             learned[model.components] = fit_groups(groups, learning_starts(model.components))
-        if model.learned:
-            posteriors = [
-                model.probability_noisy(mixture, drawn_round.right, drawn_round.asked)
-                for mixture, drawn_round in zip(learned[model.components], drawn, strict=True)
-            ]
-        else:
-            right, asked = (
-                np.concatenate([getattr(drawn_round, name) for drawn_round in drawn]) for name in ("right", "asked")
-            )
-            posterior = model.probability_noisy(model.fixed_prior(noisy_beta), right, asked)
-            posteriors = np.split(posterior, np.cumsum([len(drawn_round.asked) for drawn_round in drawn])[:-1])
-        yield model, [is_noisy(posterior) for posterior in posteriors]
+        priors = learned[model.components] if model.learned else [model.fixed_prior(noisy_beta)] * len(drawn)
+        flags = [
+            is_noisy(model.probability_noisy(prior, workers.right, workers.asked))
+            for prior, workers in zip(priors, drawn, strict=True)
+        ]
+        yield model, flags
 
 
 def _count(drawn: Sequence[Round], flags: Sequence[Flags]) -> Counts:
@@ -143,15 +137,11 @@ def _count(drawn: Sequence[Round], flags: Sequence[Flags]) -> Counts:
 def _rows(model: str, counts: Counts) -> Iterator[dict[str, Any]]:
     for place, bucket in enumerate(BUCKETS):
         caught, flagged, noisy, workers = counts[:, place].T
-        precision, precision_se = _share(caught, flagged)
-        recall, recall_se = _share(caught, noisy)
         yield {
             "model": model,
             "bucket": bucket,
-            "precision": precision,
-            "precision_se": precision_se,
-            "recall": recall,
-            "recall_se": recall_se,
+            **dict(zip(("precision", "precision_se"), _share(caught, flagged), strict=True)),
+            **dict(zip(("recall", "recall_se"), _share(caught, noisy), strict=True)),
             "flagged": int(flagged.sum()),
             "noisy": int(noisy.sum()),
             "workers": int(workers.sum()),

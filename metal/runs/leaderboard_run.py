@@ -10,7 +10,7 @@ from typing import Any
 from metal.data.text import count, share
 from metal.errors import DataError
 from metal.genie.leaderboard.leaderboard import COLUMNS, LeaderboardTables
-from metal.genie.leaderboard.settings import OVERALL
+from metal.genie.leaderboard.output_scores import OVERALL
 from metal.runs.columns import Column, Tables, with_the_rest
 from metal.runs.parts import again
 from metal.runs.run import RankingRun, spoken

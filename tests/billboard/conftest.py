@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 
 from metal.boards.board import Board, billboard
-from metal.boards.cell import BoardCell
-from metal.boards.cells import board_cells
+from metal.boards.cells import BoardCell, board_cells
 from metal.boards.settings import BoardSettings
 from metal.data import formats
 from metal.data.dataset import Card, Dataset, assemble

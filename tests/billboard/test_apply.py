@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.boards.apply import apply_ensemble, find_ensemble, members, read_ensemble
+from metal.boards.ensemble_records import apply_ensemble, find_ensemble, members, read_ensemble
 from metal.errors import DataError, UnknownName, UsageError
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from metal.boards.board import TABLES, billboard
 from metal.boards.ensemble import board_ensemble
-from metal.boards.settings import BoardSettings
-from metal.boards.signature import ensemble_base, ensemble_signature, language_shown, signature
+from metal.boards.ensemble_records import ensemble_base, ensemble_signature
+from metal.boards.settings import BoardSettings, signature
 from metal.data.records import Rater, Source
 from tests.billboard.conftest import QUALITY, QUICK, made, one_cell, world
 
@@ -45,7 +45,6 @@ def test_a_board_a_language_and_progress() -> None:
         f"ensemble.made+refs.none+language.{language}+version.1" for language in ("all", "hi", "sw")
     ]
     assert (board.main, board.people) == ("quality", ("A1", "A2"))
-    assert (language_shown(""), language_shown("hi")) == ("all", "hi")
 
 
 def test_a_rater_that_met_nothing_people_rated_is_named() -> None:

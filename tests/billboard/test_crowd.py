@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
-from metal.boards.cell import ScaleEnds
+from metal.boards.cells import ScaleEnds
 from metal.boards.crowd import ENOUGH, TABLES, Crowd, CrowdSettings, crowd, equal_panels
-from metal.boards.crowd_answer import CEILING
-from metal.boards.crowd_outputs import GRID, OVERRATED, UNDERRATED, area_of, gridded
+from metal.boards.crowd_rows import CEILING, GRID, OVERRATED, UNDERRATED, area_of, gridded
 from metal.boards.settings import BoardSettings
 from metal.data import formats
 from metal.data.dataset import Dataset

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metal.boards.board import billboard
-from metal.boards.generators import generator_rows, resampled_means
+from metal.boards.ranking import generator_rows, resampled_means
 from metal.data.records import Rater
 from metal.errors import UsageError
 from metal.stats.bootstrap import SourceBootstrap

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from metal.boards.agreement import agreements
 from metal.boards.board import billboard
-from metal.boards.cell import BoardRater
+from metal.boards.cells import BoardRater
 from metal.boards.ranking import ceiling, ranking
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, assemble

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from metal.boards.submission import check_name, generator_outputs, read_rows
+from metal.boards.history import check_name, generator_outputs, read_rows
 from metal.errors import DataError, UsageError
 from tests.conftest import MakeDataset
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from metal.building.store import read_given, read_tasks
 from metal.data.dataset import Dataset, load_dataset, save_dataset
-from metal.genie.leaderboard.subsample import sources_chosen
+from metal.genie.leaderboard.output_scores import sources_chosen
 from tests.cli.forks import Metal
 from tests.cli.test_commands import words
 

@@ -13,7 +13,7 @@ import pytest
 
 from metal.building.store import read_tasks
 from metal.data.dataset import load_dataset, save_dataset
-from metal.genie.leaderboard.subsample import sources_chosen
+from metal.genie.leaderboard.output_scores import sources_chosen
 from tests.cli.forks import Metal, environment
 from tests.cli.test_commands import words
 from tests.genie.leaderboard.boards import dataset, output, ranked

@@ -36,18 +36,17 @@ def rated() -> Dataset:
 
 def test_ratings_of_noisy_people_are_dropped_and_no_others() -> None:
     dataset = rated()
-    left, excluded = without(dataset, WHY, "rate-learned-2")
+    left, _ = without(dataset, WHY)
     kept = dataset.ratings[dataset.ratings["rater"] != "A"]
     pd.testing.assert_frame_equal(left.ratings.astype(str), kept.reset_index(drop=True).astype(str))
     assert list(left.raters) == ["B", "tests-only", "judge"]
     assert "A" not in left.ratings["rater"].cat.categories
     assert (left.outputs, left.sources, left.criteria) == (dataset.outputs, dataset.sources, dataset.criteria)
     assert left.digest != dataset.digest
-    assert excluded.method == "rate-learned-2"
 
 
 def test_what_was_dropped_is_counted_and_named() -> None:
-    _, excluded = without(rated(), WHY, "rate-learned-2")
+    _, excluded = without(rated(), WHY)
     assert excluded.lines == ["A is excluded as noisy (wrong here; and there): 12 ratings dropped"]
     assert excluded.table.astype(str).to_dict("records") == [
         {"rater": "A", "language": "en", "criterion": name, "ratings": "6", "why": "wrong here; and there"}
@@ -56,7 +55,7 @@ def test_what_was_dropped_is_counted_and_named() -> None:
 
 
 def test_somebody_without_ratings_is_named_too() -> None:
-    left, excluded = without(rated(), {"tests-only": ("wrong",)}, "rate-learned-2")
+    left, excluded = without(rated(), {"tests-only": ("wrong",)})
     assert excluded.lines == ["tests-only is excluded as noisy (wrong): 0 ratings dropped"]
     assert len(excluded.table) == 0
     assert "tests-only" not in left.raters
@@ -64,7 +63,7 @@ def test_somebody_without_ratings_is_named_too() -> None:
 
 def test_nobody_noisy_changes_nothing() -> None:
     dataset = rated()
-    left, excluded = without(dataset, {}, "rate-learned-2")
+    left, excluded = without(dataset, {})
     assert left.digest == dataset.digest
     assert (excluded.lines, len(excluded.table)) == ([], 0)
 
@@ -72,7 +71,7 @@ def test_nobody_noisy_changes_nothing() -> None:
 def test_the_dataset_itself_stays_as_it_was() -> None:
     dataset = rated()
     before = dataset.digest, dataset.ratings.copy()
-    without(dataset, WHY, "rate-learned-2")
+    without(dataset, WHY)
     assert rated().digest == before[0]
     pd.testing.assert_frame_equal(dataset.ratings, before[1])
 
@@ -80,7 +79,7 @@ def test_the_dataset_itself_stays_as_it_was() -> None:
 def test_somebody_has_to_be_left() -> None:
     everybody = {rater.rater: ("wrong",) for rater in RATERS if rater.kind == "human"}
     with pytest.raises(UsageError, match="all 3 people are noisy by their test questions") as raised:
-        without(rated(), everybody, "rate-learned-2")
+        without(rated(), everybody)
     assert "\n" not in str(raised.value)
 
 

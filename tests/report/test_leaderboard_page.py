@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from metal.data.dataset import Dataset
-from metal.genie.leaderboard.leaderboard import leaderboard
-from metal.genie.leaderboard.settings import LeaderboardSettings
+from metal.genie.leaderboard.leaderboard import LeaderboardSettings, leaderboard
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.parts import manifest
 from metal.show.leaderboard.words import facts

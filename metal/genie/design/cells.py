@@ -14,8 +14,8 @@ import pandas as pd
 from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import CodeMatrix, code_matrix
 from metal.data.records import METRIC_SCORE, Criterion
-from metal.errors import UnknownName, UsageError
-from metal.genie.design.panels import usual_panel
+from metal.errors import UsageError, check_known
+from metal.genie.design.sampling import usual_panel
 from metal.genie.design.settings import MOST_RATERS, DesignSettings
 from metal.stats.alternative_annotator import EPSILON
 from metal.stats.patterns import Codes, Numbers
@@ -40,6 +40,11 @@ class DesignCell:
     codes: CodeMatrix | None
     epsilon: float
     settings: DesignSettings
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Language and criterion, as the first columns of a table."""
+        return {"language": self.language, "criterion": self.criterion.name}
 
     @cached_property
     def shares(self) -> Numbers:
@@ -80,7 +85,8 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
     criterion that was asked for has no ends.
     """
     judges = _judges(dataset, settings)
-    _check_names(dataset, settings)
+    check_known("criterion", settings.criteria, [name for name in dataset.criteria if name != METRIC_SCORE.name])
+    check_known("language", settings.languages, dataset.languages)
     people = people_named(dataset, settings.reference)
     table = dataset.ratings
     by_people = table[table["rater"].isin(people)]
@@ -181,20 +187,8 @@ def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str
 def _judges(dataset: Dataset, settings: DesignSettings) -> tuple[str, ...]:
     """Those that were named, else the LLM judges, without what they said when they were asked again."""
     others = {name: rater for name, rater in dataset.raters.items() if rater.kind != "human"}
-    for name in settings.judges:
-        if name not in others:
-            raise UnknownName("judge", name, sorted(others))
+    check_known("judge", settings.judges, sorted(others))
     if settings.judges:
         return tuple(dict.fromkeys(settings.judges))
     llms = [rater for rater in others.values() if rater.kind == "llm" and rater.about.get("repeats") not in others]
     return tuple(sorted(rater.rater for rater in llms))
-
-
-def _check_names(dataset: Dataset, settings: DesignSettings) -> None:
-    rated = [name for name in dataset.criteria if name != METRIC_SCORE.name]
-    for name in settings.criteria:
-        if name not in rated:
-            raise UnknownName("criterion", name, rated)
-    for name in settings.languages:
-        if name not in dataset.languages:
-            raise UnknownName("language", name, dataset.languages)

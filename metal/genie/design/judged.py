@@ -1,6 +1,6 @@
 """What a sample of sources says of a judge: weighted F1, and whether it passes the alternative annotator test.
 
-Both are computed from sums over items, so that many samples are one matrix product (metal.genie.design.panels.Pool).
+Both are computed from sums over items, so that many samples are one matrix product (metal.genie.design.sampling.Pool).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metal.errors import Undefined
-from metal.genie.design.panels import Pool, draw_panels, pool_of
+from metal.genie.design.sampling import Pool, draw_panels, pool_of
 from metal.stats.aggregate import aggregate
 from metal.stats.agreement import weighted_f1
 from metal.stats.alternative_annotator import MIN_ITEMS, Closeness, Q

@@ -1,13 +1,67 @@
-"""What a design study can be told, in one place; every setting is part of its signature."""
+"""What a design study can be told, in one place, with what work costs; every setting is part of its signature."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from metal.errors import UsageError
-from metal.genie.design.cost import Prices
 from metal.stats.aggregate import RULES
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What work costs. pay: USD for a task (one person rates one output); None where it is not known. seconds: a task
+    takes; None likewise. fee: the platform's share of the pay, on top (Mechanical Turk: 0.2). test_share: of all
+    tasks that are test questions. min_hourly: USD below which an hour is paid too little (GENIE section 6).
+    """
+
+    pay: float | None = None
+    seconds: float | None = None
+    fee: float = 0.2
+    test_share: float = 0.1
+    min_hourly: float = 15.0
+
+    def __post_init__(self) -> None:
+        for what, value in (("pay", self.pay), ("seconds", self.seconds)):
+            if value is not None and not 0 < value < math.inf:
+                raise UsageError(f"{what} {value:g}: use a number above 0")
+        if not 0 <= self.fee < math.inf:
+            raise UsageError(f"fee {self.fee:g}: use a share of the pay, 0.2 for 20%")
+        if not 0 <= self.test_share < 1:
+            raise UsageError(f"a share of test questions of {self.test_share:g}: use 0 to below 1")
+        if not 0 <= self.min_hourly < math.inf:
+            raise UsageError(f"least pay of an hour {self.min_hourly:g}: use 0 or more")
+
+    @property
+    def hourly(self) -> float | None:
+        """USD an hour of work is paid, without the fee; None where pay or time is not known."""
+        return None if self.pay is None or self.seconds is None else self.pay * 3600 / self.seconds
+
+    @property
+    def underpaid(self) -> bool:
+        """Whether an hour is known to be paid below min_hourly."""
+        return self.hourly is not None and self.hourly < self.min_hourly
+
+    def cost(self, items: int, raters: int) -> dict[str, float]:
+        """Of rating so many items by so many people each: tasks (one person rates one output), how many of them are
+        test questions, USD and hours, NaN where pay or time is not known.
+
+        Test questions are added to what is rated, so many that they are `test_share` of all tasks: items x raters /
+        (1 - test_share) tasks, rounded up.
+        >>> Prices(pay=0.5, seconds=60).cost(90, 1)
+        {'tasks': 100, 'test_questions': 10, 'usd': 60.0, 'hours': 1.6666666666666667}
+        """
+        ratings = items * raters
+        tasks = math.ceil(ratings / (1 - self.test_share) - 1e-9)
+        return {
+            "tasks": tasks,
+            "test_questions": tasks - ratings,
+            "usd": math.nan if self.pay is None else tasks * self.pay * (1 + self.fee),
+            "hours": math.nan if self.seconds is None else tasks * self.seconds / 3600,
+        }
+
 
 BY = ("auto", "group", "rater", "day", "round")
 MOST_RATERS = 5  # an item, where nothing else is asked for

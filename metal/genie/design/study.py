@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,9 @@ from metal.data.dataset import Dataset
 from metal.data.text import signature_line
 from metal.errors import Undefined
 from metal.genie.design.cells import DesignCell, design_cells
-from metal.genie.design.cost import DesignCost, Prices, cost
-from metal.genie.design.labelling import Aggregation, Labelling, binarised, by_panel, simulate
 from metal.genie.design.planning import F1, NAN, SCORE, TEST, SizePlan, plans
-from metal.genie.design.settings import DesignSettings
+from metal.genie.design.sampling import Aggregation, Labelling, binarised, by_panel, simulate
+from metal.genie.design.settings import DesignSettings, Prices
 
 ALL = "all"  # all people together, as a population; all languages, in the table of costs
 FEW_SOURCES = 30
@@ -95,31 +95,17 @@ def design_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
     populations = {ALL: tuple(range(len(cell.people)))}
     if len(cell.populations) > 1:
         populations |= cell.populations
-    for population, places in populations.items():
-        for scale, labels in _scales(cell):
-            for aggregation in AGGREGATIONS:
-                for labelling in LABELLINGS:
-                    yield {
-                        **_where(cell),
-                        "population": population,
-                        "people": len(places),
-                        "scale": scale,
-                        "aggregation": aggregation,
-                        "labelling": labelling,
-                        **_simulated(cell, labels[:, list(places)], population, scale, aggregation, labelling),
-                    }
-
-
-def _simulated(
-    cell: DesignCell, labels: Any, population: str, scale: str, aggregation: Aggregation, labelling: Labelling
-) -> dict[str, Any]:
-    # One label is its own mean and its own majority: one simulation serves both.
-    rng = cell.random("design", population, scale, labelling, aggregation if labelling == "multilabelling" else "")
-    try:
-        simulated = simulate(labels, labelling, aggregation, cell.settings.rounds, rng)
-    except Undefined as error:
-        return {"mean": NAN, "sd": NAN, "low": NAN, "high": NAN, "undefined": str(error)}
-    return {**vars(simulated), "undefined": ""}
+    designs = product(populations.items(), _scales(cell), AGGREGATIONS, LABELLINGS)
+    for (population, places), (scale, labels), aggregation, labelling in designs:
+        row = {"population": population, "people": len(places), "scale": scale}
+        row |= {"aggregation": aggregation, "labelling": labelling}
+        # One label is its own mean and its own majority: one simulation serves both.
+        rng = cell.random("design", population, scale, labelling, aggregation if labelling == "multilabelling" else "")
+        try:
+            figures = vars(simulate(labels[:, list(places)], labelling, aggregation, cell.settings.rounds, rng))
+            yield {**cell.place, **row, **figures, "undefined": ""}
+        except Undefined as error:
+            yield {**cell.place, **row, "undefined": str(error)}
 
 
 def _scales(cell: DesignCell) -> list[tuple[str, Any]]:
@@ -142,15 +128,14 @@ def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for key, rows in by.items():
         enough = [row for row in rows if not row["undefined"] and row["items"] >= LEAST_ITEMS]
         means = np.array([row["mean"] for row in enough])
-        first: dict[str, Any] = {**dict(zip(keys, key, strict=True)), "populations": len(means)}
-        if len(means) < 2:
+        summary: dict[str, Any] = {**dict(zip(keys, key, strict=True)), "populations": len(means)}
+        if len(means) > 1:
+            summary |= {"mean": means.mean(), "sd_between": means.std(ddof=1)}
+            summary |= {"lowest": means.min(), "highest": means.max(), "undefined": ""}
+        else:
             reasons = "; ".join(dict.fromkeys(row["undefined"] for row in rows if row["undefined"]))
-            reasons = reasons or f"fewer than two populations with {LEAST_ITEMS} items"
-            figures = dict.fromkeys(("mean", "sd_between", "lowest", "highest"), NAN)
-            table.append({**first, **figures, "undefined": reasons})
-            continue
-        figures = {"mean": means.mean(), "sd_between": means.std(ddof=1), "lowest": means.min(), "highest": means.max()}
-        table.append({**first, **figures, "undefined": ""})
+            summary |= {"undefined": reasons or f"fewer than two populations with {LEAST_ITEMS} items"}
+        table.append(summary)
     return table
 
 
@@ -160,24 +145,20 @@ def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
         for fixed in ("labels", "items"):
             rng = cell.random("raters", scale, fixed)
             for simulated in by_panel(labels, fixed, cell.settings.rounds, rng):
-                figures = {
-                    "raters": simulated.labels,
-                    "items": simulated.items,
-                    "mean": simulated.mean,
-                    "sd": simulated.sd,
-                }
-                yield {**_where(cell), "scale": scale, "fixed": fixed, **figures}
+                row = {"scale": scale, "fixed": fixed, "raters": simulated.labels, "items": simulated.items}
+                yield {**cell.place, **row, "mean": simulated.mean, "sd": simulated.sd}
 
 
 # ---------------------------------------------------------------- needs and costs
 
 
+def _asked(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
+    return {**cell.place, "question": plan.question, "who": plan.who, "raters": plan.raters}
+
+
 def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
     row: dict[str, Any] = {
-        **_where(cell),
-        "question": plan.question,
-        "who": plan.who,
-        "raters": plan.raters,
+        **_asked(cell, plan),
         "value": plan.value,
         "sources_now": plan.sources,
         "items_now": plan.items,
@@ -195,22 +176,15 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
             "items_error": plan.needed.error * plan.items / plan.sources,
             "at_needed": plan.needed.value,
             "at_needed_error": plan.needed.value_error,
-            **_cost(cost(items, plan.raters, cell.settings.prices)),
+            **cell.settings.prices.cost(items, plan.raters),
         }
     return row
-
-
-def _cost(cost: DesignCost) -> dict[str, Any]:
-    return {key: NAN if value is None else value for key, value in vars(cost).items()}
 
 
 def _curve(cell: DesignCell, plan: SizePlan) -> Iterator[dict[str, Any]]:
     for point in plan.curve:
         yield {
-            **_where(cell),
-            "question": plan.question,
-            "who": plan.who,
-            "raters": plan.raters,
+            **_asked(cell, plan),
             "sources": point.sources,
             "items": plan.items_of(point.sources),
             "value": point.value,
@@ -239,13 +213,10 @@ def cost_rows(needs: list[dict[str, Any]], outputs: Mapping[str, float], prices:
     for (question, raters), rows in by.items():
         defined = [row for row in rows if "tasks" in row]
         if len(rows) > 1 and defined:
-            sums = {key: sum(row[key] for row in defined) for key in _SUMMED}
+            sums = {key: sum(row[key] for row in defined) for key in ("items_needed", *_PRICED)}
             missing = ", ".join(row["language"] for row in rows if "tasks" not in row)
             left = f"without {missing}" if missing else ""
             yield {"language": ALL, "question": question, "raters": raters, **sums, "undefined": left}
-
-
-_SUMMED = ("items_needed", *_PRICED)
 
 
 def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
@@ -256,15 +227,11 @@ def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict
     most = max(defined, key=lambda row: row["sources_needed"])
     items = math.ceil(most["sources_needed"] * outputs)
     left = f"without {len(rows) - len(defined)} undefined" if len(defined) < len(rows) else ""
-    priced = _cost(cost(items, most["raters"], prices))
+    priced = prices.cost(items, most["raters"])
     return {"items_needed": items, "for": f"{most['criterion']}, {most['who']}", **priced, "undefined": left}
 
 
 # ---------------------------------------------------------------- about the study
-
-
-def _where(cell: DesignCell) -> dict[str, str]:
-    return {"language": cell.language, "criterion": cell.criterion.name}
 
 
 _WHOLE = {"labels", "items", "people", "populations", "sources", "sources_now", "items_now", "sources_needed"}

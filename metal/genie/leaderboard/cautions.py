@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from metal.genie.leaderboard.generator_scores import LEAST_SHARED, Ranking
-from metal.genie.leaderboard.output_scores import OutputScores
-from metal.genie.leaderboard.settings import OVERALL, LeaderboardSettings
+from metal.genie.leaderboard.output_scores import OVERALL, OutputScores
 from metal.stats.patterns import Codes
 
 NAMED = 3  # generators named in a warning; the rest are counted
@@ -51,7 +50,7 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
     ]
 
 
-def about_a_ranking(ranking: Ranking, where: str, settings: LeaderboardSettings) -> list[str]:
+def about_a_ranking(ranking: Ranking, where: str, permutations: int) -> list[str]:
     """Who is in no cluster for want of shared sources, what differs between texts, and what clusters hold together."""
     rows, warnings = ranking.rows, []
     few = [row["generator"] for row in rows if "cluster: fewer than" in row["undefined"]]
@@ -74,7 +73,7 @@ def about_a_ranking(ranking: Ranking, where: str, settings: LeaderboardSettings)
             f"own, for a cluster holds whoever is not shown to be worse than its first: {examples}; see p_holm in "
             "tables/comparisons.csv"
         )
-    if len(rows) - 1 > LEVEL * (1 + settings.permutations):
+    if len(rows) - 1 > LEVEL * (1 + permutations):
         needed = 20 * len(rows)
         warnings.append(
             f"{where}: too few permutations for {len(rows)} generators; use `permutations={needed}` or more"

@@ -4,27 +4,92 @@ better; automatic metrics beside; what is still to be rated.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 
+from metal import __version__
 from metal.data.dataset import Dataset, people_named
-from metal.errors import UnknownName, UsageError
-from metal.genie.leaderboard.beside import beside_rows, raters_beside
+from metal.data.text import signature_line
+from metal.errors import UsageError, check_known
+from metal.genie.leaderboard.beside import beside_rows, coverage_rows, raters_beside
 from metal.genie.leaderboard.cautions import about_a_ranking, about_overall, about_people
-from metal.genie.leaderboard.coverage import coverage_rows
-from metal.genie.leaderboard.generator_scores import rank
-from metal.genie.leaderboard.output_scores import Outputs, OutputScores, output_scores, scores_of_each, together
-from metal.genie.leaderboard.panels import Groups
-from metal.genie.leaderboard.settings import ALL_LANGUAGES, OVERALL, LeaderboardSettings, signature
-from metal.genie.leaderboard.subsample import sources_chosen
-from metal.stats.bootstrap import SourceBootstrap
+from metal.genie.leaderboard.generator_scores import Groups, rank
+from metal.genie.leaderboard.output_scores import (
+    ALL_LANGUAGES,
+    OVERALL,
+    Aggregation,
+    Outputs,
+    OutputScores,
+    output_scores,
+    scores_of_each,
+    sources_chosen,
+    together,
+)
+from metal.stats.bootstrap import SourceBootstrap, check_resampling
 from metal.stats.patterns import Codes
 
-Progress = Callable[[int, int], None]
+
+@dataclass(frozen=True)
+class LeaderboardSettings:
+    """Choices of a leaderboard. Empty tuples mean all.
+
+    reference: the people whose ratings count (people.py). criteria: that count, also for overall. aggregate: how
+    several labels of one output become its score: their mean, or the label given most often (the mean of several such
+    labels); scores without levels are averaged in any case. sample: score this many sources of each language
+    (`sources_chosen`), None for all. with_judges: put LLM judges beside people, as metrics are. resamples: of the
+    bootstrap by source. permutations: of each test. exclude_noisy: the model (metal.genie.noisy) by which people were
+    left out before, "" for none.
+    """
+
+    reference: str = ""
+    criteria: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    aggregate: Aggregation = "mean"
+    sample: int | None = None
+    with_judges: bool = False
+    resamples: int = 2000
+    permutations: int = 1000
+    seed: int = 0
+    exclude_noisy: str = ""
+
+    def __post_init__(self) -> None:
+        check_resampling(self.resamples, self.seed, self.permutations)
+        if self.aggregate not in get_args(Aggregation):
+            raise UsageError(f"aggregate {self.aggregate!r}: one of {', '.join(get_args(Aggregation))}")
+        if self.sample is not None and self.sample < 1:
+            raise UsageError(f"a sample of {self.sample} sources: use 1 or more")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for run.toml; what is not set is left out."""
+        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {key: value for key, value in plain.items() if value not in (None, [], "")}
+
+
+def signature(data: str, settings: LeaderboardSettings) -> str:
+    """Program, data, and every setting that moves a figure. data: Dataset.identity."""
+    return signature_line(
+        {
+            "metal": __version__,
+            "data": data,
+            "board": "people",
+            "ref": settings.reference or "all-people",
+            "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
+            "crit": "+".join(settings.criteria),
+            "langs": "+".join(settings.languages),
+            "agg": settings.aggregate,
+            "sample": settings.sample,
+            "judges": "yes" if settings.with_judges else "",
+            "bs": settings.resamples,
+            "perm": settings.permutations,
+            "seed": settings.seed,
+        }
+    )
+
 
 COLUMNS = {
     "leaderboard": (
@@ -61,7 +126,9 @@ class LeaderboardTables:
 
 
 def leaderboard(
-    dataset: Dataset, settings: LeaderboardSettings | None = None, progress: Progress = lambda done, total: None
+    dataset: Dataset,
+    settings: LeaderboardSettings | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> LeaderboardTables:
     """The leaderboard of a dataset: all languages together, where there are several, then each; each criterion that
     people rated and whose scale has ends, then `overall`, the mean of these on each output.
@@ -71,7 +138,8 @@ def leaderboard(
     """
     settings = settings or LeaderboardSettings()
     people = _people(dataset, settings)
-    languages = _languages(dataset, settings)
+    check_known("language", settings.languages, dataset.languages)
+    languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
     sample = (
         None if settings.sample is None else sources_chosen(dataset.sources.values(), settings.sample, settings.seed)
     )
@@ -96,7 +164,7 @@ def leaderboard(
             title = f"{language or 'all languages'}, {cell.criterion}"
             of_people.append(about_people(ranking, title))
             if cell is cells[-1]:  # the others' are in the tables
-                warnings += about_a_ranking(ranking, title, settings)
+                warnings += about_a_ranking(ranking, title, settings.permutations)
                 first += of_people[-1] or [line for lines in of_people for line in lines]
         rows["beside"] += beside_rows(dataset, outputs, items, cells, language, given)
         rows["coverage"] += coverage_rows(dataset, outputs, items, [*scores.values()], language)
@@ -131,13 +199,6 @@ def _people(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
     return people_named(dataset, settings.reference)
 
 
-def _languages(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
-    for name in settings.languages:
-        if name not in dataset.languages:
-            raise UnknownName("language", name, dataset.languages)
-    return tuple(dict.fromkeys(settings.languages)) or dataset.languages
-
-
 def _counted(
     dataset: Dataset, settings: LeaderboardSettings, rated: Mapping[str, OutputScores]
 ) -> tuple[dict[str, OutputScores], tuple[str, ...]]:
@@ -147,14 +208,12 @@ def _counted(
     for name in settings.criteria:
         if name in endless:
             raise UsageError(f"criterion {name!r}: {_endless(dataset, name)}")
-        if name not in scores:
-            raise UnknownName("criterion that the people rated", name, scores)
+        check_known("criterion that the people rated", [name], scores)
     if not scores:
         why = f": {endless[0]!r}: {_endless(dataset, endless[0])}" if endless else ""
         raise UsageError(_nothing_rated(dataset, settings) + why)
-    return {
-        name: score for name, score in scores.items() if not settings.criteria or name in settings.criteria
-    }, endless
+    wanted = settings.criteria or tuple(scores)
+    return {name: score for name, score in scores.items() if name in wanted}, endless
 
 
 def _endless(dataset: Dataset, name: str) -> str:
@@ -181,9 +240,6 @@ def _human(dataset: Dataset, generator: str) -> bool:
     return isinstance(about, Mapping) and about.get("kind") == "human"
 
 
-# ---------------------------------------------------------------- rows
-
-
 def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:
     """What is ranked on these outputs: each criterion that was rated there, and overall where there are several."""
     rated = [part for part in scores.values() if not np.isnan(part.share[items]).all()]
@@ -193,15 +249,10 @@ def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScore
     return [*rated, *([overall] if not np.isnan(overall.share[items]).all() else [])]
 
 
-# ---------------------------------------------------------------- what to know
-
-
 def _warnings_of_settings(dataset: Dataset, settings: LeaderboardSettings, left_out: Sequence[str]) -> list[str]:
     warnings = [f"criterion {name!r} is left out: {_endless(dataset, name)}" for name in left_out]
     if settings.sample is not None:
-        counts: dict[str, int] = {}
-        for source in dataset.sources.values():
-            counts[source.language] = counts.get(source.language, 0) + 1
+        counts = Counter(source.language for source in dataset.sources.values())
         warnings += [
             f"{language}: `sample={settings.sample}` is all of its {count} sources"
             for language, count in sorted(counts.items())

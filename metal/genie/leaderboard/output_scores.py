@@ -1,17 +1,22 @@
-"""What each output got, as shares of the scale: 0 the worst, 1 the best (Criterion.share)."""
+"""The outputs of a leaderboard and what each got, as shares of the scale: 0 the worst, 1 the best (Criterion.share)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal
 
 import numpy as np
 
 from metal.data.dataset import Dataset
-from metal.data.records import Criterion
-from metal.genie.leaderboard.settings import OVERALL, Aggregation
+from metal.data.records import Criterion, Source
+from metal.errors import UsageError
 from metal.stats.patterns import Codes, Numbers, ratio
 
+OVERALL = "overall"
+ALL_LANGUAGES = ""  # in tables: all languages together
+Aggregation = Literal["mean", "majority"]
 # Means of the same numbers in another order differ beyond this many digits.
 DIGITS = 12
 
@@ -20,7 +25,7 @@ DIGITS = 12
 class Outputs:
     """The outputs of a leaderboard, in string order, so that no figure depends on the order of lines.
 
-    generator, source: (outputs,) codes into `generators` and `sources`, both in string order. language: (outputs,).
+    generator: (outputs,) codes into `generators`, in string order. source: (outputs,) codes. language: (outputs,).
     """
 
     names: tuple[str, ...]
@@ -28,29 +33,23 @@ class Outputs:
     source: Codes
     language: Codes
     generators: tuple[str, ...]
-    sources: tuple[str, ...]
 
     @classmethod
     def of(cls, dataset: Dataset, languages: Collection[str], sources: Collection[str] | None) -> Outputs:
         """The outputs in these languages, of these sources (None: of all)."""
-        chosen = sorted(
-            (output.output, output.generator, output.source, output.language)
-            for output in dataset.outputs.values()
-            if output.language in languages and (sources is None or output.source in sources)
+        chosen = [
+            dataset.outputs[name]
+            for name in sorted(dataset.outputs)
+            if dataset.outputs[name].language in languages
+            and (sources is None or dataset.outputs[name].source in sources)
+        ]
+        names, generators, sources_of, languages_of = (
+            np.array([getattr(output, name) for output in chosen], dtype=object)
+            for name in ("output", "generator", "source", "language")
         )
-        names = tuple(row[0] for row in chosen)
-        generators = sorted({row[1] for row in chosen})
-        sources_listed = sorted({row[2] for row in chosen})
-        generator_code = {name: code for code, name in enumerate(generators)}
-        source_code = {name: code for code, name in enumerate(sources_listed)}
-        return cls(
-            names,
-            np.array([generator_code[row[1]] for row in chosen], dtype=np.int64),
-            np.array([source_code[row[2]] for row in chosen], dtype=np.int64),
-            np.array([row[3] for row in chosen], dtype=object),
-            tuple(generators),
-            tuple(sources_listed),
-        )
+        generator_names, generator = np.unique(generators, return_inverse=True)
+        source = np.unique(sources_of, return_inverse=True)[1]
+        return cls(tuple(names), generator, source, languages_of, tuple(generator_names))
 
 
 @dataclass(frozen=True)
@@ -154,3 +153,32 @@ def scores_of_each(dataset: Dataset, outputs: Outputs, raters: Collection[str]) 
         rater, criterion = str(names[ratings.rater[part[0]]]), str(criteria[ratings.criterion[part[0]]])
         by_rater.setdefault(rater, {})[criterion] = scores
     return {rater: by_rater[rater] for rater in raters if rater in by_rater}
+
+
+def sources_chosen(sources: Iterable[Source], number: int, seed: int = 0) -> frozenset[str]:
+    """The ids of `number` sources of each language, at random; all of a language that has no more.
+
+    Each source has a place by chance that depends on (seed, language, source) alone, and the first `number` of a
+    language are chosen. So the choice does not depend on the order of lines or on other languages, generators have no
+    part in it, and a larger number keeps what a smaller one chose. A source that is added can take the place of the
+    last one. Raises UsageError for a number below 1. Source: GENIE, section 6 (a subsample that is random, but fixed).
+    >>> sorted(sources_chosen([Source(f"s{place}", "en") for place in range(9)], 2))
+    ['s2', 's8']
+    """
+    if number < 1:
+        raise UsageError(f"a sample of {number} sources: use 1 or more")
+    by_language: dict[str, list[str]] = {}
+    for source in sources:
+        by_language.setdefault(source.language, []).append(source.source)
+    return frozenset(
+        name
+        for language, names in by_language.items()
+        for name in sorted(names, key=lambda name: (_place(seed, language, name), name))[:number]
+    )
+
+
+def _place(seed: int, language: str, source: str) -> bytes:
+    """Where a source stands by chance; lengths keep ("a", "bc") and ("ab", "c") apart."""
+    parts = (str(seed), language, source)
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

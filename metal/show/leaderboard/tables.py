@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from metal.data.text import UNDEFINED, count, coverage, known, name, plural, score, share, within
+from metal.genie.leaderboard.beside import rating_command
 from metal.genie.leaderboard.cautions import told_apart
-from metal.genie.leaderboard.coverage import rating_command
 from metal.runs.columns import Row
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import code, spoken

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from metal.data.text import count, interval, known, listed, plural, share, within
-from metal.genie.leaderboard.generator_scores import LEAST_SHARED
-from metal.genie.leaderboard.panels import LEAST_MISSED, MOST_MOVED
+from metal.genie.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED, MOST_MOVED
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.words import FEW_SOURCES, languages_in_words, people_in_words

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from metal.data.text import count, known, listed, within
-from metal.genie.colleagues.behaviour import ALL_CRITERIA
+from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.monitoring import why_noisy
 from metal.runs.monitor_run import MonitorRun
 from metal.show.monitor.sections import (

@@ -8,7 +8,7 @@ from typing import Any
 
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, figure, known, name, plural, signed, slug, within
-from metal.genie.colleagues.behaviour import ALL_CRITERIA
+from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
 from metal.runs.columns import Row

@@ -13,8 +13,8 @@ from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import UnknownName
-from metal.genie.colleagues.behaviour import ALL_CRITERIA, COLUMNS, behaviour
-from metal.genie.colleagues.stands_out import not_compared, stands_out
+from metal.genie.behaviour import ALL_CRITERIA, COLUMNS, behaviour
+from metal.genie.stands_out import not_compared, stands_out
 
 QUALITY = Criterion("quality", Scale("ordinal", tuple(Level(value, f"L{value}") for value in range(5))))
 ERRORS = Criterion("errors", Scale("nominal", (Level(0, "no"), Level(1, "yes"))), direction="lower")

@@ -1,27 +1,28 @@
-"""DesignCost and time, by hand."""
+"""Cost and time, by hand."""
 
 from __future__ import annotations
 
 import pytest
 
 from metal.errors import UsageError
-from metal.genie.design.cost import DesignCost, Prices, cost
+from metal.genie.design.settings import Prices
 
 
 def test_by_hand() -> None:
     # 300 items x 3 people are 900 ratings; with a tenth of the tasks test questions 1000 tasks: 1000 x 0.4 x 1.2 USD,
     # 1000 x 90 / 3600 hours, 0.4 USD for 90 seconds is 16 USD an hour.
     prices = Prices(pay=0.4, seconds=90)
-    assert cost(300, 3, prices) == DesignCost(1000, 100, pytest.approx(480.0), pytest.approx(25.0))
+    assert list(prices.cost(300, 3).values()) == [1000, 100, pytest.approx(480.0), pytest.approx(25.0)]
     assert prices.hourly == pytest.approx(16.0)
     assert not prices.underpaid
 
 
 def test_parts_of_a_task_are_rounded_up() -> None:
-    assert cost(10, 1, Prices()).tasks == 12  # 11.1
-    assert cost(9, 1, Prices()).tasks == 10
-    assert cost(7, 2, Prices(test_share=0)) == DesignCost(14, 0, None, None)
-    assert cost(0, 1, Prices()) == DesignCost(0, 0, None, None)
+    assert Prices().cost(10, 1)["tasks"] == 12  # 11.1
+    assert Prices().cost(9, 1)["tasks"] == 10
+    nan = pytest.approx(float("nan"), nan_ok=True)
+    assert Prices(test_share=0).cost(7, 2) == {"tasks": 14, "test_questions": 0, "usd": nan, "hours": nan}
+    assert Prices().cost(0, 1)["tasks"] == 0
 
 
 @pytest.mark.parametrize(("pay", "underpaid"), [(0.25, False), (0.24, True), (None, False)])

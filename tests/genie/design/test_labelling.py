@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from metal.errors import Undefined
-from metal.genie.design.labelling import binarised, by_panel, item_scores, means_of_draws, simulate
-from metal.genie.design.panels import draw_panels, pool_of, usual_panel
+from metal.genie.design.sampling import (
+    binarised,
+    by_panel,
+    draw_panels,
+    item_scores,
+    means_of_draws,
+    pool_of,
+    simulate,
+    usual_panel,
+)
 
 ROUNDS = 4000
 NEAR = 4 / np.sqrt(2 * ROUNDS)  # four standard errors of a standard deviation, relative

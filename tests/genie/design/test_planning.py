@@ -12,8 +12,19 @@ from metal.auditing.settings import AuditSettings
 from metal.errors import Undefined
 from metal.genie.design.cells import design_cells
 from metal.genie.design.judged import _t_test_p, judged_pool
-from metal.genie.design.planning import F1, SCORE, TEST, judge_plans, plans, score_plan
-from metal.genie.design.search import MOST_SOURCES, SimulatedPoint, enough, share_of, width_of
+from metal.genie.design.planning import (
+    F1,
+    MOST_SOURCES,
+    SCORE,
+    TEST,
+    SimulatedPoint,
+    enough,
+    judge_plans,
+    plans,
+    score_plan,
+    share_of,
+    width_of,
+)
 from metal.genie.design.settings import DesignSettings
 from metal.stats.alternative_annotator import alternative_annotator_test
 from metal.stats.significance import benjamini_yekutieli

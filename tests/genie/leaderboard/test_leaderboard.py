@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from metal.data.dataset import Dataset, assemble
 from metal.errors import UnknownName, UsageError
-from metal.genie.leaderboard.coverage import rating_command
+from metal.genie.leaderboard.beside import rating_command
 from metal.genie.leaderboard.generator_scores import generator_means
-from metal.genie.leaderboard.leaderboard import LeaderboardTables, leaderboard
-from metal.genie.leaderboard.settings import LeaderboardSettings
-from metal.genie.leaderboard.subsample import sources_chosen
+from metal.genie.leaderboard.leaderboard import LeaderboardSettings, LeaderboardTables, leaderboard
+from metal.genie.leaderboard.output_scores import sources_chosen
 from metal.stats.bootstrap import SourceBootstrap
 from tests.genie.leaderboard.boards import dataset, output, ranked
 
@@ -139,11 +138,11 @@ SHARES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 def test_the_interval_holds_the_score_and_the_error_is_no_more_than_the_worst(by_source: list[list[float]]) -> None:
     sums, counts = np.array([[sum(part) for part in by_source]]), np.array([[len(part) for part in by_source]])
     found = generator_means(sums, counts.astype(float), SourceBootstrap(200, 0))
-    assert found.low[0] - 1e-9 <= found.score[0] <= found.high[0] + 1e-9
-    assert 0 <= found.score[0] <= 1
+    assert found["score_low"][0] - 1e-9 <= found["score"][0] <= found["score_high"][0] + 1e-9
+    assert 0 <= found["score"][0] <= 1
     single = generator_means(sums / counts, np.ones_like(sums), SourceBootstrap(200, 0))
-    assert single.standard_error[0] <= single.worst_error[0] + 1e-9
-    assert single.worst_error[0] <= 0.5 / math.sqrt(len(by_source)) + 1e-9
+    assert single["standard_error"][0] <= single["worst_error"][0] + 1e-9
+    assert single["worst_error"][0] <= 0.5 / math.sqrt(len(by_source)) + 1e-9
 
 
 def test_the_error_is_what_the_bootstrap_finds_and_ignoring_sources_is_too_narrow() -> None:
@@ -153,9 +152,9 @@ def test_the_error_is_what_the_bootstrap_finds_and_ignoring_sources_is_too_narro
     bootstrap = SourceBootstrap(4000, 0)
     found = generator_means(sums, np.full((1, 60), 3.0), bootstrap)
     drawn = bootstrap.totals(sums.T)[:, 0] / 180
-    assert found.standard_error[0] == pytest.approx(drawn.std(), rel=0.05)
-    assert found.standard_error[0] == pytest.approx(found.worst_error[0])  # all or nothing is the worst there is
-    assert found.standard_error[0] > 1.7 * math.sqrt(found.score[0] * (1 - found.score[0]) / 180)
+    assert found["standard_error"][0] == pytest.approx(drawn.std(), rel=0.05)
+    assert found["standard_error"][0] == pytest.approx(found["worst_error"][0])  # all or nothing is the worst there is
+    assert found["standard_error"][0] > 1.7 * math.sqrt(found["score"][0] * (1 - found["score"][0]) / 180)
 
 
 def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
@@ -165,7 +164,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     quality = np.clip(rng.normal(0.6, 0.2, size=counts.shape), 0.1, 0.9)
     truth = float(np.clip(np.random.default_rng(1).normal(0.6, 0.2, 10**6), 0.1, 0.9).mean())
     found = generator_means(rng.binomial(counts.astype(int), quality).astype(float), counts, SourceBootstrap(1000, 0))
-    covered = float(((found.low <= truth) & (truth <= found.high)).mean())
+    covered = float(((found["score_low"] <= truth) & (truth <= found["score_high"])).mean())
     assert 0.90 <= covered <= 0.98
 
 

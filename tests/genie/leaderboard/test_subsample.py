@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from metal.data.records import Source
 from metal.errors import UsageError
-from metal.genie.leaderboard import subsample
-from metal.genie.leaderboard.subsample import sources_chosen
+from metal.genie.leaderboard import output_scores as subsample
+from metal.genie.leaderboard.output_scores import sources_chosen
 
 SOURCES = tuple(Source(f"{language}-{number}", language) for language in ("en", "hi") for number in range(40))
 

@@ -1,4 +1,4 @@
-"""Why somebody's behaviour stands out, in plain English, from a row of metal.genie.colleagues.behaviour.
+"""Whose behaviour stands out and why, in plain English; and people of a group who rated all alike, more than can be.
 
 A reason needs two things: a difference that is beyond chance, corrected for the number of people looked at (Holm), and
 one large enough to matter. It is a reason to look at somebody's ratings, not a proof that they are bad: people with an
@@ -7,9 +7,14 @@ eye of their own also differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from math import isnan
 from typing import Any
+
+import numpy as np
+
+from metal.data.dataset import Dataset
 
 # Fewer say little: with 20 ratings on 10 sources a share has a standard error of about 0.1 already.
 MIN_SHARED = 20
@@ -31,6 +36,12 @@ REPEATS = 0.50
 REPEATS_OFTENER_BY = 0.25
 
 _COMMENT_SHOWN = 60
+
+# Of people who rated all alike.
+LEAST_OUTPUTS = 50  # with all criteria rated by all of the group
+TIMES = 4.0  # as often as the criteria would come out alike together by chance; where outputs differ in difficulty, 2
+LEAST_SHARE = 0.2
+LEAST_PEOPLE = 3
 
 
 def stands_out(row: Mapping[str, Any]) -> list[str]:
@@ -115,3 +126,47 @@ def _figures(row: Mapping[str, Any], name: str) -> str:
     p = row[f"{name}_holm"]
     shown = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
     return f"{row[name]:+.2f} [{row[f'{name}_low']:+.2f}, {row[f'{name}_high']:+.2f}], {shown}, corrected for people"
+
+
+@dataclass(frozen=True)
+class Unanimous:
+    """A group in a language. outputs: with `criteria` criteria rated by `people` each; same: those on which everybody
+    gave the same on each criterion. expected: their share if criteria came out alike independently of each other.
+    """
+
+    group: str
+    language: str
+    people: int
+    criteria: int
+    outputs: int
+    same: int
+    expected: float
+
+    @property
+    def share(self) -> float:
+        """Of the outputs."""
+        return self.same / self.outputs
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether it is too often for people who rated by themselves."""
+        enough = self.outputs >= LEAST_OUTPUTS and self.people >= LEAST_PEOPLE and self.criteria >= 2
+        return enough and self.share >= LEAST_SHARE and self.share >= TIMES * self.expected
+
+
+def unanimous(dataset: Dataset, people: Collection[str]) -> Iterator[Unanimous]:
+    """An entry a group and language that has outputs rated by three people or more on two criteria or more."""
+    table = dataset.ratings
+    table = table[table["rater"].isin(list(people)) & table["score"].notna()]
+    for (language, group), rows in table.groupby(["language", "group"], observed=True, sort=True):
+        cells = rows.groupby(["output", "criterion"], observed=True)["score"].agg(["size", "nunique"])
+        raters = int(cells["size"].max())
+        complete = cells[cells["size"] == raters]["nunique"].unstack("criterion")
+        complete = complete[complete.notna().all(axis=1)]
+        if raters < LEAST_PEOPLE or complete.shape[1] < 2 or complete.empty:
+            continue
+        alike = complete.to_numpy() == 1
+        expected = float(np.prod(alike.mean(axis=0)))
+        yield Unanimous(
+            str(group), str(language), raters, alike.shape[1], len(alike), int(alike.all(axis=1).sum()), expected
+        )

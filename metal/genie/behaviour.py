@@ -14,9 +14,15 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, people_named
 from metal.data.records import KINDS, Criterion
-from metal.errors import UnknownName
-from metal.genie.colleagues.answers_beside import ColleagueAnswers, ColleaguesCell, all_cells_together
-from metal.genie.colleagues.competence import NO_LEVELS, Competence, competences
+from metal.errors import check_known
+from metal.genie.colleagues import (
+    NO_LEVELS,
+    ColleagueAnswers,
+    ColleaguesCell,
+    Competence,
+    all_cells_together,
+    competences,
+)
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import Codes
 from metal.stats.significance import ClusteredMean, clustered_mean, holm
@@ -66,9 +72,7 @@ def behaviour(
     people and languages of one criterion.
     undefined: which figures have no value, and why. Undefined figures are NaN, never 0.
     """
-    for kind in kinds:
-        if kind not in KINDS:
-            raise UnknownName("kind of rater", kind, KINDS)
+    check_known("kind of rater", kinds, KINDS)
     bootstrap = SourceBootstrap(resamples, seed)
     rows: list[dict[str, Any]] = []
     for people, examined in _panels(dataset, people_named(dataset, reference), kinds, across_groups, distrusted):

@@ -1,20 +1,88 @@
-"""An ensemble of a board, applied to other outputs. Source: Bidimensional Leaderboards, section 2.2."""
+"""Ensembles as they are stored: their records and signatures, and the scores they give to other outputs.
+
+Source: Bidimensional Leaderboards, section 2.2.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from string import ascii_uppercase
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from metal.boards.submission import first_row
+from metal.boards.cells import OVERALL
+from metal.boards.ensemble import BoardEnsemble
+from metal.boards.history import first_row
+from metal.boards.settings import BoardSettings, signature
+from metal.data.dataset import Dataset
+from metal.data.records import METRIC_SCORE
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.metrics.dataset_scores import NO_NUMBER
 
 VERSIONED = re.compile(r"\+version\.[0-9]{1,9}$")
+
+
+def ensemble_record(dataset: Dataset, settings: BoardSettings, ensemble: BoardEnsemble) -> dict[str, Any]:
+    """Everything needed to score other outputs with an ensemble, and to say where it comes from, as plain values."""
+    about = {name: rater.about for name, rater in dataset.raters.items()}  # a group of people is not among them
+    return {
+        "long": signature(dataset.identity, settings, crit=ensemble.criterion, lang=ensemble.language or "all"),
+        "board": dataset.card.name,
+        "version": settings.version,
+        "criterion": ensemble.criterion,
+        "language": ensemble.language,
+        "intercept": ensemble.ensemble.intercept,
+        "alpha": ensemble.alpha,
+        "alpha_intervals": [list(interval) for interval in ensemble.intervals],
+        "pearson_unseen": ensemble.left_out if ensemble.left_out == ensemble.left_out else None,
+        "members": [
+            {
+                "rater": metric,
+                **weights,
+                "signature": str(about.get(metric, {}).get("signature", "")),
+                "negated": bool(about.get(metric, {}).get("negated", False)),
+            }
+            for metric, weights in ensemble.members.items()
+        ],
+    }
+
+
+def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:
+    """`ensemble.BOARD+refs.AB`, with criterion (unless overall) and language where the dataset has several.
+
+    refs: a letter for each reference of the source that has the most. The name does not depend on what is ranked.
+    """
+    most = max((len(source.references) for source in dataset.sources.values()), default=0)
+    letters = ascii_uppercase[:most] if most <= len(ascii_uppercase) else str(most)
+    parts = [f"ensemble.{dataset.card.name}", f"refs.{letters or 'none'}"]
+    several = len(set(dataset.criteria) - {METRIC_SCORE.name}) > 1
+    parts += [f"criterion.{ensemble.criterion}"] if several and ensemble.criterion != OVERALL else []
+    parts += [] if len(dataset.languages) < 2 else [f"language.{ensemble.language or 'all'}"]
+    return "+".join(part.replace("+", "%2B") for part in parts)
+
+
+def ensemble_signature(base: str, record: Mapping[str, Any], stored: Sequence[Mapping[str, Any]]) -> str:
+    """`BASE+version.1`: the version of the stored ensemble that gives the same scores, else the next version."""
+    version = 0
+    for earlier in stored:
+        head, _, number = str(earlier["ensemble"]).rpartition("+version.")
+        if head != base:
+            continue
+        if _scoring(earlier) == _scoring(record):
+            return str(earlier["ensemble"])
+        version = max(version, int(number))
+    return f"{base}+version.{version + 1}"
+
+
+def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What decides an ensemble's scores: ensembles with equal parts give every output the same score."""
+    members = sorted(record["members"], key=lambda member: str(member["rater"]))
+    numbers = [tuple(f"{member[key]:.9g}" for key in ("coefficient", "mean", "spread")) for member in members]
+    return f"{record['intercept']:.9g}", [(member["rater"], member["signature"]) for member in members], numbers
 
 
 def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
@@ -28,8 +96,7 @@ def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
             raise ValueError
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         raise DataError(where, "not an ensemble of a board", "Take the file from a backup, or remove it") from None
-    checked: Mapping[str, Any] = record
-    return checked
+    return cast(Mapping[str, Any], record)
 
 
 def find_ensemble(signature: str, records: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:

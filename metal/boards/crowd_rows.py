@@ -1,0 +1,270 @@
+"""Judge or crowd: the rows of the tables. The answer of each cell in a sentence, and the outputs behind it.
+
+Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metal.boards.cells import ALL_LANGUAGES, BoardCell, BoardRater, ScaleEnds
+from metal.data.dataset import Dataset
+from metal.stats.correlation import distinct
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.significance import holm
+
+CEILING = "one against the others"
+LEVEL = 0.05
+_SIDE = {"human": "crowd", "llm": "judge"}  # other kinds are called what they are
+
+
+def reference_name(reference: str) -> str:
+    """`the people (expert)` for a sentence."""
+    value = reference.partition("=")[2] or reference
+    return f"the people ({value})" if value else "the people"
+
+
+def compared(cell: BoardCell, better: Numbers) -> list[dict[str, Any]]:
+    """Each rater that is people against each that is not. better: (raters, raters) one-sided p."""
+    rows = []
+    for i, person in enumerate(cell.raters):
+        for j, other in enumerate(cell.raters):
+            if person.kind != "human" or other.kind == "human":
+                continue
+            p_above, p_below = better[i, j], better[j, i]
+            defined = not np.isnan(p_above)
+            ahead = (person if p_above <= p_below else other).name if defined else None
+            rows.append(
+                {
+                    **cell.place,
+                    "crowd": person.name,
+                    "judge": other.name,
+                    "better": ahead,
+                    "p": min(1.0, 2 * float(min(p_above, p_below))) if defined else None,
+                }
+            )
+    return rows
+
+
+def largest_family(cells: Sequence[BoardCell]) -> int:
+    """How many comparisons are adjusted together, at most."""
+    sizes: dict[tuple[str, bool], int] = {}
+    for cell in cells:
+        people = sum(rater.kind == "human" for rater in cell.raters)
+        family = (cell.criterion, cell.language == ALL_LANGUAGES)
+        sizes[family] = sizes.get(family, 0) + people * (len(cell.raters) - people)
+    return max(sizes.values(), default=0)
+
+
+def adjust(rows: Sequence[dict[str, Any]]) -> None:
+    """Adds p_holm: all comparisons of a criterion are a family; those of all languages together one of their own."""
+    families: dict[tuple[str, bool], list[dict[str, Any]]] = {}
+    for row in rows:
+        families.setdefault((row["criterion"], row["language"] == ALL_LANGUAGES), []).append(row)
+    for family in families.values():
+        adjusted = holm([np.nan if row["p"] is None else row["p"] for row in family])
+        for row, p in zip(family, adjusted, strict=True):
+            row["p_holm"] = None if np.isnan(p) else float(p)
+
+
+def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], reference: str) -> dict[str, Any]:
+    """The answer of a cell. rows: its raters and its ceiling; pairs: its comparisons, adjusted."""
+    people, judges, top = _best(rows, True), _best(rows, False), rows[-1]
+    named = {"crowd": people, "judge": judges}
+    by_names = {(row["crowd"], row["judge"]): row for row in pairs}
+    pair = by_names.get((people["rater"], judges["rater"])) if people and judges else None
+    answer, sentence = _answer(people, judges, pair, reference_name(reference))
+    if top["pearson"] is not None and answer != "unknown":
+        sentence += f" One of these people against the others reaches {_two(top['pearson'])}."
+    return {
+        "language": top["language"],
+        "criterion": top["criterion"],
+        "answer": answer,
+        "sentence": sentence,
+        "p_holm": pair["p_holm"] if pair else None,
+        **{side: row["rater"] if row else None for side, row in named.items()},
+        **{f"{side}_pearson": row["pearson"] if row else None for side, row in named.items()},
+        "ceiling": top["pearson"],
+    }
+
+
+def _best(rows: Sequence[dict[str, Any]], people: bool) -> dict[str, Any] | None:
+    """The rater of a side that correlates best, if one has a correlation."""
+    candidates = [row for row in rows if row["kind"] != "ceiling" and (row["kind"] == "human") == people]
+    return max((row for row in candidates if row["pearson"] is not None), key=lambda row: row["pearson"], default=None)
+
+
+def _answer(
+    people: dict[str, Any] | None, judges: dict[str, Any] | None, pair: dict[str, Any] | None, who: str
+) -> tuple[str, str]:
+    sides = [row for row in (judges, people) if row]
+    if not sides:
+        return "unknown", "Unknown: no correlation is defined here."
+    if not any(map(_agrees, sides)):
+        figures = " and ".join(map(_shown, sides))
+        return "neither", f"Neither can replace {who}: no agreement beyond chance, {figures}."
+    if len(sides) == 1:
+        missing = "crowd" if judges else "judge"
+        return f"{_side(sides[0])} only", f"No {missing} to compare with: {_shown(sides[0])} agrees best with {who}."
+    assert people is not None
+    assert judges is not None
+    weak = "".join(
+        f" {row['rater']} cannot replace them: its interval holds 0 or less." for row in sides if not _agrees(row)
+    )
+    p = pair["p_holm"] if pair else None
+    winner = next((row for row in sides if pair and row["rater"] == pair["better"]), judges)
+    loser = people if winner is judges else judges
+    if p is not None and p < LEVEL and _agrees(winner):
+        words = f"{_shown(winner)} agrees better with {who} than {_shown(loser)}, {_p(p)}."
+        return _side(winner), f"{_side(winner).capitalize()}: {words}{weak}"
+    doubt = "no test was possible" if p is None else f"the difference may be chance ({_p(p)})"
+    return "undecided", f"Undecided between {_shown(judges)} and {_shown(people)}: {doubt}.{weak}"
+
+
+def _side(row: dict[str, Any]) -> str:
+    return str(_SIDE.get(row["kind"], row["kind"]))
+
+
+def _agrees(row: dict[str, Any]) -> bool:
+    """Whether agreement beyond chance is shown: an interval that lies above 0."""
+    return row["pearson_low"] is not None and row["pearson_low"] > 0
+
+
+def _shown(row: dict[str, Any]) -> str:
+    ends = "" if row["pearson_low"] is None else f" [{_two(row['pearson_low'])}, {_two(row['pearson_high'])}]"
+    return f"{row['rater']} {_two(row['pearson'])}{ends}"
+
+
+def _two(value: float) -> str:
+    """Two digits; what rounds to zero has no sign."""
+    return f"{value:.2f}".replace("-0.00", "0.00")
+
+
+def _p(p: float) -> str:
+    return "p < 0.001 (Holm)" if p < 0.001 else f"p = {p:.3f} (Holm)"
+
+
+UNDERRATED, OVERRATED = "underrated", "overrated"  # upper left and lower right where people are drawn upwards
+GRID = 24  # steps of a picture's axis, where more scores than that occur
+_ROUNDING = 1e-9  # a mean of ratings this near to an area's edge lies on it
+
+
+def area_of(people: Numbers, scores: Numbers, scale: ScaleEnds, share: float) -> dict[str, Codes]:
+    """Which outputs lie in Figure 2's areas: (items,) masks by the area's name; none where the scale has no ends.
+
+    The bottom of a scale from low to high is what is at most low + share * (high - low), its top what is at least
+    high - share * (high - low), both with their edge; so any scale's lowest level is bottom and its highest is top, and
+    with a third the levels of 0-2 are bottom, neither, top. `underrated`: people top, rater bottom; `overrated`: the
+    reverse. An output that lacks a score is in neither.
+    """
+    if scale.low is None or scale.high is None:
+        return {}
+    width = share * (scale.high - scale.low)
+    bottom, top = scale.low + width + _ROUNDING, scale.high - width - _ROUNDING
+    return {
+        UNDERRATED: np.asarray((people >= top) & (scores <= bottom)),
+        OVERRATED: np.asarray((people <= bottom) & (scores >= top)),
+    }
+
+
+@dataclass(frozen=True)
+class Example:
+    """An output of an area. item: its place in the cell, whose outputs people rated; scores: (items,) the rater's."""
+
+    cell: BoardCell
+    rater: BoardRater
+    scores: Numbers
+    area: str
+    item: int
+
+
+def sampled(cell: BoardCell, rater: BoardRater, scores: Numbers, share: float, most: int, seed: int) -> list[Example]:
+    """Of each area a seeded sample of `most` outputs. share: as `area_of`."""
+    sample = []
+    for area, inside in area_of(cell.human, scores, cell.scale, share).items():
+        places = np.flatnonzero(inside)
+        rng = np.random.default_rng([seed, len(cell.human), len(places)])
+        sample += [Example(cell, rater, scores, area, int(place)) for place in np.sort(rng.permutation(places)[:most])]
+    return sample
+
+
+def examples(dataset: Dataset, chosen: Sequence[Example], people: Sequence[str]) -> list[dict[str, Any]]:
+    """Samples as rows, with texts, both scores and comments: of all of them at once, for these are looked up once."""
+    outputs = list(dataset.outputs.values())
+    comments_of = comments(dataset, {outputs[example.cell.outputs[example.item]].output for example in chosen})
+    rows = []
+    for example in chosen:
+        cell, rater, place = example.cell, example.rater, example.item
+        output = outputs[cell.outputs[place]]
+        given = [
+            (who, f"{criterion}: {words}" if cell.criteria > 1 else words)
+            for who, criterion, words in comments_of.get(output.output, ())
+            if cell.criteria > 1 or criterion == cell.criterion
+        ]
+        rows.append(
+            {
+                **cell.place,
+                "rater": rater.name,
+                "area": example.area,
+                "output": output.output,
+                "people": float(cell.human[place]),
+                "score": float(example.scores[place]),
+                "generator": output.generator,
+                "source": output.source,
+                "source_text": dataset.sources[output.source].text,
+                "output_text": output.text,
+                "people_comments": _lines(given, people),
+                "rater_comments": _lines(given, rater.people or (rater.name,)),
+            }
+        )
+    return rows
+
+
+def _lines(given: Sequence[tuple[str, str]], who: Sequence[str]) -> str:
+    return "\n".join(f"{name}: {words}" for name, words in given if name in who)
+
+
+def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple[str, str, str]]]:
+    """(rater, criterion, comment) by output, for these outputs."""
+    table = dataset.ratings
+    named = table["output"].cat.categories.isin(list(outputs))
+    given = table.loc[named[table["output"].cat.codes.to_numpy()], ["output", "rater", "criterion", "comment"]]
+    given = given[(given["comment"].notna() & (given["comment"].astype(object) != "")).to_numpy()]
+    by_output: dict[str, list[tuple[str, str, str]]] = {}
+    columns = (given[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment"))
+    for output, rater, criterion, comment in zip(*columns, strict=True):
+        by_output.setdefault(output, []).append((rater, criterion, comment))
+    return by_output
+
+
+def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]:
+    """How many outputs have which two scores, on a grid where there are many."""
+    given = ~np.isnan(scores)
+    if not given.any():
+        return []
+    ends = (cell.scale.low, cell.scale.high)
+    (across, x), (up, y) = (distinct(gridded(side[given], ends)) for side in (scores, cell.human))
+    counts = np.bincount(x * len(up) + y, minlength=len(across) * len(up))
+    here = {**cell.place, "rater": rater.name}
+    return [
+        here | {"score": float(across[at // len(up)]), "people": float(up[at % len(up)]), "outputs": int(counts[at])}
+        for at in np.flatnonzero(counts)
+    ]
+
+
+def gridded(values: Numbers, ends: tuple[float | None, float | None] = (None, None)) -> Numbers:
+    """The values, moved to the nearest of GRID + 1 places where more than that occur.
+
+    ends: of the grid; where the values lie outside or it has none, their own.
+    """
+    if len(np.unique(values)) <= GRID + 1:
+        return values
+    low, high = float(values.min()), float(values.max())
+    if ends[0] is not None and ends[1] is not None and ends[0] <= low and high <= ends[1]:
+        low, high = ends[0], ends[1]
+    step = (high - low) / GRID
+    return np.asarray(low + np.round((values - low) / step) * step)

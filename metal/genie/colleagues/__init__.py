@@ -1,1 +1,0 @@
-"""People beside those who rated the same outputs: what can be said without test questions."""
