@@ -20,7 +20,7 @@ from metal.show.terminal import console
 
 if TYPE_CHECKING:
     from metal.api.asked import Generating, Judging
-    from metal.raters.judges.cost import CostEstimate
+    from metal.raters.judges.limits import CostEstimate
     from metal.running.asking import Callbacks
 
 ASK = click.Option(["--ask/--yes"], default=None, help="Ask before spending. [default: ask in a terminal]")

@@ -20,11 +20,11 @@ from metal.errors import UsageError
 from metal.raters.judges.call import VERDICT
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
-from metal.raters.judges.cost import CostEstimate, check_priced, estimates
 from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.functions import PROVIDER as FUNCTION
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import Answered, Journal, lock_run, read_answered, scan
+from metal.raters.judges.limits import CostEstimate, check_priced, estimates
 from metal.raters.judges.secrets import Secrets
 from metal.running.job import BATCH, LOCAL, How, Job, check_place, discard, under_way
 

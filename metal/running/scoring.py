@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 import tomli_w
@@ -32,40 +32,12 @@ from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.data.records import METRIC_SCORE, Rater
 from metal.errors import UsageError
 from metal.raters.metrics import Metric, find_metric, split_names
-from metal.raters.metrics.dataset_scores import (
-    Scores,
-    Table,
-    changed,
-    first_names,
-    in_place_of,
-    metric_rater,
-    not_in,
-    outputs_to_score,
-    outside_scores,
-    score_outputs,
-    together,
-    with_digest,
-    with_metric_score,
-)
-from metal.raters.metrics.dataset_scores import rater as metric_from_file
+from metal.raters.metrics import dataset_scores as metric_scores
+from metal.raters.metrics.dataset_scores import Scores
 from metal.runs.judges_run import RatingsRun
 from metal.runs.parts import manifest
 
 COMMAND = "score"
-
-
-class Place(Protocol):
-    """A place that keeps scores."""
-
-    folder: Path
-
-    def earlier(self, name: str) -> Scores | None:
-        """What the rater of this name has said before, as far as it is to be kept."""
-        ...
-
-    def add(self, scores: Scores) -> Scores:
-        """Write what a metric says, in the place of what it said before; what stands there now."""
-        ...
 
 
 class RunFolder:
@@ -94,9 +66,11 @@ class RunFolder:
         return {rater.rater: Scores(rater, _of(facts, rater.rater)) for rater in read_raters(self.folder)}
 
     def earlier(self, name: str) -> Scores | None:
+        """What the rater of this name has said before, as far as it is to be kept."""
         return self.scores.get(name)
 
     def add(self, scores: Scores) -> Scores:
+        """Write what a metric says, in the place of what it said before."""
         self.scores[scores.rater.rater] = scores
         raters = [each.rater for each in self.scores.values()]
         settings = {"dataset": _text(self.dataset_folder), "metrics": [rater.rater for rater in raters]}
@@ -117,14 +91,20 @@ class DatasetFolder:
         self.folder, self.dataset, self.force = folder, dataset, force
 
     def earlier(self, name: str) -> Scores | None:
+        """What the rater of this name has said before."""
         rater = self.dataset.raters.get(name)
         return Scores(rater, _of(self.dataset.ratings, name)) if rater else None
 
     def add(self, scores: Scores) -> Scores:
+        """Write what a metric says beside what the dataset has of it by now; what stands there then."""
         with one_writer(self.folder):
-            now = with_metric_score(load_dataset(self.folder))
+            now = metric_scores.with_metric_score(load_dataset(self.folder))
             name = scores.rater.rater
-            _check_texts(scores, now, self.folder)
+            complete = all(output in now.outputs for output in scores.outputs)
+            if not complete or metric_scores.with_digest(scores.rater, now, scores.outputs) != scores.rater:
+                raise UsageError(
+                    f"{self.folder}: another command changed its texts meanwhile; nothing was written. Run this again"
+                )
             theirs = now.raters.get(name)
             if theirs:
                 scores = self._beside(Scores(theirs, _of(now.ratings, name)), scores, now)
@@ -134,7 +114,7 @@ class DatasetFolder:
                 now.criteria.values(),
                 now.sources.values(),
                 now.outputs.values(),
-                _raters(now.raters, scores.rater),
+                {**now.raters, name: scores.rater}.values(),
                 tidy_facts(concat_facts([others, scores.facts])),
                 where=find_ratings(self.folder),
                 extra=now.extra,
@@ -144,25 +124,17 @@ class DatasetFolder:
 
     def _beside(self, earlier: Scores, scores: Scores, now: Dataset) -> Scores:
         """The scores with the dataset's own of that metric, which may be newer than what was read at first."""
-        if not changed(scores.rater, earlier, now):
-            return together(earlier, scores, now)
+        if not metric_scores.changed(scores.rater, earlier, now):
+            return metric_scores.together(earlier, scores, now)
         if not self.force:
             raise UsageError(
                 f"{self.folder}: another command added {scores.rater.rater} meanwhile; its scores were kept. "
                 "Run this again with `force=True` to replace them"
             )
-        return in_place_of(earlier, scores, now)
+        return metric_scores.in_place_of(earlier, scores, now)
 
 
-def _raters(raters: Mapping[str, Rater], new: Rater) -> list[Rater]:
-    return list((dict(raters) | {new.rater: new}).values())
-
-
-def _check_texts(scores: Scores, dataset: Dataset, folder: Path) -> None:
-    """Raises UsageError when the texts are no longer those that were scored."""
-    complete = all(name in dataset.outputs for name in scores.outputs)
-    if not complete or with_digest(scores.rater, dataset, scores.outputs) != scores.rater:
-        raise UsageError(f"{folder}: another command changed its texts meanwhile; nothing was written. Run this again")
+Place = RunFolder | DatasetFolder
 
 
 def _rows(facts: pd.DataFrame, name: str) -> pd.Series:
@@ -252,22 +224,24 @@ def score(
     """Score what is missing, and write it after each metric. name: of the rater, where there is one metric."""
     if name and len(metrics) > 1:
         raise UsageError(f'`name="{name}"` is for one metric; {len(metrics)} were given')
-    outputs = outputs_to_score(dataset, metrics)
-    raters = [metric_rater(metric, name) for metric in metrics]
+    outputs = metric_scores.outputs_to_score(dataset, metrics)
+    raters = [metric_scores.metric_rater(metric, name) for metric in metrics]
     before = [_kept(rater, dataset, place, force) for rater in raters]
     results: list[MetricScores] = []
     try:
         for number, (metric, earlier) in enumerate(zip(metrics, before, strict=True), 1):
-            missing = not_in(earlier, outputs)
+            missing = metric_scores.not_in(earlier, outputs)
             if earlier and not missing:
                 results.append(MetricScores(earlier, None))
                 continue
             began = time.perf_counter()
             title = f"metric {number} of {len(metrics)}"
             advance = partial(progress, title) if progress else None
-            scores = score_outputs(metric, dataset, missing, name=name, progress=advance)
+            scores = metric_scores.score_outputs(metric, dataset, missing, name=name, progress=advance)
             seconds = time.perf_counter() - began
-            results.append(MetricScores(place.add(together(earlier, scores, dataset) if earlier else scores), seconds))
+            if earlier:
+                scores = metric_scores.together(earlier, scores, dataset)
+            results.append(MetricScores(place.add(scores), seconds))
     except KeyboardInterrupt:
         done = f"{len(results)} of {len(metrics)} metrics are in {place.folder}"
         raise Interrupted(f"{done}; the same command goes on with the rest") from None
@@ -282,10 +256,11 @@ def score_from_file(
 ) -> Scoring:
     """Take the scores of a file that were computed elsewhere."""
     began = time.perf_counter()
-    table = Table(path, read_frame(path, as_text=True), 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2)
+    first_row = 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
+    table = metric_scores.Table(path, read_frame(path, as_text=True), first_row)
     digest = blake2b(path.read_bytes(), digest_size=8).hexdigest()
     lower = direction == "lower"
-    new = metric_from_file(
+    new = metric_scores.rater(
         name,
         f"{signature or name}|from:{path.name}|blake2b:{digest}",
         "lower" if lower else "higher",
@@ -293,10 +268,11 @@ def score_from_file(
         negated=lower,
     )
     outputs = [output for output in dataset.outputs.values() if output.chosen]
-    scores, lacking = outside_scores(table, dataset, new, outputs)
+    scores, lacking = metric_scores.outside_scores(table, dataset, new, outputs)
     earlier = _kept(new, dataset, place, force)
     result = MetricScores(earlier, None) if earlier else MetricScores(place.add(scores), time.perf_counter() - began)
-    words = f"{len(lacking):,} of {len(outputs):,} outputs are not in {path}: {first_names(lacking)}" if lacking else ""
+    words = f"{len(lacking):,} of {len(outputs):,} outputs are not in {path}: " if lacking else ""
+    words += metric_scores.first_names(lacking)
     return Scoring(place.folder, dataset, (result,), words)
 
 
@@ -315,7 +291,7 @@ def _kept(rater: Rater, dataset: Dataset, place: Place, force: bool) -> Scores |
         raise UsageError(f"{place.folder}: rater {rater.rater!r} is of kind {earlier.rater.kind}; give another `name`")
     if force:
         return None
-    if why := changed(rater, earlier, dataset):
+    if why := metric_scores.changed(rater, earlier, dataset):
         more = "replaces its scores" if into else f"replaces {place.folder}"
         raise UsageError(f"{place.folder}: {rater.rater} {why}; `force=True` {more}, `name` keeps both")
     return earlier

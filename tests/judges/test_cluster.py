@@ -22,9 +22,9 @@ from metal.raters.judges.cluster.messages import LeaseRequest, WorkerReport, Wor
 from metal.raters.judges.cluster.requests import read_shards, write_shards
 from metal.raters.judges.cluster.shards import FOLDER, lock_shards, merge_leftovers, shard_journal
 from metal.raters.judges.collect import Collected, index_journal
-from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import EngineOptions, JudgeSetup, Progress, Rules, Session
 from metal.raters.judges.journal import Answered, Journal, Record, read_answered
+from metal.raters.judges.limits import Budget
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.secrets import Secrets
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metal.raters.judges.pace import CUT, STREAK, Allowance, Pace
+from metal.raters.judges.limits import CUT, STREAK, Allowance, Pace
 from metal.raters.judges.providers.failures import retry_after
 
 
@@ -90,8 +90,8 @@ def test_all_calls_wait_as_long_as_the_provider_asks(monkeypatch: pytest.MonkeyP
             pace.busy(3.0, 0.0)  # told to wait again while waiting
         return False
 
-    monkeypatch.setattr("metal.raters.judges.pace.time.monotonic", lambda: clock[0])
-    monkeypatch.setattr("metal.raters.judges.pace.sleep_until", sleep)
+    monkeypatch.setattr("metal.raters.judges.limits.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("metal.raters.judges.limits.sleep_until", sleep)
     pace.busy(5.0, 100.0)
     asyncio.run(pace.hold(1, asyncio.Event()))
     assert slept == [5.0, 3.0]
@@ -120,8 +120,8 @@ def test_the_slower_limit_decides(monkeypatch: pytest.MonkeyPatch) -> None:
         slept.append(seconds)
         return False
 
-    monkeypatch.setattr("metal.raters.judges.pace.time.monotonic", lambda: 100.0)
-    monkeypatch.setattr("metal.raters.judges.pace.sleep_until", sleep)
+    monkeypatch.setattr("metal.raters.judges.limits.time.monotonic", lambda: 100.0)
+    monkeypatch.setattr("metal.raters.judges.limits.sleep_until", sleep)
     pace = Pace(4, Allowance(60), Allowance(600))
 
     async def run() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metal.data.files import bundled
 from metal.data.records import Level, Output, Scale, Source
 from metal.errors import UnknownName, UsageError
-from metal.raters.judges.cost import Budget, CostEstimate, TokenEstimator, check_priced, estimates
+from metal.raters.judges.limits import Budget, CostEstimate, TokenEstimator, check_priced, estimates
 from metal.raters.judges.models import Model, Price, find_model
 from metal.raters.judges.plan import ANSWER_TOKENS, JudgingPlan, choose_outputs, rater_name, rough_tokens
 from metal.raters.judges.prompts import Prompt, load_template

@@ -22,8 +22,8 @@ from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import Engine, Rules, Session
 from metal.raters.judges.journal import Answered, Journal, read_answered
+from metal.raters.judges.limits import Allowance, Pace
 from metal.raters.judges.models import Model, Price
-from metal.raters.judges.pace import Allowance, Pace
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.providers.openai_like import read_body

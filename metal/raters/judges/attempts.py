@@ -15,11 +15,10 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Question, Reply
-from metal.raters.judges.cost import TokenEstimator, book
 from metal.raters.judges.engine import JudgeSetup, Progress
 from metal.raters.judges.journal import ASK_AGAIN, LASTING, Attempt, Record, failure_line, reply_line
+from metal.raters.judges.limits import Pace, TokenEstimator, allowances, book, sleep_until
 from metal.raters.judges.models import Model, Price
-from metal.raters.judges.pace import Pace, allowances, sleep_until
 
 BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more

@@ -1,7 +1,7 @@
 """A Python function as a judge: called with texts, journaled, limited and resumed like any model.
 
-The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. Where it has parameters
-named `language` or `references`, it gets these too. It returns a score of the criterion's scale; a score and a
+The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. Where it has a parameter
+named `language`, it gets that too. It returns a score of the criterion's scale; a score and a
 justification; the text of a reply, from which the verdict is read as from a model's; or None for no answer.
 """
 
@@ -74,7 +74,7 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
     Raises UsageError where the function cannot be called with a source, an output and a criterion.
     """
     try:
-        inspect.signature(function).bind("", "", None, **dict.fromkeys(_extras(function), ""))
+        inspect.signature(function).bind("", "", None, **({"language": ""} if _takes_language(function) else {}))
     except TypeError as error:
         raise UsageError(
             f"judge {name}: {error}; a judge is a function of the source's text, the output's text and the criterion"
@@ -85,8 +85,8 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
     )
 
 
-def _extras(function: JudgeFunction) -> list[str]:
-    return [name for name in ("language",) if name in inspect.signature(function).parameters]
+def _takes_language(function: JudgeFunction) -> bool:
+    return "language" in inspect.signature(function).parameters
 
 
 def _fingerprint(function: JudgeFunction) -> str:
@@ -101,7 +101,7 @@ class FunctionClient:
 
     def __init__(self, function: JudgeFunction, criteria: Mapping[str, Criterion]) -> None:
         self._function, self._criteria = function, criteria
-        self._extras = _extras(function)
+        self._takes_language = _takes_language(function)
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -109,7 +109,7 @@ class FunctionClient:
     async def ask(self, ask: ModelRequest) -> Reply:
         """One call of the function. Raises CallFailed where it raises."""
         texts = json.loads(ask.message.user)
-        extras = {name: texts[name] for name in self._extras}
+        extras = {"language": texts["language"]} if self._takes_language else {}
         call = partial(self._function, texts["source"], texts["output"], self._criteria[ask.message.system], **extras)
         try:
             answer = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import mmap
 import os
 import re
 from collections import Counter
@@ -129,19 +130,11 @@ class Journal:
 
 def heal(path: Path) -> bool:
     """Remove a last line that a crash cut short; whether there was one."""
-    if not path.is_file():
+    if not path.is_file() or not path.stat().st_size:
         return False
     with path.open("r+b") as file:
-        size = file.seek(0, os.SEEK_END)
-        end = size
-        while end:  # the place after the last line break
-            start = max(0, end - (1 << 16))
-            file.seek(start)
-            line_break = file.read(end - start).rfind(b"\n")
-            if line_break >= 0:
-                end = start + line_break + 1
-                break
-            end = start
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            size, end = len(content), content.rfind(b"\n") + 1
         if end == size:
             return False
         file.truncate(end)

@@ -24,6 +24,7 @@ from metal.raters.judges.rubric import DETAILED, SIMPLE, LevelText, Rubric
 
 _SLOT = re.compile("\ue000(source|output)\ue001")
 _CODE_BYTES = 5
+_Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
 _NO_OUTPUT = ("nowhere says {{ output }}", "The output has to be in what is sent")
 _VARIABLES = "It may use language, criterion (label, question, simple, detailed), levels, values, source, output"
 
@@ -91,14 +92,6 @@ def _read_template(name: str, path: Path) -> Template:
 
 
 @dataclass(frozen=True)
-class _Frame:
-    """A prompt with slots for the texts: system and user cut at the slots."""
-
-    system: tuple[str, ...]
-    user: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Prompt:
     """A template with the rubrics it is used with; its name is part of the judge's."""
 
@@ -126,10 +119,10 @@ class Prompt:
 
     def write(self, criterion: str, language: str, source: str, output: str) -> Message:
         """What is sent about one output. An empty source leaves its part of the template out."""
-        frame = self._frame(criterion, language, bool(source.strip()))
+        system, user = self._frame(criterion, language, bool(source.strip()))
         code = fence_code(source, output)
         texts = {"source": fence("SOURCE", code, source), "output": fence("OUTPUT", code, output)}
-        return Message(_filled(frame.system, texts), _filled(frame.user, texts))
+        return Message(_filled(system, texts), _filled(user, texts))
 
     def frame(self, criterion: str, language: str, has_source: bool) -> str:
         """Everything in a message except its two texts: the same frame and texts always give the same message."""
@@ -137,12 +130,10 @@ class Prompt:
         return f"{message.system}\0{message.user}"
 
     def _frame(self, criterion: str, language: str, has_source: bool) -> _Frame:
+        """The messages with their slots, rendered once."""
         key = (criterion, language, has_source)
-        if key not in self._frames:
-            self._frames[key] = self._render(criterion, language, has_source)
-        return self._frames[key]
-
-    def _render(self, criterion: str, language: str, has_source: bool) -> _Frame:
+        if key in self._frames:
+            return self._frames[key]
         values = rubric_variables(self.rubrics[criterion])
         values |= {
             "language": language_name(language) if language else "",
@@ -151,12 +142,13 @@ class Prompt:
             "output": "\ue000output\ue001",
         }
         try:
-            frame = _Frame(*(tuple(_SLOT.split(part.render(values).strip())) for part in self._compiled))
+            system, user = (_SLOT.split(part.render(values).strip()) for part in self._compiled)
         except Exception as error:  # a template can raise anything
             raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
-        if "output" not in (*frame.system[1::2], *frame.user[1::2]):
+        if "output" not in (*system[1::2], *user[1::2]):
             raise DataError(self.template.path, *_NO_OUTPUT)
-        return frame
+        self._frames[key] = system, user
+        return system, user
 
     def __getstate__(self) -> dict[str, Any]:  # for other processes: compiled templates cannot be sent
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}

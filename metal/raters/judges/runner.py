@@ -13,9 +13,9 @@ from functools import partial
 
 from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
-from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import EngineOptions, Progress, Session, check_clients, run_together
 from metal.raters.judges.journal import Record, rejected_line
+from metal.raters.judges.limits import Budget
 from metal.raters.judges.models import Model
 
 

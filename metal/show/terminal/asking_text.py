@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from metal.data.text import UNDEFINED, dollars, duration, thousands
 from metal.raters.judges.call import BUSY, DROPPED, REFUSED, SERVER, TOO_LONG, VERDICT, Question, RunPlan
 from metal.raters.judges.collect import CallStatistics
-from metal.raters.judges.cost import CostEstimate
+from metal.raters.judges.limits import CostEstimate
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.reader import OFF_SCALE, UNPARSABLE
 from metal.show.terminal import console as show

@@ -23,8 +23,8 @@ from metal.raters.judges.batch.questions import (
 )
 from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, Status
 from metal.raters.judges.journal import rejected_line
+from metal.raters.judges.limits import sleep_until
 from metal.raters.judges.models import Model
-from metal.raters.judges.pace import sleep_until
 from metal.raters.judges.providers import find_provider
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from metal.raters.judges.batch.judge import BatchJudge
 from metal.raters.judges.batch.ledger import Ledger
-from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import EngineOptions, Progress, Session, check_clients, run_together
+from metal.raters.judges.limits import Budget
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_batch_client
 

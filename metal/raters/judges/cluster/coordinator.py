@@ -16,9 +16,9 @@ from pathlib import Path
 from metal.raters.judges.cluster.leases import ClusterJudge, SharedBudget
 from metal.raters.judges.cluster.messages import JudgeStatus, Lease, LeaseRequest, WorkerReport, WorkerSetup
 from metal.raters.judges.cluster.shards import REJECTED_PARAMETERS, lock_shards, shard_journal
-from metal.raters.judges.cost import Budget
 from metal.raters.judges.engine import Progress, Rules
 from metal.raters.judges.journal import Answered, Journal, read_answered
+from metal.raters.judges.limits import Budget
 
 PATIENCE = 1.0  # seconds after which a worker is told the status again, and is heard of
 SILENCE = 20.0  # seconds without a word after which a worker counts as lost

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from metal.raters.judges.cluster.messages import JudgeStatus, Lease, LeaseRequest, WorkerReport, WorkerSetup
-from metal.raters.judges.cost import Budget, TokenEstimator
 from metal.raters.judges.engine import Progress
-from metal.raters.judges.pace import allowances
+from metal.raters.judges.limits import Budget, TokenEstimator, allowances
 
 
 @dataclass

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from metal.raters.judges.cluster.messages import LeaseRequest
-from metal.raters.judges.cost import TokenEstimator
 from metal.raters.judges.engine import JudgeSetup
-from metal.raters.judges.pace import Pace, sleep_until
+from metal.raters.judges.limits import Pace, TokenEstimator, sleep_until
 
 GATHER = 0.01  # seconds in which requests are gathered
 AGAIN = 0.05  # seconds until what could not be granted is requested again

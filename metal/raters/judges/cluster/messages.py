@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from metal.raters.judges.cost import TokenEstimator
 from metal.raters.judges.engine import JudgeSetup
 from metal.raters.judges.journal import Record
+from metal.raters.judges.limits import TokenEstimator
 
 
 @dataclass(frozen=True)
