@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from metal.raters.judges.cluster import quiet
+from metal.raters.judges.cluster import nodes
 
 ROOT = Path(__file__).resolve().parent.parent
 OBJECT_STORE = 80 << 20
@@ -20,7 +20,7 @@ IGNORED = ("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::Resou
 @cache
 def two_nodes() -> str:
     """The address of the cluster; it ends with the tests."""
-    quiet.before_import()
+    nodes.before_import()
     path = os.environ.get("PYTHONPATH", "")
     workers_see = {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), path)))}
     before = {name: os.environ.get(name) for name in workers_see}
@@ -30,7 +30,7 @@ def two_nodes() -> str:
             warnings.simplefilter("ignore")
             from ray.cluster_utils import Cluster
 
-            quiet.after_import()
+            nodes.after_import()
             cluster = Cluster()
             for _ in range(2):
                 cluster.add_node(num_cpus=1, object_store_memory=OBJECT_STORE, include_dashboard=False, wait=False)

@@ -17,14 +17,18 @@ from metal.data.records import Rating
 from metal.errors import UsageError
 from metal.raters.judges.cluster.coordinator import LOSSES, Coordinator
 from metal.raters.judges.cluster.engine import RayRun
-from metal.raters.judges.cluster.leases import ClusterJudge, Places, SharedBudget
-from metal.raters.judges.cluster.messages import LeaseRequest, WorkerReport, WorkerSetup
-from metal.raters.judges.cluster.requests import read_shards, write_shards
-from metal.raters.judges.cluster.shards import FOLDER, lock_shards, merge_leftovers, shard_journal
+from metal.raters.judges.cluster.leases import ClusterJudge, Places, SharedBudget, WorkerReport, WorkerSetup
+from metal.raters.judges.cluster.shards import (
+    FOLDER,
+    lock_shards,
+    merge_leftovers,
+    read_shards,
+    shard_journal,
+    write_shards,
+)
 from metal.raters.judges.collect import Collected, index_journal
 from metal.raters.judges.engine import EngineOptions, JudgeSetup, Progress, Rules, Session
 from metal.raters.judges.journal import Answered, Journal, Record, read_answered
-from metal.raters.judges.limits import Budget
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.secrets import Secrets
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
@@ -134,49 +138,49 @@ def test_places_are_shared_and_never_more_than_there_are() -> None:
 
 
 def setup_of(model: Model) -> WorkerSetup:
-    return WorkerSetup(JudgeSetup(model, Rules(), Secrets(), 100), False, {}, {})
+    return WorkerSetup(JudgeSetup(model, Rules(), Secrets(), 100), False, {})
 
 
 def a_judge(model: Model = MODEL, max_cost: float | None = None, limit: int | None = None) -> ClusterJudge:
-    return ClusterJudge(setup_of(model), Progress(model), SharedBudget(Budget(max_cost), limit))
+    return ClusterJudge(setup_of(model), Progress(model), SharedBudget(max_cost, most_calls=limit))
 
 
 def test_turns_of_two_workers_are_one_rate() -> None:
     judge = a_judge(replace(MODEL, requests_per_minute=60))
-    judge.lease("a", LeaseRequest((1.0,) * 2), 100.0)  # of the second that may be used at once, and of the next
-    second = judge.lease("b", LeaseRequest((1.0,) * 3), 100.0)
+    judge.lease("a", (1.0,) * 2, (), 100.0)  # of the second that may be used at once, and of the next
+    second = judge.lease("b", (1.0,) * 3, (), 100.0)
     assert (second.delay, second.spacing) == (1.0, 1.0)
-    assert judge.lease("a", LeaseRequest((1.0,)), 100.0).delay == 4.0
+    assert judge.lease("a", (1.0,), (), 100.0).delay == 4.0
 
 
 def test_tokens_make_turns_too() -> None:
     judge = a_judge(replace(MODEL, tokens_per_minute=6000, requests_per_minute=6000))
-    first = judge.lease("a", LeaseRequest((50.0, 150.0)), 100.0)
+    first = judge.lease("a", (50.0, 150.0), (), 100.0)
     assert (first.delay, first.spacing) == (0.0, 1.0)
-    assert judge.lease("a", LeaseRequest((1.0,)), 100.0).delay == 1.0
+    assert judge.lease("a", (1.0,), (), 100.0).delay == 1.0
 
 
 def test_a_budget_is_one_until_it_is_spent() -> None:
     judge = a_judge(replace(MODEL, price=Price(1, 1)), max_cost=10.0)
-    assert judge.lease("a", LeaseRequest(calls=(3.0, 3.0)), 0.0).calls == 1  # until a reply tells what calls cost
-    assert judge.lease("b", LeaseRequest(calls=(3.0,)), 0.0).calls == 0
+    assert judge.lease("a", (), (3.0, 3.0), 0.0).calls == 1  # until a reply tells what calls cost
+    assert judge.lease("b", (), (3.0,), 0.0).calls == 0
     judge.hear("a", WorkerReport(ended=1, released=3.0, spent=2.0, learned=[(1.0, 1, 1)]), 0.0)
-    assert judge.lease("a", LeaseRequest(calls=(3.0, 3.0)), 0.0).calls == 2
-    waiting = judge.lease("b", LeaseRequest(calls=(3.0,)), 0.0)
+    assert judge.lease("a", (), (3.0, 3.0), 0.0).calls == 2
+    waiting = judge.lease("b", (), (3.0,), 0.0)
     assert (waiting.calls, waiting.over) == (0, False)  # the others may turn out cheaper
     judge.hear("a", WorkerReport(ended=1, released=3.0, spent=1.0), 0.0)
-    assert judge.lease("b", LeaseRequest(calls=(3.0,)), 0.0).calls == 1
+    assert judge.lease("b", (), (3.0,), 0.0).calls == 1
     judge.lost("b")  # its request may have been answered
-    assert judge.shared.budget.spent == 6.0
+    assert judge.budget.spent == 6.0
     judge.hear("a", WorkerReport(ended=1, released=3.0, spent=2.0), 0.0)
-    last = judge.lease("a", LeaseRequest(calls=(3.0,)), 0.0)
+    last = judge.lease("a", (), (3.0,), 0.0)
     assert (last.calls, last.over, judge.over_budget) == (0, True, True)
 
 
 def test_a_limit_is_of_all_workers() -> None:
     judge = a_judge(limit=3)
-    assert judge.lease("a", LeaseRequest(calls=(0.0, 0.0)), 0.0).calls == 2
-    second = judge.lease("b", LeaseRequest(calls=(0.0, 0.0)), 0.0)
+    assert judge.lease("a", (), (0.0, 0.0), 0.0).calls == 2
+    second = judge.lease("b", (), (0.0, 0.0), 0.0)
     assert (second.calls, second.over, judge.over_budget) == (1, True, False)
 
 
@@ -216,8 +220,8 @@ def test_requests_are_the_questions(tmp_path: Path) -> None:
         assert (row.rough_tokens, row.parameters) == (same.rough_tokens, same.parameters)
         for text in ('{"score": 2, "justification": ""}', "nothing", '{"score": 7}'):
             assert row.kind(text, "complete") == same.kind(text, "complete")
-    limited = write_shards(plan, Answered(), 3, tmp_path / "limited")
-    assert limited.waiting == {"m": 3, "again": 3, "n": 3}
+    limited = write_shards(plan, Answered(), 3, tmp_path / "limited", rows=1)
+    assert {name: len(numbers) for name, numbers in limited.numbers.items()} == {"m": 3, "again": 3, "n": 3}
 
 
 LINES = [b'{"key":"%02x","kind":"verdict","n":%d}\n' % (number, number) for number in range(6)]

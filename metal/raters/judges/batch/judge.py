@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -306,10 +307,8 @@ class BatchJudge:
             status = await self._retry(self.service.status, batch.id)
         except CallFailed as failure:
             if failure.kind == calls.UNKNOWN_MODEL:
-                failure.message += (
-                    f"; batch {batch.id} is not known there: resume with the key it was submitted with, or "
-                )
-                failure.message += GIVE_UP
+                remedy = f"resume with the key it was submitted with, or {GIVE_UP}"
+                failure.message += f"; batch {batch.id} is not known there: {remedy}"
             raise
         if (status.stage, status.done or 0) != (batch.stage, batch.done):
             self.looks = 0
@@ -365,10 +364,8 @@ class BatchJudge:
     async def _forget(self, batch: Batch) -> None:
         """Delete the request file at the provider; a failure does not matter."""
         if batch.uploaded:
-            try:
+            with suppress(CallFailed):
                 await self.service.forget(batch.uploaded)
-            except CallFailed:
-                return
 
     async def _cancel(self) -> None:
         """Cancel the batches that the provider has, and drop those that were never submitted."""

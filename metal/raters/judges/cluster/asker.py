@@ -1,7 +1,7 @@
 """The asker: Ray Data's async actor, one or more for each judge. It asks the questions of several shards at a time.
 
 Questions are settled by the local engine's attempt loop. The judge's places, rate and budget are leased from the
-coordinator (leasing.py), which also keeps the records.
+coordinator (leases.py), which also keeps the records.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import asyncio
 import os
 import traceback
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from metal.errors import MetalError
 from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
-from metal.raters.judges.cluster.leasing import Leases, SharedPace
-from metal.raters.judges.cluster.messages import JudgeStatus, WorkerReport, WorkerSetup
-from metal.raters.judges.cluster.requests import read_shards
+from metal.raters.judges.cluster.leases import JudgeStatus, Leases, SharedPace, WorkerReport, WorkerSetup
+from metal.raters.judges.cluster.shards import read_shards
 from metal.raters.judges.engine import JudgeSetup
 from metal.raters.judges.journal import Answered, Record, rejected_line
 from metal.raters.judges.providers import open_client
@@ -56,7 +55,7 @@ class Worker:
         self.id = uuid.uuid4().hex
         self.coordinator = coordinator
         self.model, self.rules = setup.judge.model, setup.judge.rules
-        _set_environment(setup)
+        _set_environment(setup.environment)
         secrets = setup.judge.secrets | Secrets.of([self.model])
         judge = JudgeSetup(self.model, self.rules, secrets, setup.judge.answer_tokens, rejected=setup.judge.rejected)
         self.report, self.reportable = WorkerReport(), asyncio.Event()
@@ -228,11 +227,10 @@ def _described(error: Exception) -> str:
     return f"{type(error).__name__} at a worker: {error} ({Path(place.filename).name} line {place.lineno})"
 
 
-def _set_environment(setup: WorkerSetup) -> None:
+def _set_environment(environment: Mapping[str, str | None]) -> None:
     """Use the driver's keys and addresses: a node's own would go to another's address, or bill another account."""
-    os.environ.update(setup.keys)
-    for name, address in setup.addresses.items():
-        if address is None:
+    for name, value in environment.items():
+        if value is None:
             os.environ.pop(name, None)
         else:
-            os.environ[name] = address
+            os.environ[name] = value

@@ -13,12 +13,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from metal.raters.judges.cluster.leases import ClusterJudge, SharedBudget
-from metal.raters.judges.cluster.messages import JudgeStatus, Lease, LeaseRequest, WorkerReport, WorkerSetup
+from metal.raters.judges.cluster.leases import (
+    ClusterJudge,
+    JudgeStatus,
+    Lease,
+    SharedBudget,
+    WorkerReport,
+    WorkerSetup,
+)
 from metal.raters.judges.cluster.shards import REJECTED_PARAMETERS, lock_shards, shard_journal
 from metal.raters.judges.engine import Progress, Rules
 from metal.raters.judges.journal import Answered, Journal, read_answered
-from metal.raters.judges.limits import Budget
 
 PATIENCE = 1.0  # seconds after which a worker is told the status again, and is heard of
 SILENCE = 20.0  # seconds without a word after which a worker counts as lost
@@ -58,7 +63,7 @@ class Coordinator:
         folder: of the shards' journals. spent: US dollars before this session. setups, progress: one for each judge.
         """
         self.folder, self.rules = folder, rules
-        shared = SharedBudget(Budget(rules.max_cost, spent), rules.limit)
+        shared = SharedBudget(rules.max_cost, spent, most_calls=rules.limit)
         self.judges = {
             setup.judge.model.name: ClusterJudge(setup, done, shared)
             for setup, done in zip(setups, progress, strict=True)
@@ -164,12 +169,12 @@ class Coordinator:
 
     # ------------------------------------------------------------ workers
 
-    async def lease(self, worker: str, name: str, request: LeaseRequest) -> Lease:
-        """See metal.raters.judges.cluster.leases."""
+    async def lease(self, worker: str, name: str, turns: Sequence[float], calls: Sequence[float]) -> Lease:
+        """See ClusterJudge.lease."""
         judge = self.judges[name]
         closed = judge.closed
-        lease = judge.lease(worker, request, time.monotonic())
-        if judge.shared.all_begun:  # nobody has to wait for a turn any more
+        lease = judge.lease(worker, turns, calls, time.monotonic())
+        if judge.budget.all_begun:  # nobody has to wait for a turn any more
             for other in self.judges.values():
                 other.closed = True
         if judge.closed != closed:

@@ -12,11 +12,10 @@ from typing import Any
 
 from metal.errors import MetalError, UsageError
 from metal.raters.judges.call import JudgeStopped
-from metal.raters.judges.cluster import nodes, quiet, shards
+from metal.raters.judges.cluster import nodes, shards
 from metal.raters.judges.cluster.coordinator import RunStatus
-from metal.raters.judges.cluster.messages import WorkerSetup
-from metal.raters.judges.cluster.requests import FOLDER as REQUESTS
-from metal.raters.judges.cluster.requests import LEAST_ROWS, MOST_ROWS, Shards, write_shards
+from metal.raters.judges.cluster.leases import WorkerSetup
+from metal.raters.judges.cluster.shards import LEAST_ROWS, MOST_ROWS, REQUESTS, Shards, write_shards
 from metal.raters.judges.engine import EngineOptions, Progress, Session, check_clients
 from metal.raters.judges.models import Model
 
@@ -77,7 +76,7 @@ class RayRun:
         """Until nothing is left to ask. Raises OSError of the disk, UsageError when there is no cluster."""
         await shards.merge(self.session.journal, self.folder)  # usually done before the journal was read
         try:
-            with quiet.only_ours():
+            with nodes.only_ours():
                 await self._on_cluster()
         finally:
             await shards.merge(self.session.journal, self.folder)
@@ -91,7 +90,7 @@ class RayRun:
             self._await("the requests' files")
             written = await asyncio.to_thread(self._write_shards)
             self._await("")
-            if any(written.waiting.values()) and not self.stopping.is_set():
+            if any(written.numbers.values()) and not self.stopping.is_set():
                 await self._judge(written)
         finally:
             await asyncio.to_thread(nodes.disconnect)
@@ -183,12 +182,9 @@ class RayRun:
     def _worker_setup(self, model: Model, written: Shards) -> WorkerSetup:
         named = [model.api_key_env, *(value[1:] for value in model.headers.values() if value.startswith("$"))]
         named += [f"{model.model.partition(':')[0].upper()}_API_KEY"] if model.provider == "langchain" else []
-        return WorkerSetup(
-            self.session.setup(model),
-            ever_answered=written.left_out[model.name] > 0,
-            keys={name: os.environ[name] for name in (*named, *KEYS) if name and name in os.environ},
-            addresses={name: os.environ.get(name) for name in ADDRESSES},
-        )
+        keys = {name: os.environ[name] for name in (*named, *KEYS) if name and name in os.environ}
+        addresses = {name: os.environ.get(name) for name in ADDRESSES}
+        return WorkerSetup(self.session.setup(model), written.left_out[model.name] > 0, keys | addresses)
 
     def _await(self, what: str) -> None:
         for progress in self._progress:

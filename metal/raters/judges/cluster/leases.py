@@ -1,17 +1,94 @@
-"""What a judge has once on a whole cluster: its places, its rate, its share of the run's budget.
+"""What a judge has once on a whole cluster (its places, its rate, its share of the run's budget), and who is told what.
 
-Nothing here waits or knows of Ray; times are passed in. A worker asks for what its waiting calls need, all at once,
-and gets turns (when a request may be sent) and calls (dollars reserved). What a lost worker had reserved counts as
-spent, because its requests may have been answered.
+A worker asks for what its waiting calls need, all at once, and gets turns (when a request may be sent) and calls
+(dollars reserved). What a lost worker had reserved counts as spent, because its requests may have been answered. The
+coordinator's end neither waits nor knows of Ray; times are passed in. Times in messages are spans: the clocks of two
+machines differ.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
-from metal.raters.judges.cluster.messages import JudgeStatus, Lease, LeaseRequest, WorkerReport, WorkerSetup
-from metal.raters.judges.engine import Progress
-from metal.raters.judges.limits import Budget, TokenEstimator, allowances
+from metal.raters.judges.engine import JudgeSetup, Progress
+from metal.raters.judges.journal import Record
+from metal.raters.judges.limits import Budget, Pace, TokenEstimator, allowances, sleep_until
+
+T = TypeVar("T")
+GATHER = 0.01  # seconds in which requests are gathered
+AGAIN = 0.05  # seconds until what could not be granted is requested again
+
+
+@dataclass(frozen=True)
+class WorkerSetup:
+    """What a worker has to know of its judge. environment: the driver's variables, never shown; None: not set."""
+
+    judge: JudgeSetup
+    ever_answered: bool
+    environment: Mapping[str, str | None] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Lease:
+    """What a worker gets: every turn, the first after `delay` seconds and one each `spacing`; the first `calls` calls.
+
+    over: no further call will be granted. estimator: of tokens, by all replies of the judge so far.
+    """
+
+    delay: float
+    spacing: float
+    calls: int
+    over: bool
+    estimator: TokenEstimator
+
+
+@dataclass(frozen=True)
+class JudgeStatus:
+    """The state of a judge. places: calls that the worker may have in flight. halted: the run was asked to stop.
+
+    hold: seconds for which nothing may be sent, because the provider asked for a wait; holds: how often it has.
+    """
+
+    places: int
+    holds: int
+    hold: float = field(compare=False)
+    stopped: str
+    closed: bool
+    halted: bool
+    ever_answered: bool
+    rejected: Mapping[str, str]
+
+
+@dataclass
+class WorkerReport:
+    """What has happened at a worker since its last report.
+
+    records: (shard, record) for the shards' journals. ended: calls that it had a lease for; released: US dollars of
+    these leases; spent: US dollars of replies. learned: (rough tokens, in, out) of replies. busy: the longest wait that
+    the provider asked for. rejected: parameter -> what was said, the line for the journal. places: the most calls it
+    will have in flight from now on.
+    """
+
+    records: list[tuple[int, Record]] = field(default_factory=list)
+    ended: int = 0
+    released: float = 0.0
+    spent: float = 0.0
+    sent: int = 0
+    retries: Counter[str] = field(default_factory=Counter)
+    learned: list[tuple[float, int | None, int | None]] = field(default_factory=list)
+    busy: float = 0.0
+    stopped: str = ""
+    rejected: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    places: int | None = None
+    in_flight: int = 0
+
+
+# ---------------------------------------------------------------- the coordinator's end
 
 
 @dataclass
@@ -54,25 +131,24 @@ class Places:
 
 
 @dataclass
-class SharedBudget:
-    """The budget and limit of the run, for all judges. begun: calls, of `limit` at most."""
+class SharedBudget(Budget):
+    """The budget of the run, for all judges, in dollars and in calls: at most `most_calls`, `begun` so far."""
 
-    budget: Budget
-    limit: int | None = None
+    most_calls: int | None = None
     begun: int = 0
 
     @property
     def all_begun(self) -> bool:
-        """Whether the limit is reached."""
-        return self.limit is not None and self.begun >= self.limit
+        """Whether no further call may be begun."""
+        return self.most_calls is not None and self.begun >= self.most_calls
 
 
 class ClusterJudge:
     """One judge, over all its workers. closed: no call is begun any more."""
 
-    def __init__(self, setup: WorkerSetup, progress: Progress, shared: SharedBudget) -> None:
+    def __init__(self, setup: WorkerSetup, progress: Progress, budget: SharedBudget) -> None:
         self.setup, self.model = setup, setup.judge.model
-        self.progress, self.shared = progress, shared
+        self.progress, self.budget = progress, budget
         self.estimator = TokenEstimator(setup.judge.answer_tokens)
         self.requests, self.tokens = allowances(self.model)
         self.places = Places(self.model.concurrency)
@@ -84,28 +160,24 @@ class ClusterJudge:
         self.ever_answered = setup.ever_answered
         self.closed = self.over_budget = False
 
-    # ------------------------------------------------------------ leases
-
-    def lease(self, worker: str, request: LeaseRequest, now: float) -> Lease:
-        """Turns for all requests, and as many calls as budget and limit allow."""
+    def lease(self, worker: str, turns: Sequence[float], calls: Sequence[float], now: float) -> Lease:
+        """Turns for requests of so many tokens each, and as many calls of so many dollars as the budget allows."""
         delay = spacing = 0.0
-        count = len(request.turns)
+        count = len(turns)
         if self.requests and count:
             delay, spacing = self.requests.delay(count, now), 60.0 / self.requests.a_minute
         if self.tokens and count:
-            tokens = sum(request.turns)
+            tokens = sum(turns)
             delay = max(delay, self.tokens.delay(tokens, now))
             spacing = max(spacing, tokens / count * 60.0 / self.tokens.a_minute)
-        calls = 0
-        for dollars in request.calls:
-            if not self._reserve(worker, dollars):
-                break
-            calls += 1
-        return Lease(delay, spacing, calls, self.closed, self.estimator)
+        granted = 0
+        while granted < len(calls) and self._reserve(worker, calls[granted]):
+            granted += 1
+        return Lease(delay, spacing, granted, self.closed, self.estimator)
 
     def _reserve(self, worker: str, dollars: float) -> bool:
-        shared, budget = self.shared, self.shared.budget
-        if self.closed or shared.all_begun:
+        budget = self.budget
+        if self.closed or budget.all_begun:
             self.closed = True
             return False
         cost_unknown = budget.limit is not None and self.model.price is not None and not self.estimator.answers
@@ -117,15 +189,15 @@ class ClusterJudge:
             return False  # otherwise what others have reserved may be given back
         self.reserved[worker] = self.reserved.get(worker, 0) + 1
         self.dollars[worker] = self.dollars.get(worker, 0.0) + dollars
-        shared.begun += 1
+        budget.begun += 1
         return True
 
     # ------------------------------------------------------------ workers
 
     def hear(self, worker: str, report: WorkerReport, now: float) -> None:
         """Take in all of a report except its records."""
-        self.shared.budget.release(report.released)
-        self.shared.budget.spent += report.spent
+        self.budget.release(report.released)
+        self.budget.spent += report.spent
         self.dollars[worker] = self.dollars.get(worker, 0.0) - report.released
         self.reserved[worker] = max(0, self.reserved.get(worker, 0) - report.ended)
         for learned in report.learned:
@@ -154,8 +226,8 @@ class ClusterJudge:
         """A worker will not be heard of again."""
         self.places.leave(worker)
         dollars = max(0.0, self.dollars.pop(worker, 0.0))
-        self.shared.budget.release(dollars)
-        self.shared.budget.spent += dollars
+        self.budget.release(dollars)
+        self.budget.spent += dollars
         self.reserved.pop(worker, None)
         self.in_flight.pop(worker, None)
 
@@ -171,3 +243,145 @@ class ClusterJudge:
             ever_answered=self.ever_answered,
             rejected=dict(self.rejected),
         )
+
+
+# ---------------------------------------------------------------- the worker's end
+
+
+@dataclass
+class SharedEstimator(TokenEstimator):
+    """An estimator that remembers what the coordinator does not know yet, and adopts the coordinator's."""
+
+    unreported: list[tuple[float, int | None, int | None]] = field(default_factory=list)
+
+    def learn(self, rough: float, tokens_in: int | None, tokens_out: int | None) -> None:
+        """Take a reply into account; None: not counted by the provider."""
+        super().learn(rough, tokens_in, tokens_out)
+        self.unreported.append((rough, tokens_in, tokens_out))
+
+    def adopt(self, overall: TokenEstimator) -> None:
+        """Take over what all workers' replies show, and add what only this worker knows."""
+        if overall.answers < self.answers:
+            return  # the coordinator has not heard of everything that is known here
+        for item in fields(TokenEstimator):
+            setattr(self, item.name, getattr(overall, item.name))
+        for learned in self.unreported:
+            super().learn(*learned)
+
+
+class Leases:
+    """What the calls of one judge in this worker wait for: turns of its rate, and permission to begin."""
+
+    def __init__(self, setup: JudgeSetup, coordinator: Any, worker: str) -> None:
+        self.model, self.coordinator, self.worker = setup.model, coordinator, worker
+        self.estimator = SharedEstimator(setup.answer_tokens)
+        self.paced = bool(self.model.requests_per_minute or self.model.tokens_per_minute)
+        self.counted = setup.rules.limit is not None or setup.rules.max_cost is not None
+        self.turns: list[tuple[float, asyncio.Future[float]]] = []
+        self.calls: list[tuple[float, asyncio.Future[bool]]] = []
+        self.wanted = asyncio.Event()
+        self.closed = False
+
+    async def turn(self, tokens: float) -> float:
+        """The time (monotonic) from which a request of that many tokens may be sent."""
+        if not self.paced or self.closed:
+            return 0.0
+        return await self._granted(self.turns, tokens)
+
+    async def call(self, dollars: float) -> bool:
+        """Whether a call that costs so much at most may be begun."""
+        if not self.counted or self.closed:
+            return not self.closed
+        return await self._granted(self.calls, dollars)
+
+    async def _granted(self, waiting: list[tuple[float, asyncio.Future[T]]], amount: float) -> T:
+        answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        waiting.append((amount, answer))
+        self.wanted.set()
+        return await answer
+
+    def close(self) -> None:
+        """No call is begun any more: answer everybody who waits."""
+        self.closed = True
+        for _, turn in self.turns:
+            _answer(turn, 0.0)
+        for _, call in self.calls:
+            _answer(call, False)
+        self.turns, self.calls = [], []
+
+    async def fetch(self) -> None:
+        """Request what is waited for, as long as the worker lives."""
+        while True:
+            await self.wanted.wait()
+            await asyncio.sleep(GATHER)
+            self.wanted.clear()
+            turns, calls = self.turns, self.calls
+            self.turns, self.calls = [], []
+            if not turns and not calls:
+                continue
+            wanted = [tokens for tokens, _ in turns], [dollars for dollars, _ in calls]
+            lease = await self.coordinator.lease.remote(self.worker, self.model.name, *wanted)
+            now = time.monotonic()
+            self.estimator.adopt(lease.estimator)
+            for place, (_, turn) in enumerate(turns):
+                _answer(turn, now + lease.delay + place * lease.spacing)
+            for _, call in calls[: lease.calls]:
+                _answer(call, True)
+            left = calls[lease.calls :]
+            if lease.over or self.closed:
+                for _, call in left:
+                    _answer(call, False)
+            elif left:
+                self.calls = left + self.calls
+                asyncio.get_running_loop().call_later(AGAIN, self.wanted.set)
+
+
+def _answer(waiting: asyncio.Future[Any], answer: Any) -> None:
+    if not waiting.done():
+        waiting.set_result(answer)
+
+
+class SharedPace(Pace):
+    """This worker's part of a judge's pace. report_wait(seconds): a wait that the provider asked for."""
+
+    def __init__(self, leases: Leases, report_wait: Callable[[float], None]) -> None:
+        super().__init__(0)
+        self.leases, self.report_wait = leases, report_wait
+        self.keeps: Callable[[int], None] | None = None
+
+    async def hold(self, tokens: float, over: asyncio.Event) -> None:
+        """Wait until a request of that many tokens may be sent from any worker, or until `over`."""
+        delay = await self.leases.turn(tokens) - time.monotonic()
+        if delay > 0 and await sleep_until(over, delay):
+            return
+        await super().hold(tokens, over)
+
+    def busy(self, wait: float, sent_at: float) -> None:
+        """Too many requests: fewer calls in flight here, and all workers wait as long as the provider asks."""
+        super().busy(wait, sent_at)
+        if wait > 0:
+            self.report_wait(wait)
+
+    def wait_for(self, seconds: float) -> None:
+        """Another worker was told to wait."""
+        self._open_at = max(self._open_at, time.monotonic() + seconds)
+
+    def allow(self, places: int, keeps: Callable[[int], None]) -> None:
+        """Allow so many calls in flight here. keeps(places): called once there are no more, if there were."""
+        uncut = self.limit >= self.most
+        fewer, self.most = places < self.most, places
+        self.limit = float(places) if uncut else min(self.limit, float(places))
+        if fewer:
+            self.keeps = keeps
+        self._wake()
+        self._report_kept()
+
+    def leave(self) -> None:
+        """Give back the place."""
+        super().leave()
+        self._report_kept()
+
+    def _report_kept(self) -> None:
+        if self.keeps and self.in_flight <= self.most:
+            keeps, self.keeps = self.keeps, None
+            keeps(self.most)

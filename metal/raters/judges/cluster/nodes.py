@@ -7,19 +7,22 @@ node: nothing is shipped, and no key is put into a runtime environment, which Ra
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import socket
+import sys
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any
 
 from metal.errors import MissingExtra, UsageError
-from metal.raters.judges.cluster import quiet
 from metal.raters.judges.cluster.asker import Asker
 from metal.raters.judges.cluster.coordinator import Coordinator
-from metal.raters.judges.cluster.requests import Shards
+from metal.raters.judges.cluster.shards import Shards
 from metal.raters.judges.models import Model
 
 PLACES = 8  # calls in flight for which another worker is worth its memory
@@ -42,13 +45,13 @@ def connect(address: str) -> None:
     if address.startswith("ray://"):
         raise UsageError(f'`address="{address}"`: run metal on a node of the cluster, with `address="auto"`')
     knock(address)
-    quiet.before_import()
+    before_import()
     if not address:
         os.environ.setdefault(*ONLY_HERE)
     import ray
     import ray.data
 
-    quiet.after_import()
+    after_import()
     settings: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if address:
         settings["address"] = address
@@ -59,7 +62,7 @@ def connect(address: str) -> None:
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         message = " ".join(str(error).split())[:200]
         raise UsageError(f'`address="{address or "local"}"`: no Ray cluster answers there ({message})') from None
-    quiet.after_import()
+    after_import()
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
@@ -181,3 +184,49 @@ def _read(path: str) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
     yield pq.read_table(path, memory_map=False)
+
+
+# ---------------------------------------------------------------- silence
+# Ray writes to the terminal from many places, some of them below Python; during a run only METAL may.
+
+
+def before_import() -> None:
+    """Set what Ray reads when it is imported: no statistics, no lines of other processes, no automatic cluster.
+
+    Otherwise a pipeline that still works when the run leaves the cluster would start another one.
+    """
+    os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+
+
+def after_import() -> None:
+    """Keep Ray's and Ray Data's messages in their log files."""
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+@contextmanager
+def only_ours() -> Iterator[None]:
+    """Drop what is written to standard error below Python, or by Ray's warnings; sys.stderr keeps working."""
+    shown = sys.stderr
+    kept = os.dup(2)
+    try:
+        is_stderr = shown.fileno() == 2
+    except (AttributeError, OSError, ValueError):
+        is_stderr = False
+    if is_stderr:
+        sys.stderr = os.fdopen(os.dup(2), "w", encoding=shown.encoding, errors=shown.errors, buffering=1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="ray")
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        if sys.stderr is not shown:
+            ours, sys.stderr = sys.stderr, shown
+            ours.close()

@@ -1,28 +1,125 @@
-"""Journals of shards: OUT/shards/NNNNNN.jsonl, beside the journal of the run until they are merged into it.
+"""Shards: the open questions as Parquet files, and the journals of what came of them.
 
-A shard's journal is only deleted when its lines are on the disk in the run's journal. A killed driver leaves journals
-behind, and some of their lines may be in the run's journal already: those are not merged twice.
+OUT/requests/NNNNNN.parquet is written by the driver, read by Ray Data, and asked by a worker. A shard is one row: its
+number, and its questions pickled together, so that what they share (the prompt, a source that several criteria ask
+about) is stored once.
+
+OUT/shards/NNNNNN.jsonl, the journal of a shard, is kept beside that of the run until it is merged into it, and only
+deleted when its lines are on the disk there. A killed driver leaves journals behind, and some of their lines may be in
+the run's journal already: those are not merged twice.
 """
 
 from __future__ import annotations
 
 import asyncio
+import pickle
 import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metal.errors import UsageError
-from metal.raters.judges.cluster.requests import FOLDER as REQUESTS
+from metal.raters.judges.call import Question, RunPlan
 from metal.raters.judges.journal import FILE as JOURNAL
-from metal.raters.judges.journal import Journal, heal, scan
+from metal.raters.judges.journal import Answered, Journal, heal, scan
+from metal.raters.judges.models import Model
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-FOLDER = "shards"
+REQUESTS, FOLDER = "requests", "shards"
+MOST_ROWS = 2000  # questions in a shard, which is read, journaled and, after a loss, begun again as one
+MOST_TOKENS = 4e6  # in a shard, about; bounds workers' memory however long the texts are
+LEAST_ROWS = 16
 PATIENCE = 60.0  # seconds within which a killed driver's coordinator has to be gone
 REJECTED_PARAMETERS = 0  # the number of the journal of parameters that models reject
+
+
+@dataclass
+class Shards:
+    """The shards of a run. numbers: model -> its shards.
+
+    left_out: model -> questions that are answered, or asked under another name.
+    """
+
+    folder: Path
+    numbers: dict[str, list[int]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def path(self, number: int) -> Path:
+        """A shard's file."""
+        return self.folder / f"{number:06d}.parquet"
+
+
+def write_shards(
+    plan: RunPlan,
+    answered: Answered,
+    limit: int | None,
+    folder: Path,
+    rows: int = MOST_ROWS,
+    stopping: Callable[[], bool] = bool,
+) -> Shards:
+    """Write every open question to shards, equal ones once; at most `limit` for each model.
+
+    rows: questions in a shard, at most. Needs the memory of one shard. Raises OSError.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(exist_ok=True)
+    shards = Shards(folder)
+    claimed: set[bytes] = set()
+    number = 0
+    for model in plan.models:
+        shards.numbers[model.name] = []
+        shards.left_out[model.name] = answered.begins.get(model.name, 0)
+        for part in _parts(_open_questions(plan, model, answered, claimed, shards), limit, rows):
+            if stopping():
+                return shards
+            number += 1
+            rows_of_shard = [(question, answered.unreadable[bytes.fromhex(question.key)]) for question in part]
+            table = pa.table({"shard": [number], "questions": [pickle.dumps(rows_of_shard)]})
+            pq.write_table(table, shards.path(number), compression="zstd")
+            shards.numbers[model.name].append(number)
+    return shards
+
+
+def read_shards(table: Any) -> Iterator[tuple[int, list[tuple[Question, int]]]]:
+    """(number, questions with how many unreadable replies each has had) of the shards in an Arrow table."""
+    for row in table.to_pylist():
+        yield row["shard"], pickle.loads(row["questions"])  # noqa: S301 - written by this run
+
+
+def _open_questions(
+    plan: RunPlan, model: Model, answered: Answered, claimed: set[bytes], shards: Shards
+) -> Iterator[Question]:
+    for question in plan.questions(model, answered.begins.get(model.name, 0)):
+        key = bytes.fromhex(question.key)
+        if key in answered.settled or key in claimed:
+            shards.left_out[model.name] += 1
+            continue
+        claimed.add(key)
+        yield question
+
+
+def _parts(questions: Iterator[Question], limit: int | None, rows: int) -> Iterator[list[Question]]:
+    """The questions of one shard at a time."""
+    part: list[Question] = []
+    tokens = 0.0
+    for question in islice(questions, limit):
+        part.append(question)
+        tokens += question.rough_tokens
+        if len(part) >= rows or tokens >= MOST_TOKENS:
+            yield part
+            part, tokens = [], 0.0
+    if part:
+        yield part
+
+
+# ---------------------------------------------------------------- journals
 
 
 def shard_journal(folder: Path, number: int) -> Path:
