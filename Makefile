@@ -52,8 +52,7 @@ test-services: .venv/ready .services/bin/label-studio  ## against the real Label
 	METAL_LABEL_STUDIO=$(CURDIR)/.services/bin/label-studio $(BIN)/python -m pytest -m services tests/services
 
 bench: .venv/ready  ## speed, as ratios against named peers
-	$(BIN)/python -m tests.bench.bootstrap
-	$(BIN)/python -m tests.bench.board
+	$(BIN)/python -m tests.bench.figures
 	$(BIN)/python -m tests.bench.tokens
 	$(BIN)/python -m tests.bench.judging --cache .bench
 	$(BIN)/python -m tests.bench.monitor

@@ -11,9 +11,8 @@ install it beside (pip install crowd-kit) to see its columns.
 from __future__ import annotations
 
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from metal.data.ratings import code_matrix
 from metal.stats.answers import answers_of_matrix
 from metal.stats.dawid_skene import dawid_skene
 from metal.stats.mace import mace
+from tests.bench.clock import timed
 
 try:
     from crowdkit.aggregation import MACE, DawidSkene
@@ -57,12 +57,6 @@ def real(folder: Path) -> Iterator[tuple[str, Any, int]]:
         levels = len(dataset.criteria[str(name)].scale.levels)
         if levels and rows["score"].notna().any():
             yield f"{dataset.card.name} {language} {name}"[:44], code_matrix(rows, dataset.criteria[str(name)]), levels
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    found = work()
-    return time.perf_counter() - start, found
 
 
 def compare(what: str, codes: Any, levels: int, truth: Any = None) -> None:

@@ -14,11 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +25,9 @@ from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
 from metal.raters.judges.models import Price, listed_price
+from tests.bench.clock import ROOT, serving
 from tests.bench.scale import Cost, measure
 
-ROOT = Path(__file__).parents[2]
 MODEL = "gpt-4o-mini"
 CRITERIA, OUTPUTS_A_SOURCE = 5, 10
 LATENCY, IN_FLIGHT, A_MINUTE = 1.0, 64, 6_000
@@ -69,20 +66,6 @@ def write_dataset(folder: Path, calls: int) -> None:
     save_dataset(assemble(Card("growth"), criteria, sources, made, [Rater("p", "human")], facts_from([])), folder)
 
 
-@contextmanager
-def serving(engine: str) -> Iterator[str]:
-    """The base URL of the server."""
-    script, *options = SERVERS[engine]
-    command = [sys.executable, str(ROOT / "tests" / script), "--port", "0", *options]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert server.stdout
-        yield f"{server.stdout.readline().strip()}/v1"
-    finally:
-        server.kill()
-        server.communicate()
-
-
 @dataclass(frozen=True)
 class Judged:
     """A run: what it took, and US dollars."""
@@ -93,7 +76,7 @@ class Judged:
 
 def judge(data: Path, engine: str, calls: int, folder: Path) -> Judged:
     """`metal judge` to its end. Raises where it has not a rating for each call."""
-    with serving(engine) as url:
+    with serving(*SERVERS[engine]) as url:
         os.environ |= {"OPENAI_API_KEY": "sk-bench-0123456789", "OPENAI_BASE_URL": url}
         (folder / "judges.toml").write_text(
             f'[judges.j]\nmodel = "openai:{MODEL}"\nconcurrency = {IN_FLIGHT}\nrequests_per_minute = {A_MINUTE}\n'

@@ -22,8 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,10 @@ from metal.data.dataset import load_dataset, save_dataset
 from metal.raters.judges.call import ModelRequest, Reply
 from metal.raters.judges.journal import Journal
 from metal.running.judging import JOURNAL, JudgeRequest, judge_job
+from tests.bench.clock import ROOT, serving
 from tests.bench.judging_ours import JUDGE, dataset, plan_of, run_of
 from tests.llm_server import LlmServer
 
-ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(__file__).with_name("peers")
 OURS, PLAIN = "metal", "openai"
 IN_FLIGHT, LATENCIES_MS = 64, (0, 50)
@@ -131,22 +130,9 @@ def said_by(command: Sequence[str | Path], home: Path, variables: Mapping[str, s
     return found
 
 
-@contextmanager
-def serving(latency_ms: float) -> Iterator[str]:
-    """The base URL of a server of its own process, on a free port."""
-    command = [sys.executable, ROOT / "tests" / "llm_server.py", "--light", "--latency-ms", str(latency_ms)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert server.stdout
-        yield f"{server.stdout.readline().strip()}/v1"
-    finally:
-        server.kill()
-        server.communicate()
-
-
 def once(peer: str, latency_ms: float, calls: int, cache: Path, more: Sequence[str] = ()) -> Measured:
     """One round of one peer, or of ours."""
-    with serving(latency_ms) as base_url:
+    with serving("llm_server.py", "--light", "--latency-ms", str(latency_ms)) as base_url:
         common = ["--base-url", base_url, "--in-flight", str(IN_FLIGHT), *more]
         if peer == OURS:
             command = [sys.executable, "-m", "tests.bench.judging_ours", *common, "--calls", str(calls)]

@@ -10,10 +10,6 @@ median of some rounds; the plain one runs once, and takes minutes.
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
-
 import numpy as np
 from scipy.special import betaln, digamma
 
@@ -21,6 +17,7 @@ from metal.genie.noisy import examine, learning_starts, with_pseudo_people
 from metal.genie.simulate import draw_round
 from metal.stats.beta_mixture import BetaMixture
 from metal.stats.beta_mixture_fit import MOST_CONCENTRATED, Starts, fit
+from tests.bench.clock import median_seconds, timed
 from tests.stats.test_beta_mixture import log_likelihood
 
 ROUNDS = 7
@@ -33,10 +30,8 @@ def main() -> None:
     right, asked = with_pseudo_people(few.right, few.asked)
     for components in (1, 2):
         starts = learning_starts(components)
-        ours = median_seconds(lambda starts=starts: fit(right, asked, starts))
-        begin = time.perf_counter()
-        plain = plain_fit(right, asked, starts)
-        theirs = time.perf_counter() - begin
+        ours = median_seconds(lambda starts=starts: fit(right, asked, starts), ROUNDS)
+        theirs, plain = timed(lambda starts=starts: plain_fit(right, asked, starts))
         reached, lower = (log_likelihood(mixture, right, asked) for mixture in (fit(right, asked, starts), plain))
         target = " (target 1,000)" if components == 2 else ""
         print(f"{WORKERS} workers, {components} component(s), 10 starts: ours {ours * 1e3:.1f} ms, ", end="")
@@ -89,17 +84,6 @@ def fixed_point(
         if still:
             break
     return alpha, beta
-
-
-def median_seconds(task: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Median over some rounds after one that does not count."""
-    task()
-    taken = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        task()
-        taken.append(time.perf_counter() - begin)
-    return statistics.median(taken)
 
 
 if __name__ == "__main__":

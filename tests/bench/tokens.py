@@ -17,13 +17,13 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 import tiktoken
 
 from metal.data.tokens import count_tokens, load_encoding
+from tests.bench.clock import timed
 
 TEXTS, KINDS, ROUNDS = 1_000_000, 4_000, 10
 AT_ONCE = 20_000  # texts tiktoken is given together
@@ -60,12 +60,6 @@ def texts(count: int) -> Iterator[str]:
     return (f"{different[row % KINDS]} {row}" for row in range(count))
 
 
-def timed(work: Callable[[], int]) -> tuple[int, float]:
-    """What it gives, and the seconds it took."""
-    start = time.perf_counter()
-    return work(), time.perf_counter() - start
-
-
 def ours(given: list[str], encoding: tiktoken.Encoding) -> int:
     return sum(count_tokens(given, encoding))
 
@@ -88,9 +82,9 @@ def compare(count: int, rounds: int) -> None:
         given = list(islice(following, count // rounds))
         runs = [timed(lambda given=given: ours(given, encoding))]
         runs += [timed(lambda given=given, threads=threads: theirs(given, encoding, threads)) for threads in choices]
-        assert len({found for found, _ in runs}) == 1, "different counts"
-        tokens += runs[0][0]
-        speeds.append([len(given) / took for _, took in runs])
+        assert len({count for _, count in runs}) == 1, "different counts"
+        tokens += runs[0][1]
+        speeds.append([len(given) / took for took, _ in runs])
         report(str(number + 1), speeds[-1])
     ratio = statistics.median(mine / max(peers) for mine, *peers in speeds)
     report("median", [statistics.median(column) for column in zip(*speeds, strict=True)], ratio)

@@ -1,34 +1,39 @@
-"""Speed of the board's statistics against scikit-learn, statsmodels and mt-metrics-eval, in one run.
+"""Speed of METAL's statistics against scikit-learn, statsmodels and mt-metrics-eval, in one run.
 
-    python -m tests.bench.board
+    python -m tests.bench.figures
 
-All data is made here, in the sizes of the published boards. Ours is the median of some rounds; what takes long at the
-others runs once. What must be equal is compared first. mt-metrics-eval is Google's, from its repository: the package
-of that name on PyPI is something else. Where it is not installed, loops that do what it does stand in, and say so.
+All data is made here: boards in the sizes of the published ones; audits of 10 languages x 5 criteria, 1,000 resamples
+of weighted F1 (6 judges) and of Fleiss' kappa, and paired differences of two judges. Ours is the median of some rounds;
+what takes long at the others runs once, and loops over resamples are timed on a sample of these and extrapolated. What
+must be equal is compared first. mt-metrics-eval is Google's, from its repository: the package of that name on PyPI is
+something else. Where it is not installed, loops that do what it does stand in, and say so.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import statsmodels.api as sm
 from scipy.stats import pearsonr, zscore
 from sklearn.linear_model import Lasso
+from sklearn.metrics import f1_score
+from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
+from metal.stats import agreement
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.ensemble import generator_moments, leave_one_out_correlation
 from metal.stats.mixed_model import random_intercept
 from metal.stats.pairwise import calibrate_ties
+from metal.stats.patterns import class_counts, confusion, find_patterns
 from metal.stats.permutation import correlates_better
+from tests.bench.clock import median_seconds, seconds
 
-ROUNDS = 5
 GENERATORS, SEGMENTS, METRICS, ALPHAS = 8, 2_000, 15, 20
 MIXED_GENERATORS, MIXED_SOURCES = 18, 1_000
 SYSTEMS, SOURCES, RATERS, RESAMPLES = 15, 1_315, 10, 1_000
+CELLS, JUDGES, LEVELS, SAMPLE = 50, 6, 3, 20
 
 
 def main() -> None:
@@ -38,6 +43,66 @@ def main() -> None:
     leave_one_out()
     mixed_model()
     pairs()
+    bootstrap(1_000, 500)
+    bootstrap(10_000, 1_000)
+
+
+def bootstrap(items: int, target: int) -> None:
+    """Intervals of a whole audit, and of paired differences, with so many items a language."""
+    worlds = [cell(items, seed) for seed in range(CELLS)]
+    scale = RESAMPLES / SAMPLE * CELLS
+    resample_cells(worlds[:1])  # warm up
+    loop(*worlds[0], 2)
+    ours, theirs = seconds(lambda: resample_cells(worlds)), seconds(lambda: loop(*worlds[0], SAMPLE)) * scale
+    report(f"bootstrap, {items:,} items", ours, theirs, target, "loop over scikit-learn and statsmodels")
+    ours, theirs = seconds(lambda: resample_pairs(worlds)), seconds(lambda: loop_pairs(*worlds[0], SAMPLE)) * scale
+    report(f"paired differences, {items:,} items", ours, theirs, 200, "loop over scikit-learn")
+
+
+def cell(items: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """People (items, 3), their majority or middle (items,), judges (items, 6)."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(LEVELS, items, p=[0.2, 0.3, 0.5])
+
+    def noisy(columns: int) -> np.ndarray:
+        wrong = rng.random((items, columns)) < 0.25
+        return np.where(wrong, rng.integers(0, LEVELS, (items, columns)), truth[:, None])
+
+    return noisy(3), truth, noisy(JUDGES)
+
+
+def resample_cells(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
+    for people, truth, judges in worlds:
+        drawn, sources = SourceBootstrap(RESAMPLES), np.arange(len(truth))
+        for judge in judges.T:
+            patterns = find_patterns(np.column_stack([truth, judge]))
+            matrices = confusion(drawn.draws(patterns, sources), *patterns.rows.T, LEVELS)
+            percentile_interval(agreement.weighted_f1(matrices))
+        patterns = find_patterns(np.sort(people, axis=1))
+        counts = class_counts(patterns.rows, LEVELS)
+        percentile_interval(agreement.fleiss_kappa(drawn.draws(patterns, sources), counts))
+
+
+def resample_pairs(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
+    for _, truth, judges in worlds:
+        patterns = find_patterns(np.column_stack([truth, judges[:, :2]]))
+        counts = SourceBootstrap(RESAMPLES).draws(patterns, np.arange(len(truth)))
+        answers, *both = patterns.rows.T
+        first, second = (agreement.weighted_f1(confusion(counts, answers, judge, LEVELS)) for judge in both)
+        percentile_interval(first - second)
+
+
+def loop(people: np.ndarray, truth: np.ndarray, judges: np.ndarray, resamples: int) -> None:
+    for rows in np.random.default_rng(0).integers(0, len(truth), (resamples, len(truth))):
+        for judge in judges.T:
+            f1_score(truth[rows], judge[rows], average="weighted", zero_division=0)
+        fleiss_kappa(aggregate_raters(people[rows], n_cat=LEVELS)[0])
+
+
+def loop_pairs(_: np.ndarray, truth: np.ndarray, judges: np.ndarray, resamples: int) -> None:
+    for rows in np.random.default_rng(0).integers(0, len(truth), (resamples, len(truth))):
+        for judge in judges.T[:2]:
+            f1_score(truth[rows], judge[rows], average="weighted", zero_division=0)
 
 
 def leave_one_out() -> None:
@@ -151,54 +216,26 @@ def mt_metrics_eval() -> tuple[Callable[..., float], Callable[..., float], str] 
     return calibrate, test, "mt-metrics-eval"
 
 
-@dataclass
-class Counts:
-    """How the pairs of one source stand, as mt-metrics-eval counts them."""
-
-    concordant: int = 0
-    discordant: int = 0
-    tied_people: int = 0
-    tied_rater: int = 0
-    tied_both: int = 0
-
-    def __iadd__(self, other: Counts) -> Counts:
-        self.concordant += other.concordant
-        self.discordant += other.discordant
-        self.tied_people += other.tied_people
-        self.tied_rater += other.tied_rater
-        self.tied_both += other.tied_both
-        return self
-
-    def __isub__(self, other: Counts) -> Counts:
-        self.concordant -= other.concordant
-        self.discordant -= other.discordant
-        self.tied_people -= other.tied_people
-        self.tied_rater -= other.tied_rater
-        self.tied_both -= other.tied_both
-        return self
-
-    def accuracy(self) -> float:
-        pairs = self.concordant + self.discordant + self.tied_people + self.tied_rater + self.tied_both
-        return (self.concordant + self.tied_both) / pairs
+CONCORDANT, DISCORDANT, TIED_PEOPLE, TIED_RATER, TIED_BOTH = range(5)  # how the two stand on a pair of one source
 
 
 def plain_calibration(people: np.ndarray, rater: np.ndarray) -> float:
     """Pair after pair: sort by the rater's difference, then turn each into a tie, and its source's share with it."""
-    found, sources = [], [Counts() for _ in people.T]
+    pairs, sources = [], [[0] * 5 for _ in people.T]
     for source, (wanted, given) in enumerate(zip(people.T, rater.T, strict=True)):
         for i in range(len(wanted)):
             for j in range(i + 1, len(wanted)):
                 before, after = before_and_after(wanted[i] - wanted[j], given[i] - given[j])
-                found.append((abs(given[i] - given[j]), source, before, after))
-                sources[source] += before
-    found.sort(key=lambda pair: pair[0])
-    total = sum(counts.accuracy() for counts in sources)
+                pairs.append((abs(given[i] - given[j]), source, before, after))
+                sources[source][before] += 1
+    pairs.sort(key=lambda pair: pair[0])
+    total = sum(map(accuracy, sources))
     epsilons, totals = [0.0], [total]
-    for gap, source, before, after in found:
-        total -= sources[source].accuracy()
-        sources[source] -= before
-        sources[source] += after
-        total += sources[source].accuracy()
+    for gap, source, before, after in pairs:
+        total -= accuracy(sources[source])
+        sources[source][before] -= 1
+        sources[source][after] += 1
+        total += accuracy(sources[source])
         if gap == epsilons[-1]:
             totals[-1] = total
         else:
@@ -207,13 +244,17 @@ def plain_calibration(people: np.ndarray, rater: np.ndarray) -> float:
     return max(totals) / len(sources)
 
 
-def before_and_after(gap_people: float, gap: float) -> tuple[Counts, Counts]:
-    """A pair as it is, and as a tie of the rater's."""
+def accuracy(counts: list[int]) -> float:
+    return (counts[CONCORDANT] + counts[TIED_BOTH]) / sum(counts)
+
+
+def before_and_after(gap_people: float, gap: float) -> tuple[int, int]:
+    """How a pair stands, and how it would as a tie of the rater's."""
     if gap_people == 0:
-        return Counts(tied_both=1) if gap == 0 else Counts(tied_people=1), Counts(tied_both=1)
+        return (TIED_BOTH if gap == 0 else TIED_PEOPLE), TIED_BOTH
     if gap == 0:
-        return Counts(tied_rater=1), Counts(tied_rater=1)
-    return Counts(concordant=1) if gap_people * gap > 0 else Counts(discordant=1), Counts(tied_rater=1)
+        return TIED_RATER, TIED_RATER
+    return (CONCORDANT if gap_people * gap > 0 else DISCORDANT), TIED_RATER
 
 
 def plain_test(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
@@ -227,17 +268,6 @@ def plain_test(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> flo
         left, right = np.where(swap, other, one), np.where(swap, one, other)
         above += pearsonr(left, wanted)[0] - pearsonr(right, wanted)[0] >= observed
     return above / RESAMPLES
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def median_seconds(work: Callable[[], object]) -> float:
-    work()
-    return statistics.median(seconds(work) for _ in range(ROUNDS))
 
 
 def report(task: str, mine: float, theirs: float, target: int, peer: str) -> None:
