@@ -8,8 +8,7 @@ from pathlib import Path
 
 from metal.building.forms.rows import csv_table, listed, unguarded
 from metal.building.store import read_compared
-from metal.building.tasks import Assignment
-from metal.building.template import METAL, TaskTemplate, load_template
+from metal.building.tasks import METAL, Assignment, TaskTemplate, load_template
 from metal.data.dataset import Dataset
 from metal.data.records import Criterion, Output
 from metal.data.text import plural

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from metal.building.flags import LanguageProfiles, flags
-from metal.building.template import named_files
+from metal.building.tasks import named_files
 from metal.data.files import read_toml
 from metal.data.languages import language_name, sides
 from metal.data.records import Output, Source

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.building.answers import Given, Pair
-from metal.building.tasks import Answer, Assignment, Task
-from metal.building.template import DEFAULT, relabelled
+from metal.building.tasks import DEFAULT, Answer, Assignment, Task, relabelled
 from metal.data.files import new_file, read_jsonl, whole_text, write_jsonl
 from metal.data.records import Criterion
 from metal.errors import DataError, UsageError

@@ -1,18 +1,22 @@
-"""A CSV goes out, is filled in with whatever program, and comes back."""
+"""CSV sheets as spreadsheets give them back, and the guidelines beside them."""
 
 from __future__ import annotations
 
 import csv
+import html
 import io
+import re
+from dataclasses import replace
 
 import pytest
 
-from metal.building.forms import csv_sheet
+from metal.building.forms import csv_sheet, guidelines
 from metal.building.forms.rows import ABOUT, CELL_LIMIT
 from metal.building.tasks import Assignment, assign
 from metal.data.escaping import FORMULA_STARTS
 from metal.data.records import Level, Scale
 from metal.errors import DataError, UnknownName
+from metal.raters.judges.rubric import LevelText
 from tests.build.conftest import SECRETS, criterion, tasks_of
 
 
@@ -182,3 +186,43 @@ def test_what_cannot_be_read_is_said(content, message, criteria):
 def test_a_criterion_that_nobody_knows(head, criteria):
     with pytest.raises(UnknownName, match=r"a.csv: criterion '(task_qualty|fluency)' is not known"):
         csv_sheet.read("a.csv", f"{head}\n".encode(), criteria)
+
+
+def test_the_page_says_all_of_every_rubric(rubrics):
+    page = html.unescape(guidelines.as_html(rubrics))
+    for rubric in rubrics.values():
+        words = [rubric.criterion.label, rubric.criterion.question, rubric.simple, *rubric.detailed.split("\n\n")]
+        for level in rubric.criterion.scale.levels:
+            words += [level.shown, rubric.levels[level.value].definition, *rubric.levels[level.value].reasons]
+        for part in words:
+            assert part in page
+    for advice in guidelines.ADVICE:
+        assert advice in page
+
+
+def test_what_is_the_question_and_the_description_stands_once():
+    texts = [text for _, text in guidelines.lines({"charm": criterion("charm", Scale("interval", low=1, high=5))})]
+    assert texts.count("How much?") == 1
+    assert "A number: 1 to 5" in texts
+
+
+def test_hostile_rubrics_are_text(rubrics):
+    hostile = '<img src=x onerror="alert(1)">\x00\ud800'
+    rubric = replace(
+        rubrics["task_quality"], simple=hostile, detailed=hostile, levels={0.0: LevelText(hostile, (hostile,))}
+    )
+    named = replace(
+        rubric,
+        criterion=replace(rubric.criterion, label=hostile, scale=Scale("ordinal", (Level(0, hostile), Level(1, "b")))),
+    )
+    page = guidelines.as_html({"task_quality": named})
+    assert "<img" not in page
+    assert page.count("&lt;img") == 5  # label, text, level, definition, reason
+    page.encode()
+    assert all(text.isprintable() or "\ufffd" in text for _, text in guidelines.lines({"task_quality": named}))
+
+
+def test_the_page_loads_nothing(rubrics):
+    page = guidelines.as_html(rubrics)
+    assert not re.search(r"(src|href)=|url\(|@import|<script", page)
+    assert "default-src 'none'" in page

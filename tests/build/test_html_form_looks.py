@@ -1,7 +1,9 @@
-"""How the form looks, on a phone and a desk, in both directions of writing, and with texts that attack it."""
+"""The form on screens of all sizes and in both directions of writing, with every template, and who can use it."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Callable
@@ -10,11 +12,14 @@ from typing import Any
 
 import pytest
 
+from metal.building import forms
+from metal.building.forms import html_form
 from metal.building.forms.html_form import read
 from metal.building.tasks import Assignment, make_tasks
 from metal.data.records import Criterion, Level, Output, Scale, Source
 from metal.raters.judges.rubric import LevelText, Rubric
 from tests.build.assignments import CRITERIA, assignment, downloaded, form, turn_to
+from tests.build.test_template import GOLD, MADE, assignments, ours
 
 Visiting = Callable[..., Any]
 SIZES = [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")]
@@ -136,3 +141,57 @@ def test_the_policy_forbids_everything_from_outside(tmp_path: Path, visit: Visit
     )
     assert seen.page.evaluate("window.ran") is None
     assert any("Content Security Policy" in words for words in seen.said)
+
+
+LOOK = """(one) => {
+  const style = getComputedStyle(one);
+  return [...style].filter((name) => !/height|block-size|origin|width|inline-size/.test(name))
+    .map((name) => [name, style.getPropertyValue(name)]);
+}"""
+
+
+def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
+    [each] = assignments(ours("summarization"))
+    [(name, content)] = forms.write("html", [each])
+    (tmp_path / name).write_bytes(content)
+    opened = visit(tmp_path / name, "#task-1", viewport={"width": 1300, "height": 900})
+    page = opened.page
+    number = each.tasks[0].source[0]
+    shown = [page.locator(f"#{side}-body").text_content() for side in ("first", "second")]
+    assert sorted(shown) == sorted([f"{number} {GOLD}", f"{number} {MADE}"])
+    assert (shown[0] == f"{number} {MADE}") == each.tasks[0].output_first
+    assert [page.locator(f"#{side}-heading").text_content() for side in ("source", "first", "second")] == [
+        "Article",
+        "Summary A",
+        "Summary B",
+    ]
+    for part in ("", "-heading", "-text", "-body"):
+        first, second = (page.locator(f"#{side}{part}").evaluate(LOOK) for side in ("first", "second"))
+        assert first == second
+    for digit in "123451":
+        page.keyboard.press(digit)
+    page.goto(page.url.split("#")[0] + "#tasks")
+    page.click("#download")
+    _, saved = downloaded(page, "#anyway")
+    answer = json.loads(saved)["answers"][0]
+    assert list(answer["scores"].values()) == ["1", "2", "3", "4", "5", "1"]
+    assert [read.task for read in html_form.read("a.json", saved, {})] == [task.task for task in each.tasks]
+    assert opened.said == []
+    assert [url for url in opened.requests if not url.startswith(("file:", "blob:"))] == []
+
+
+def test_a_pair_in_a_hit(visit: Callable[..., Any], tmp_path: Path) -> None:
+    [each] = assignments(ours("summarization"))
+    files = dict(forms.write("mturk", [each]))
+    row = next(csv.DictReader(io.StringIO(files["tasks-en.csv"].decode(), newline="")))
+    layout = re.sub("<script src=.*?</script>", "", files["layout-en.html"].decode())
+    page = re.sub(r"\$\{(\w+)\}", lambda result: row[result[1]], layout)
+    (tmp_path / "hit.html").write_text(f"<body data-ready>{page}", encoding="utf-8")
+    opened = visit(tmp_path / "hit.html")
+    texts = opened.page.locator("#metal .rated")
+    task = next(task for task in each.tasks if task.task == row["task"])
+    number = task.source[0]
+    shown = [texts.nth(place).inner_text().strip() for place in (0, 1)]
+    assert shown == [f"{number} {MADE}", f"{number} {GOLD}"][:: 1 if task.output_first else -1]
+    assert texts.nth(0).evaluate(LOOK) == texts.nth(1).evaluate(LOOK)
+    assert opened.said == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from metal.building.generate import GeneratedText, Instruction, load_instruction, read_generated
-from metal.building.template import named_files
+from metal.building.tasks import named_files
 from metal.data.files import bundled
 from metal.data.records import Source
 from metal.errors import MetalError

@@ -17,8 +17,17 @@ import pytest
 
 from metal.building import forms
 from metal.building.forms import guidelines
-from metal.building.tasks import Assignment, Task, assign, make_tasks
-from metal.building.template import METAL, TEXTS, TaskTemplate, load_template, named_files
+from metal.building.tasks import (
+    METAL,
+    TEXTS,
+    Assignment,
+    Task,
+    TaskTemplate,
+    assign,
+    load_template,
+    make_tasks,
+    named_files,
+)
 from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.building.template import load_template
+from metal.building.tasks import load_template
 from metal.data.dataset import Card, assemble, load_dataset, save_dataset
 from metal.data.files import bundled
 from metal.data.ratings import facts_from

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metal.building.forms.rows import printable
-from metal.building.template import METAL, TaskTemplate
+from metal.building.tasks import METAL, TaskTemplate
 from metal.data.escaping import environment
 from metal.raters.judges.rubric import LevelText, Rubric
 

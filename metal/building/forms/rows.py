@@ -9,8 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from metal.building.tasks import Answer, Assignment, Task
-from metal.building.template import METAL, TEXTS, TaskTemplate
+from metal.building.tasks import METAL, TEXTS, Answer, Assignment, Task, TaskTemplate
 from metal.data import languages
 from metal.data.escaping import FORMULA_STARTS
 from metal.data.languages import text_direction

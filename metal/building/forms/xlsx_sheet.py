@@ -27,8 +27,7 @@ from metal.building.forms.rows import (
     printable,
     sides,
 )
-from metal.building.tasks import Answer, Assignment
-from metal.building.template import TEXTS
+from metal.building.tasks import TEXTS, Answer, Assignment
 from metal.data.records import Criterion
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric
