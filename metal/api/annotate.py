@@ -97,6 +97,8 @@ def annotate_export(
     Returns what was written. Raises UnknownName for an unknown form, language, criterion, generator or template;
     UsageError if there is nothing to rate, `out` exists, or `people` is less than `raters`; DataError for bad files.
     """
+    import tomli_w
+
     from metal.building import forms
     from metal.building.choose import (
         choose_template,
@@ -113,6 +115,7 @@ def annotate_export(
     from metal.genie.leaderboard.output_scores import sources_chosen
     from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
     from metal.running.judging import prompt_folders as folders_of_prompts
+    from metal.runs.parts import manifest
 
     forms.check_form(to)
     dataset = Path(data)
@@ -178,7 +181,7 @@ def annotate_export(
         settings |= {"generators": list(chosen)} if chosen else {}
         settings |= {"sample": sample} if sample else {}
         settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
-        about = _manifest(loaded, dataset, settings)
+        about = tomli_w.dumps(manifest("annotate", loaded, [dataset], settings).to_dict())
         if shown.added:
             update_dataset(loaded, dataset)
         with new_folder(folder, force=force, marks=("run.toml",)) as partial:
@@ -189,14 +192,6 @@ def annotate_export(
                 write_questions(dataset, questions)
             note_given(dataset, assignments, to, seed, key)
     return HandedOut(dataset, folder, to, tuple(assignments), questions, shown.added, tuple(notes))
-
-
-def _manifest(dataset: Dataset, folder: Path, settings: Mapping[str, Any]) -> str:
-    import tomli_w
-
-    from metal.runs.parts import manifest
-
-    return tomli_w.dumps(manifest("annotate", dataset, [folder], settings).to_dict())
 
 
 def _highest_number(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:

@@ -19,7 +19,7 @@ from metal.running.annotating import Posted, Pulled
 if TYPE_CHECKING:
     from metal.building.crowdsourcing.fetching import Received
     from metal.building.crowdsourcing.mturk import MTurk
-    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
+    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign, MTurkSettings
     from metal.building.crowdsourcing.posting import PostingCost
     from metal.running.annotating import ImportReport
 
@@ -157,7 +157,7 @@ def annotate_push_mturk(
     campaign_name = name or folder.resolve().name
     with MTurk(settings.endpoint) as turk:
         cost = still_to_post(MTurkCampaign.begun(dataset, campaign_name, settings), settings, posts)
-        _confirm(cost, production, yes, say, confirm)
+        _confirm(cost, settings, yes, say, confirm)
         _check_balance(turk.balance(), cost)
         if starting:
             _wait(starting, say, countdown)
@@ -180,11 +180,12 @@ def annotate_push_mturk(
     )
 
 
-def _confirm(cost: PostingCost, production: bool, yes: bool, say: Say, confirm: Confirm | None) -> None:
+def _confirm(cost: PostingCost, settings: MTurkSettings, yes: bool, say: Say, confirm: Confirm | None) -> None:
     if not cost.hits:
         return
+    production = settings.environment == "production"
     say(
-        f"{cost.hits:,} tasks x {cost.assignments} workers x ${cost.reward:.2f} = ${cost.rewards:,.2f}, and "
+        f"{cost.hits:,} tasks x {settings.assignments} workers x ${settings.reward} = ${cost.rewards:,.2f}, and "
         f"${cost.fees:,.2f} for Mechanical Turk: ${cost.total:,.2f} in all"
         + ("." if production else ", in the sandbox: nothing is paid.")
     )

@@ -258,16 +258,12 @@ def _callbacks(function: Callable[..., Any], doing: str, inside: bool = False) -
         callbacks: dict[str, Any] = {
             "say": say,
             "progress": progress,
-            "confirm": _confirm if sys.stdin.isatty() else None,
+            "confirm": click.confirm if sys.stdin.isatty() else None,
             "countdown": _countdown,
             "imported": lambda report: annotation_text.show_import(report, inside=inside),
         }
         taken = inspect.signature(function).parameters
         yield {name: callback for name, callback in callbacks.items() if name in taken}
-
-
-def _confirm(question: str) -> bool:
-    return click.confirm(question, default=False)
 
 
 def _countdown(left: timedelta) -> None:

@@ -60,19 +60,17 @@ class Campaign:
 
         Raises UnknownName, and UsageError if no name was given and there are none or several.
         """
-        campaigns = cls.of(dataset)
+        campaigns = {campaign.name: campaign for campaign in cls.of(dataset)}
         if name:
             _folder(dataset, name)
-            for campaign in campaigns:
-                if campaign.name == name:
-                    return campaign
-            raise UnknownName("campaign", name, [campaign.name for campaign in campaigns])
-        if len(campaigns) == 1:
-            return campaigns[0]
-        if not campaigns:
+        elif not campaigns:
             raise UsageError(f"{dataset} has no campaign on {cls.title}; push one first")
-        names = ", ".join(campaign.name for campaign in campaigns)
-        raise UsageError(f"{dataset} has several campaigns on {cls.title}: {names}; pass `name`")
+        elif len(campaigns) > 1:
+            raise UsageError(f"{dataset} has several campaigns on {cls.title}: {', '.join(campaigns)}; pass `name`")
+        name = name or next(iter(campaigns))
+        if name not in campaigns:
+            raise UnknownName("campaign", name, list(campaigns))
+        return campaigns[name]
 
     @classmethod
     def _read(cls, folder: Path) -> Self:
@@ -124,10 +122,7 @@ class Campaign:
         return cls(folder, settings)
 
     def note(self, file: str, **record: Any) -> None:
-        """Add a line to a journal, and return when it is on the disk.
-
-        A line that a killed process left half-written is removed first.
-        """
+        """Add a line, and return when it is on the disk. A line that a killed process left half-written is removed."""
         path = self.folder / file
         heal(path)
         line = whole_text(json.dumps(record, ensure_ascii=False)).encode() + b"\n"

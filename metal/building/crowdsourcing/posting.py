@@ -37,16 +37,8 @@ class PostingCost:
     """USD for HITs that are still to be posted."""
 
     hits: int
-    assignments: int
-    reward: Decimal
-
-    @property
-    def rewards(self) -> Decimal:
-        return self.hits * self.assignments * self.reward
-
-    @property
-    def fees(self) -> Decimal:
-        return self.hits * self.assignments * fee(self.reward, self.assignments)
+    rewards: Decimal
+    fees: Decimal
 
     @property
     def total(self) -> Decimal:
@@ -77,7 +69,8 @@ def still_to_post(campaign: MTurkCampaign | None, settings: MTurkSettings, tasks
     """What it costs to post the tasks that are not posted yet. campaign: None if it has not begun."""
     posted = campaign.posted() if campaign else {}
     hits = sum(task not in posted for task in tasks)
-    return PostingCost(hits, settings.assignments, Decimal(settings.reward))
+    assignments, reward = hits * settings.assignments, Decimal(settings.reward)
+    return PostingCost(hits, assignments * reward, assignments * fee(reward, settings.assignments))
 
 
 def post(

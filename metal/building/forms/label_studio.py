@@ -12,18 +12,18 @@ import json
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from metal.building.forms.html_form import json_list
 from metal.building.forms.label_studio_export import FIELD, Annotation, read_annotations
 from metal.building.forms.rows import by_language
-from metal.building.tasks import METAL, Answer, Assignment, Task
+from metal.building.tasks import Answer, Assignment, Task
 from metal.data.files import whole_text
 from metal.data.languages import language_name, text_direction
 from metal.data.records import Criterion
-from metal.raters.judges.rubric import Rubric
+from metal.raters.judges.rubric import LevelText, Rubric
 
 HOTKEYS = ("1234567890", "qwertyiop", "asdfghjkl", "zxcvbnm")  # a row for each criterion; `u` is Label Studio's own
 STYLE = """
@@ -155,15 +155,14 @@ def _literal(text: str) -> str:
 # ---------------------------------------------------------------- the interface
 
 
-def interface(language: str, assignments: Iterable[Assignment]) -> bytes:
+def interface(language: str, assignments: Sequence[Assignment]) -> bytes:
     """The labelling configuration: the source on one side, the other texts and the questions on the other.
 
     A text has the direction of its language. The source, which may be in another language, has that of most of its
     letters. Parts that no task fills (titles, sources) are left out.
     """
-    assignments = list(assignments)
     tasks = [task for assignment in assignments for task in assignment.tasks]
-    template = assignments[0].template if assignments else METAL
+    template, rubrics = assignments[0].template, assignments[0].rubrics
     direction = text_direction(language)
     output_direction = direction if direction != "auto" else _direction(task.text for task in tasks)
     root = Element("View")
@@ -171,20 +170,14 @@ def interface(language: str, assignments: Iterable[Assignment]) -> bytes:
     page = SubElement(root, "View", className=f"metal metal-{output_direction}")
     if any(task.source for task in tasks):
         side = SubElement(page, "View", className="metal-source")
-        _text(
-            side,
-            "source",
-            template.heading("source"),
-            _direction(task.source for task in tasks),
-            any(task.title for task in tasks),
-        )
+        source_direction, titled = _direction(task.source for task in tasks), any(task.title for task in tasks)
+        _text(side, "source", template.heading("source"), source_direction, titled)
     side = SubElement(page, "View", className="metal-rating")
     for name in template.texts:
         _text(side, name, f"{template.heading(name)}: {language_name(language)}", output_direction)
     to = template.texts[-1]  # in Label Studio every answer is about one of the texts
     if template.paragraphs:
         _line(SubElement(side, "View", className="metal-ltr"), "\n".join(template.paragraphs))
-    rubrics = assignments[0].rubrics if assignments else {}
     for rubric, keys in zip(rubrics.values(), hotkeys(rubrics.values()), strict=True):
         _ask(SubElement(side, "View", className="metal-criterion metal-ltr"), rubric, keys, to)
     comment = SubElement(side, "View", className="metal-criterion metal-ltr")
@@ -225,15 +218,13 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
             choice = SubElement(choices, "Choice", value=_literal(level.label), alias=_number(level.value))
             if key:
                 choice.set("hotkey", key)
-            if definition := _definition(rubric, level.value):
+            if definition := rubric.levels.get(level.value, LevelText()).definition:
                 choice.set("hint", _literal(f"{level.label}: {definition}"))
     else:
-        ranged = scale.low is not None and scale.high is not None
-        _line(view, f"A number from {scale.low:g} to {scale.high:g}" if ranged else "A number")
-        number = SubElement(view, "Number", named, step="any")
-        if scale.low is not None and scale.high is not None:
-            number.set("min", _number(scale.low))
-            number.set("max", _number(scale.high))
+        ends = scale.ends or ()
+        _line(view, "A number from {:g} to {:g}".format(*ends) if ends else "A number")
+        limits = dict(zip(("min", "max"), map(_number, ends), strict=False))
+        SubElement(view, "Number", named | limits, step="any")
     _guide(view, rubric, label)
 
 
@@ -249,15 +240,9 @@ def _guide(view: Element, rubric: Rubric, label: str) -> None:
     for text in texts:
         _line(panel, text)
     for level in levels:
-        definition = _definition(rubric, level.value)
-        _line(panel, f"{level.label}: {definition}" if definition else level.label, STRONG)
-        reasons = rubric.levels[level.value].reasons
-        if reasons:
-            _line(panel, "\n".join(f"• {reason}" for reason in reasons))
-
-
-def _definition(rubric: Rubric, value: float) -> str:
-    return rubric.levels[value].definition if value in rubric.levels else ""
+        text = rubric.levels[level.value]
+        _line(panel, f"{level.label}: {text.definition}" if text.definition else level.label, STRONG)
+        _line(panel, "\n".join(f"• {reason}" for reason in text.reasons))
 
 
 def _line(view: Element, text: str, style: str = PROSE) -> None:
@@ -272,10 +257,11 @@ def hotkeys(rubrics: Iterable[Rubric]) -> Iterator[str]:
         wanted = len(rubric.criterion.scale.levels)
         rows = [(number + step) % len(free) for step in range(len(free))]
         row = next((row for row in rows if len(free[row]) >= wanted), None)
-        keys = free[row][:wanted] if row is not None else ""
-        if row is not None:
-            free[row] = free[row][wanted:]
-        yield keys
+        if row is None:
+            yield ""
+            continue
+        yield free[row][:wanted]
+        free[row] = free[row][wanted:]
 
 
 def _number(value: float) -> str:
