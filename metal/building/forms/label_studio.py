@@ -240,9 +240,9 @@ def _guide(view: Element, rubric: Rubric, label: str) -> None:
     for text in texts:
         _line(panel, text)
     for level in levels:
-        text = rubric.levels[level.value]
-        _line(panel, f"{level.label}: {text.definition}" if text.definition else level.label, STRONG)
-        _line(panel, "\n".join(f"• {reason}" for reason in text.reasons))
+        described = rubric.levels[level.value]
+        _line(panel, f"{level.label}: {described.definition}" if described.definition else level.label, STRONG)
+        _line(panel, "\n".join(f"• {reason}" for reason in described.reasons))
 
 
 def _line(view: Element, text: str, style: str = PROSE) -> None:
