@@ -8,6 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from metal.raters.judges.cluster.shards import FOLDER as SHARDS
+from metal.raters.judges.journal import scan
+
 KEY = "sk-canary-key-0123456789"
 
 
@@ -16,6 +19,12 @@ def records(run: Path) -> list[dict[str, Any]]:
     path = run / "journal.jsonl"
     whole = path.read_bytes() if path.is_file() else b""
     return [json.loads(line) for line in whole[: whole.rfind(b"\n") + 1].splitlines()]
+
+
+def verdicts(run: Path) -> set[str]:
+    """Keys with a verdict, in the run's journal or a shard's."""
+    paths = [run / "journal.jsonl", *(run / SHARDS).glob("*.jsonl")]
+    return {key for path in paths for key, kind, _, _ in scan(path) if kind == "verdict"}
 
 
 def until(what: Callable[[], object], seconds: float = 60.0) -> None:

@@ -12,11 +12,9 @@ from pathlib import Path
 import pytest
 
 from metal.data.files import bundled
-from metal.raters.judges.cluster.shards import FOLDER as SHARDS
-from metal.raters.judges.journal import scan
 from tests.batch_jobs import drawn
 from tests.cli.forks import Metal, Started, environment, shared
-from tests.cli.runs import KEY, records, until
+from tests.cli.runs import KEY, records, until, verdicts
 from tests.llm_server import random_faults
 from tests.openai_batch_server import ROUGH, OpenAIBatchServer
 from tests.ray_cluster import IGNORED, two_nodes, workers
@@ -41,12 +39,6 @@ def metal(server: OpenAIBatchServer, tmp_path: Path) -> Metal:
         "[judges.g.batch]\nrequests = 300\npoll = 0.02\nsettle = 0.1\n"
     )
     return shared().at(tmp_path, environment(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=server.openai_url))
-
-
-def verdicts(run: Path) -> set[str]:
-    """Keys with a verdict, in the run's journal or a shard's."""
-    paths = [run / "journal.jsonl", *(run / SHARDS).glob("*.jsonl")]
-    return {key for path in paths for key, kind, _, _ in scan(path) if kind == "verdict"}
 
 
 def killed(started: Started, run: Path, when: Callable[[int], bool], victim: Callable[[], int] | None = None) -> bool:

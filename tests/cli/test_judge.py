@@ -463,19 +463,7 @@ def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmS
     other = a_dataset(tmp_path / "e", ["a", "b"])
     changed("judge", other, *base[2:], "-p", "mine", said="is a run over")
     changed(*base, "-p", "simple", said="--prompt mine")
-    changed(
-        "judge",
-        dataset,
-        "-j",
-        "openai:gpt-4o",
-        "-p",
-        "mine",
-        "--prompt-folders",
-        "own",
-        "--out",
-        "r",
-        said="--judge fast",
-    )
+    changed(*base[:2], "-j", "openai:gpt-4o", *base[4:], "-p", "mine", said="--judge fast")
     changed(*base, "-p", "mine", "--sample", "2", said="--sample")
     changed(*base, "-p", "mine", "--seed", "2", said="--seed")
     (tmp_path / "judges.toml").write_text('[judges.fast]\nmodel = "openai:gpt-4o"\ntemperature = 1\n')

@@ -54,8 +54,8 @@ def test_the_same_bytes_at_half_the_price(metal: Metal, server: OpenAIBatchServe
     assert "Batch prices" in estimate
     direct = metal("judge", DEMO, *JUDGE, "--out", "direct").said
     batched = metal("judge", DEMO, *JUDGE, "--batch", "--out", "batched").said
-    for name in ("ratings.parquet",):
-        assert (tmp_path / "direct" / name).read_bytes() == (tmp_path / "batched" / name).read_bytes()
+    one, other = ((tmp_path / run / "ratings.parquet").read_bytes() for run in ("direct", "batched"))
+    assert one == other
 
     def dollars(said: str) -> float:
         return float(said.rpartition("$")[2].split()[0])
@@ -148,10 +148,7 @@ def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "given, told",
     [
-        (
-            ("-j", "langchain:anthropic:claude-sonnet-4-0"),
-            "langchain has no batch service; azure, gemini",
-        ),
+        (("-j", "langchain:anthropic:claude-sonnet-4-0"), "langchain has no batch service; azure, gemini"),
         (("-j", "g", "--engine", "local"), "--batch and --engine local: give one of them"),
         (("-j", "g", "--address", "a:1"), "--address is of a Ray cluster"),
     ],

@@ -15,9 +15,8 @@ from metal.data.files import bundled
 from metal.errors import MissingExtra
 from metal.raters.judges.cluster.nodes import check_ray
 from metal.raters.judges.cluster.shards import FOLDER
-from metal.raters.judges.journal import scan
 from tests.cli.forks import Metal
-from tests.cli.runs import records, until
+from tests.cli.runs import records, until, verdicts
 from tests.llm_server import LlmServer, prompt_digest, random_faults
 from tests.ray_cluster import IGNORED, below, listening, two_nodes
 
@@ -37,12 +36,6 @@ def llm_server() -> Iterator[LlmServer]:
         yield server
 
 
-def on_disk(run: Path) -> set[str]:
-    """Keys with a verdict, in the run's journal or a shard's."""
-    paths = [run / "journal.jsonl", *(run / FOLDER).glob("*.jsonl")]
-    return {key for path in paths for key, kind, _, _ in scan(path) if kind == "verdict"}
-
-
 @pytest.mark.cluster
 def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
@@ -54,7 +47,7 @@ def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     ray = ("--engine", "ray", "--address", two_nodes(), "--concurrency", 8)
 
     interrupted = metal.start(*JUDGE, "--out", run, *ray)
-    until(lambda: len(on_disk(run)) > 60 or interrupted.over, 240)
+    until(lambda: len(verdicts(run)) > 60 or interrupted.over, 240)
     interrupted.send(signal.SIGINT)
     done = interrupted.wait()
     assert done.code == 130, done.out + done.err
@@ -64,13 +57,13 @@ def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     assert sorted(path.name for path in run.iterdir() if path.name != ".lock") == [
         "journal.jsonl", "raters.jsonl", "ratings.parquet", "run.toml",
     ]  # fmt: skip
-    assert len(on_disk(run)) < CALLS
+    assert len(verdicts(run)) < CALLS
 
     llm_server.latency_ms = 0
     metal("judge", "--resume", run)  # the local engine goes on
     assert (run / "ratings.parquet").read_bytes() == (local / "ratings.parquet").read_bytes()
-    verdicts = [record["key"] for record in records(run) if record["kind"] == "verdict"]
-    assert len(verdicts) == len(set(verdicts)) == CALLS
+    keys = [record["key"] for record in records(run) if record["kind"] == "verdict"]
+    assert len(keys) == len(set(keys)) == CALLS
     assert llm_server.completed == len(records(run)), "what was in flight is kept"
 
 
@@ -81,7 +74,7 @@ def test_a_cluster_of_its_own_whose_head_dies(metal: Metal, llm_server: LlmServe
     metal(*small, "--out", "local")
     llm_server.latency_ms = 2000
     started = metal.start(*small, "--out", run, "--engine", "ray", "--concurrency", 2)
-    until(lambda: on_disk(run) or started.over, 240)
+    until(lambda: verdicts(run) or started.over, 240)
     servers = listening(started.pid)
     assert servers
     assert servers <= {"0100007F", "0" * 16 + "FFFF00000100007F", "0" * 24 + "01000000"}, "not on this machine alone"
@@ -91,7 +84,7 @@ def test_a_cluster_of_its_own_whose_head_dies(metal: Metal, llm_server: LlmServe
     assert done.code == 2, done.out + done.err
     assert "the head of the Ray cluster" in done.err
     assert "Traceback" not in done.err
-    assert 0 < len(on_disk(run)) < 80
+    assert 0 < len(verdicts(run)) < 80
     llm_server.latency_ms = 0
     assert "80 ratings" in metal("judge", "--resume", run, "--engine", "ray").said
     assert (run / "ratings.parquet").read_bytes() == (tmp_path / "local" / "ratings.parquet").read_bytes()
@@ -101,7 +94,7 @@ def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: 
     """To an estimate and to --reuse, which leave the run as it is."""
     run = tmp_path / "killed"
     metal(*JUDGE, "--out", run, "--limit", 100)
-    settled = len(on_disk(run))
+    settled = len(verdicts(run))
     known = f"openai:gpt-4o {CALLS - settled} {settled}"
     lines = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (run / FOLDER).mkdir()
@@ -114,8 +107,8 @@ def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: 
     assert f"{settled} answers taken from" in metal(*JUDGE, "--reuse", run, "--out", "other", "--limit", 1).said
     metal("judge", "--resume", run)  # which merges them, and asks for the rest
     assert not (run / FOLDER).exists()
-    verdicts = [record["key"] for record in records(run) if record["kind"] == "verdict"]
-    assert len(verdicts) == len(set(verdicts)) == CALLS
+    keys = [record["key"] for record in records(run) if record["kind"] == "verdict"]
+    assert len(keys) == len(set(keys)) == CALLS
 
 
 def test_what_does_not_go_together_is_said_before_anything_is_written(metal: Metal, tmp_path: Path) -> None:

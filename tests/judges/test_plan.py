@@ -14,7 +14,7 @@ from metal.data.records import Level, Output, Scale, Source
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges.limits import Budget, CostEstimate, TokenEstimator, check_priced, estimates
 from metal.raters.judges.models import Model, Price, find_model
-from metal.raters.judges.plan import ANSWER_TOKENS, JudgingPlan, choose_outputs, rater_name, rough_tokens
+from metal.raters.judges.plan import ANSWER_TOKENS, JudgingPlan, choose_outputs, rater_name
 from metal.raters.judges.prompts import Prompt, load_template
 from metal.raters.judges.rubric import rubrics_for
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
@@ -133,11 +133,6 @@ def test_without_source_is_counted() -> None:
 def test_raters() -> None:
     assert rater_name(MODEL, prompt()) == "openai:gpt-4o/simple"
     assert rater_name(MODEL, prompt(), 2) == "openai:gpt-4o/simple#2"
-
-
-def test_rough_tokens() -> None:
-    assert rough_tokens(400, 400) == 100
-    assert rough_tokens(100, 300) == 50
 
 
 # ---------------------------------------------------------------- the sample
@@ -276,4 +271,3 @@ def test_only_chosen_outputs_are_to_be_rated() -> None:
     unchosen = {name: replace(output, chosen=False) for name, output in outputs.items()}
     with pytest.raises(UsageError, match="none of the outputs is chosen"):
         choose_outputs(unchosen)
-    assert choose_outputs({}) == []

@@ -85,19 +85,30 @@ HAND_CHECKED = Path(__file__).with_name("hand_checked_replies.csv")
         ("Score: 4/5 (80%)", 4),
         ("<think>Perhaps a score of 1?</think>Score: 3", 3),
         ("Perhaps a score of 1?</think>Score: 3", 3),
+        # what was not reached
+        ("Score: 2. A score of 5 would require that every town be named.", 2),
+        ("4 out of 5, small slips keep it from being a perfect 5 out of 5.", 4),
+        ("The score is 4 instead of 5.", 4),
+        ("Rather than a 5, I give a score of 4.", 4),
+        ("Score: 4, deducting 1 point for style.", 4),
+        ("Score: 2. To get a score of 5 it would have to name the river.", 2),
+        ("I give it a 4. A score of 5 needs more.", 4),
+        ("Score: 4. To score 5 it would have to be fluent.", 4),
+        # the top of the scale
+        ("The maximum score is 5. I give 3.", 3),
+        ("Score: 1. Score 5 is for perfect texts.", 1),
+        ("The text earns 4 points out of 5.", 4),
+        ("Score: 4 points out of 5", 4),
+        ("It gets 2 marks (out of 5).", 2),
+        ("4 out of 5 stars", 4),
+        ("Rating: 4 out of 5 stars", 4),
+        ("four out of five stars", 4),
+        ("4/5 stars", 4),
     ],
 )
 def test_forms_of_plain_language(reply: str, score: float) -> None:
     result = read_reply(reply, FIVE)
     assert (result.score, result.reason, result.wavering) == (score, "", False)
-
-
-@pytest.mark.parametrize(
-    "reply", ["4 out of 5 stars", "Rating: 4 out of 5 stars", "four out of five stars", "4/5 stars"]
-)
-def test_the_stars_there_could_be_are_no_verdict(reply: str) -> None:
-    result = read_reply(reply, FIVE)
-    assert (result.score, result.wavering) == (4, False)
 
 
 @pytest.mark.parametrize(
@@ -447,93 +458,21 @@ def test_letters_that_are_no_choice(reply: str) -> None:
     assert read_reply(reply, FIVE, LETTERS).score is None
 
 
-def test_letters_count_only_where_asked_for() -> None:
+def test_letters_count_only_where_asked_for_in_any_case_and_on_the_scale() -> None:
     assert read_reply("B", FIVE).score is None
     assert read_reply("Answer: B", FIVE, {}).score is None
-
-
-def test_letters_in_lower_case_and_off_the_scale() -> None:
     assert read_reply("Answer: a", FIVE, {"a": 1.0}).score == 1
     for reply in ("A", "Answer: A", '{"score": "A"}'):
         assert read_reply(reply, FIVE, {"A": 9.0}).score is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "score"),
-    [
-        ("Score: 2. A score of 5 would require that every town be named.", 2),
-        ("4 out of 5, small slips keep it from being a perfect 5 out of 5.", 4),
-        ("The score is 4 instead of 5.", 4),
-        ("Rather than a 5, I give a score of 4.", 4),
-        ("Score: 4, deducting 1 point for style.", 4),
-        ("The maximum score is 5. I give 3.", 3),
-        ("Score: 2. To get a score of 5 it would have to name the river.", 2),
-    ],
-)
-def test_what_was_not_reached_is_no_verdict(reply: str, score: float) -> None:
-    result = read_reply(reply, FIVE)
-    assert (result.score, result.wavering) == (score, False)
-
-
 # ---------------------------------------------------------------- any text at all
 
-BITS = st.sampled_from(
-    [
-        "score",
-        "Score:",
-        "rate",
-        "not a",
-        "out of",
-        "/",
-        "5",
-        "4",
-        "-",
-        "3.5",
-        "%",
-        "{",
-        "}",
-        "[",
-        "]",
-        '"',
-        "'",
-        ":",
-        ",",
-        "**",
-        "good",
-        "Bad",
-        "Absent",
-        "not",
-        "★",
-        "️",
-        "stars",
-        "one",
-        "five",
-        "answer",
-        "A",
-        "B)",
-        "(",
-        ")",
-        "\n",
-        " ",
-        "</think>",
-        "<think>",
-        "```",
-        "json",
-        "null",
-        "NaN",
-        "1e999",
-        "scale",
-        "from",
-        "to",
-        "ı",
-        "½",
-        "٤",
-        "\x00",
-        "\ud800",
-        "maximum",
-        "confidence",
-    ]
-)
+WORDS = """
+score Score: rate / 5 4 - 3.5 % { } [ ] " ' : , ** good Bad Absent not ★ \ufe0f stars one five answer A B) ( ) </think>
+<think> ``` json null NaN 1e999 scale from to ı ½ ٤ \0 \ud800 maximum confidence
+"""
+BITS = st.sampled_from([*WORDS.split(), "not a", "out of", " ", "\n"])
 NOISY = st.one_of(st.text(), st.lists(BITS).map("".join), st.lists(BITS).map(" ".join))
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | BITS,
@@ -742,22 +681,6 @@ def test_odd_replies_read_by_hand(real: list[dict[str, str]], identity: str, sco
     reply = next(row for row in real if row["id"] == identity)
     result = read_reply(reply["reply"], BETWEEN, asked_for(reply))
     assert (result.score, result.wavering) == (score, wavering)
-
-
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("The text earns 4 points out of 5.", 4),
-        ("Score: 4 points out of 5", 4),
-        ("It gets 2 marks (out of 5).", 2),
-        ("I give it a 4. A score of 5 needs more.", 4),
-        ("Score: 4. To score 5 it would have to be fluent.", 4),
-        ("Score: 1. Score 5 is for perfect texts.", 1),
-    ],
-)
-def test_the_top_of_the_scale_is_no_verdict(text: str, score: float) -> None:
-    result = read_reply(text, Scale("interval", (), 1, 5))
-    assert (result.score, result.wavering) == (score, False)
 
 
 def test_a_number_that_may_have_been_cut_is_none() -> None:

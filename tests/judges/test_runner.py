@@ -15,14 +15,16 @@ from typing import Any, TypeVar
 
 import pytest
 
+from metal.data.plugins import plugins
 from metal.data.records import Criterion, Output, Rating, Source
+from metal.errors import UnknownName
 from metal.raters.judges import call as calls
 from metal.raters.judges import journal as journals
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply
 from metal.raters.judges.collect import CallStatistics, Collected, index_journal
-from metal.raters.judges.engine import Engine, Rules, Session
+from metal.raters.judges.engine import Engine, Rules, Session, load_engine
 from metal.raters.judges.journal import Answered, Journal, read_answered
-from metal.raters.judges.limits import Allowance, Pace
+from metal.raters.judges.limits import Pace
 from metal.raters.judges.models import Model, Price
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.providers import open_client
@@ -182,6 +184,13 @@ LOCAL = Model("local", "openai", "local")
 
 
 # ---------------------------------------------------------------- a run without faults
+
+
+def test_engines_are_chosen_by_name() -> None:
+    assert set(plugins("metal.engines")) >= {"local", "batch", "ray"}
+    assert load_engine("local") is LocalRun
+    with pytest.raises(UnknownName, match=r"engine 'bach'.*did you mean 'batch'"):
+        load_engine("bach")
 
 
 def test_every_question_is_asked_once_and_counted(llm_server: LlmServer, tmp_path: Path) -> None:
@@ -381,12 +390,6 @@ def test_tokens_a_minute(tmp_path: Path) -> None:
     model = Model("local", "openai", "local", tokens_per_minute=60 * 4800.0)
     outcome = session(a_plan(model, count=60), tmp_path, opener=lambda model: client)
     assert outcome.seconds > (60 - 50) * 120 / 4800
-
-
-def test_an_allowance_is_spent_evenly() -> None:
-    allowance = Allowance(60.0)
-    delays = [allowance.delay(1, 1000.0) for _ in range(4)]
-    assert delays == [0.0, 0.0, 1.0, 2.0]
 
 
 def test_places_are_handed_on(tmp_path: Path) -> None:
@@ -656,10 +659,7 @@ def test_a_readable_reply_at_the_second_ask_counts(llm_server: LlmServer, tmp_pa
     llm_server.faults = by_attempt(UNREADABLE)
     outcome = session(a_plan(a_model(llm_server)), tmp_path)
     assert outcome.reasons == {"verdict": 6}
-    assert [kind for kind, _ in Counter(record["kind"] for record in outcome.records).items()] == [
-        "unparsable",
-        "verdict",
-    ]
+    assert list(dict.fromkeys(record["kind"] for record in outcome.records)) == ["unparsable", "verdict"]
     assert outcome.run.progress[0].kinds == {"verdict": 6}
 
 
