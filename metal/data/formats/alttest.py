@@ -22,9 +22,10 @@ from metal.data.ratings import tidy_facts
 from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
 from metal.errors import DataError, UsageError
 
-FILES = ("human_annotations.json", "llm_annotations.json")
+FILES = {"human": "human_annotations.json", "llm": "llm_annotations.json"}
 CITATION = "Calderon, Reichart and Dror (ACL 2025), The Alternative Annotator Test for LLM-as-a-Judge"
 Label = str | int | float
+Labels = list[tuple["AlttestItem", str, str, Label]]  # item, kind of rater, rater, label
 
 
 @dataclass(frozen=True)
@@ -74,18 +75,18 @@ GROUPS = {"summeval": "expert", "mtbench": "expert", "wax": "crowd", "cebab_aspe
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read one data folder. The folder's name decides how item ids are taken apart; others keep them as they are."""
-    people, llms = (_read_json(_file(path, name)) for name in FILES)
+    by_kind = {kind: _read_json(_file(path, name)) for kind, name in FILES.items()}
     name = path.resolve().name
     split = SPLITS.get(name, lambda item: AlttestItem(item, "text", "label"))
-    items = {item: _split(split, item, path) for by_item in [*people.values(), *llms.values()] for item in by_item}
-    criteria, codes = _scales(items, people, llms)
-    outputs = {item.output: item for item in items.values()}
-    rows = [
-        (items[item].output, items[item].criterion, rater, codes[items[item].criterion][label])
-        for ratings in (people, llms)
+    labels = [
+        (_split(split, item, path), kind, rater, label)
+        for kind, ratings in by_kind.items()
         for rater, by_item in ratings.items()
         for item, label in by_item.items()
     ]
+    criteria, codes = _scales(labels)
+    outputs = {item.output: item for item, *_ in labels}
+    rows = [(item.output, item.criterion, rater, codes[item.criterion][label]) for item, _, rater, label in labels]
     facts = pd.DataFrame(rows, columns=["output", "criterion", "rater", "score"])
     again = facts.duplicated(["output", "criterion", "rater"])
     return Draft(
@@ -93,10 +94,10 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         tuple(criteria),
         tuple(Source(source, "en") for source in dict.fromkeys(item.source for item in outputs.values())),
         tuple(Output(output, item.source, item.generator, "en") for output, item in outputs.items()),
-        tuple(Rater(rater, "human", GROUPS.get(name, "annotator")) for rater in people)
-        + tuple(Rater(rater, "llm", rater, {"model": rater}) for rater in llms),
+        tuple(Rater(rater, "human", GROUPS.get(name, "annotator")) for rater in by_kind["human"])
+        + tuple(Rater(rater, "llm", rater, {"model": rater}) for rater in by_kind["llm"]),
         tidy_facts(facts[~again]),
-        tuple(_notes(items, people, llms, int(again.sum()))),
+        tuple(_notes(labels, int(again.sum()))),
     )
 
 
@@ -104,7 +105,8 @@ def _file(path: Path, name: str) -> Path:
     if (path / name).is_file():
         return path / name
     inside = sorted(file.parent.name for file in path.glob(f"*/{name}"))
-    hint = f"give one of its folders: {', '.join(inside)}" if inside else f"it should hold {' and '.join(FILES)}"
+    both = " and ".join(FILES.values())
+    hint = f"give one of its folders: {', '.join(inside)}" if inside else f"it should hold {both}"
     raise UsageError(f"{path}: no {name}; {hint}")
 
 
@@ -122,21 +124,18 @@ def _split(split: Callable[[str], AlttestItem], item: str, path: Path) -> Alttes
         raise DataError(path, f"item {item!r} is not of the form this data set uses", "Rename the folder") from None
 
 
-def _scales(
-    items: Mapping[str, AlttestItem], people: Mapping[str, dict[str, Label]], llms: Mapping[str, dict[str, Label]]
-) -> tuple[list[Criterion], dict[str, dict[Label, float]]]:
+def _scales(labels: Labels) -> tuple[list[Criterion], dict[str, dict[Label, float]]]:
     """The criteria with all labels that occur, and the score of each label.
 
     Numbers are ordinal and their own scores; words are nominal and scored by their position in string order.
     """
     used: dict[str, set[Label]] = {}
-    for by_item in [*people.values(), *llms.values()]:
-        for item, label in by_item.items():
-            used.setdefault(items[item].criterion, set()).add(label)
+    for item, _, _, label in labels:
+        used.setdefault(item.criterion, set()).add(label)
     criteria, codes = [], {}
-    for name, labels in sorted(used.items()):
-        numeric = all(isinstance(label, int | float) for label in labels)
-        ordered = sorted(labels) if numeric else sorted(labels, key=str)
+    for name, answers in sorted(used.items()):
+        numeric = all(isinstance(label, int | float) for label in answers)
+        ordered = sorted(answers) if numeric else sorted(answers, key=str)
         codes[name] = {label: float(label) if numeric else float(code) for code, label in enumerate(ordered)}
         levels = tuple(Level(codes[name][label], f"{label}") for label in ordered)
         if len(levels) == 1:  # all raters always gave the same answer; a scale has at least two
@@ -146,19 +145,10 @@ def _scales(
     return criteria, codes
 
 
-def _notes(
-    items: Mapping[str, AlttestItem],
-    people: Mapping[str, dict[str, Label]],
-    llms: Mapping[str, dict[str, Label]],
-    again: int,
-) -> list[str]:
-    by_people = {(items[item].criterion, label) for by_item in people.values() for item, label in by_item.items()}
-    only = Counter(
-        (items[item].criterion, label)
-        for by_item in llms.values()
-        for item, label in by_item.items()
-        if (items[item].criterion, label) not in by_people
-    )
+def _notes(labels: Labels, again: int) -> list[str]:
+    by_people = {(item.criterion, label) for item, kind, _, label in labels if kind == "human"}
+    by_llms = ((item.criterion, label) for item, kind, _, label in labels if kind == "llm")
+    only = Counter(answer for answer in by_llms if answer not in by_people)
     notes = [f"{criterion}: LLMs say {label!r} {n} times, no person does" for (criterion, label), n in only.items()]
     if again:
         notes.append(f"{again} ratings of an item a rater had rated before were left out")

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from metal.data.dataset import Card
+from metal.data.dataset import Card, concat_facts
 from metal.data.files import read_jsonl, read_text
 from metal.data.formats import Draft, Format, human_generators, language_option
 from metal.data.languages import is_language
@@ -39,23 +39,6 @@ ENGLISH = ("cnndm", "mscoco")
 SHOWN = 5
 
 
-@dataclass(frozen=True)
-class ReleasedBoard:
-    """One board as read.
-
-    sources, outputs: in order of set_id. rated, metric: (ratings,) places in outputs and metrics. score: (ratings,),
-    NaN where the file says nan.
-    """
-
-    sources: tuple[Source, ...]
-    outputs: tuple[Output, ...]
-    metrics: tuple[str, ...]
-    rated: np.ndarray[Any, np.dtype[np.int64]]
-    metric: np.ndarray[Any, np.dtype[np.int64]]
-    score: np.ndarray[Any, np.dtype[np.float64]]
-    notes: tuple[str, ...]
-
-
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a board's results folder, or all boards of a release, each in its language.
 
@@ -68,26 +51,19 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     sources = tuple(source for board in boards for source in board.sources)
     _check_distinct(sources, path)
     outputs = tuple(output for board in boards for output in board.outputs)
-    names = list(dict.fromkeys(name for board in boards for name in board.metrics))
+    raters = {rater.rater: rater for board in boards for rater in board.raters}
     several = len(boards) > 1
-    notes = [
-        f"{folder.name}: {note}" if several else note
-        for folder, board in zip(folders, boards, strict=True)
-        for note in board.notes
-    ]
-    negated = [name for name in NEGATED if name in names]
+    notes = [f"{board.card.name}: {note}" if several else note for board in boards for note in board.notes]
+    negated = [name for name in NEGATED if name in raters]
     notes += [f"{', '.join(negated)}: negated in the release, so that higher is better"] if negated else []
+    title = "Billboard: " + ", ".join(board.card.name for board in boards)
     return Draft(
-        Card(
-            name="billboard" if several else folders[0].name,
-            title="Billboard: " + ", ".join(folder.name for folder in folders),
-            citation=CITATION,
-        ),
+        Card("billboard" if several else folders[0].name, title, citation=CITATION),
         (METRIC_SCORE,),
         sources,
         outputs,
-        tuple(_rater(name) for name in names),
-        _facts(boards, names),
+        tuple(raters.values()),
+        concat_facts([board.facts for board in boards]),
         tuple(notes),
         human_generators(output.generator for output in outputs),
     )
@@ -144,30 +120,38 @@ def _check_distinct(sources: Sequence[Source], path: Path) -> None:
 # ---------------------------------------------------------------- one board
 
 
-def _board(folder: Path, language: str) -> ReleasedBoard:
+def _board(folder: Path, language: str) -> Draft:
     files = sorted(folder.glob(f"*{BETWEEN}*.csv"))
     read_files = [read_scores(file) for file in files]
     segments = _segments(read_files, files)
     place = pd.Index(segments)
     generators = list(dict.fromkeys(scores.generator for scores in read_files))
     metrics = list(dict.fromkeys(scores.metric for scores in read_files))
-    rated = np.concatenate(
-        [
-            generators.index(scores.generator) * len(segments) + place.get_indexer(pd.Index(scores.segments))
-            for scores in read_files
-        ]
-    )
-    sizes = [len(scores.segments) for scores in read_files]
-    used, rated = np.unique(rated, return_inverse=True)
+    of_all = [
+        generators.index(scores.generator) * len(segments) + place.get_indexer(pd.Index(scores.segments))
+        for scores in read_files
+    ]
+    used, rated = np.unique(np.concatenate(of_all), return_inverse=True)
     texts = texts_of(folder, generators)
     pairs = [(segments[at % len(segments)], generators[at // len(segments)]) for at in used.tolist()]
-    return ReleasedBoard(
+    outputs = tuple(Output(f"{s}/{g}", s, g, language, texts.outputs.get((s, g), "")) for s, g in pairs)
+    sizes = [len(scores.segments) for scores in read_files]
+    rater = np.repeat([metrics.index(scores.metric) for scores in read_files], sizes)
+    score = np.concatenate([scores.score for scores in read_files])
+    columns = {
+        "output": pd.Categorical.from_codes(rated, pd.Index([output.output for output in outputs])),
+        "criterion": pd.Categorical.from_codes(np.zeros(len(score), np.int8), pd.Index([METRIC_SCORE.name])),
+        "rater": pd.Categorical.from_codes(rater, pd.Index(metrics)),
+        "score": score,
+        "reason": pd.Categorical.from_codes(np.isnan(score).astype(np.int8), pd.Index(["", "no score"])),
+    }
+    return Draft(
+        Card(folder.name),
+        (METRIC_SCORE,),
         tuple(Source(name, language, texts.sources.get(name, "")) for name in segments),
-        tuple(Output(f"{s}/{g}", s, g, language, texts.outputs.get((s, g), "")) for s, g in pairs),
-        tuple(metrics),
-        rated,
-        np.repeat([metrics.index(scores.metric) for scores in read_files], sizes),
-        np.concatenate([scores.score for scores in read_files]),
+        outputs,
+        tuple(map(_rater, metrics)),
+        tidy_facts(pd.DataFrame(columns)),
         (*_notes(read_files, segments, generators, metrics), *texts.notes),
     )
 
@@ -210,28 +194,9 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
 
 
-# ---------------------------------------------------------------- raters and ratings
-
-
 def _rater(metric: str) -> Rater:
     about = {"direction": "lower", "negated": True} if metric in NEGATED else {}
     return Rater(metric, "metric", ENSEMBLE if metric == ENSEMBLE else "metric", about)
-
-
-def _facts(boards: Sequence[ReleasedBoard], names: Sequence[str]) -> pd.DataFrame:
-    outputs = [output.output for board in boards for output in board.outputs]
-    starts = np.cumsum([0, *(len(board.outputs) for board in boards)])
-    score = np.concatenate([board.score for board in boards])
-    rated = np.concatenate([start + board.rated for start, board in zip(starts, boards, strict=False)])
-    rater = np.concatenate([np.array([names.index(name) for name in b.metrics])[b.metric] for b in boards])
-    columns = {
-        "output": pd.Categorical.from_codes(rated, pd.Index(outputs)),
-        "criterion": pd.Categorical.from_codes(np.zeros(len(score), np.int8), pd.Index([METRIC_SCORE.name])),
-        "rater": pd.Categorical.from_codes(rater, pd.Index(names)),
-        "score": score,
-        "reason": pd.Categorical.from_codes(np.isnan(score).astype(np.int8), pd.Index(["", "no score"])),
-    }
-    return tidy_facts(pd.DataFrame(columns))
 
 
 # ---------------------------------------------------------------- a file of scores
