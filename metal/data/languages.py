@@ -9,8 +9,8 @@ import langcodes
 
 from metal.errors import DataError
 
-# Names of languages in released data sets that CLDR does not have.
-FOLDER_NAMES = {
+# Names of languages that CLDR does not have: in released data sets, and English ones besides that which CLDR prefers.
+OTHER_NAMES = {
     "chinese_simplified": "zh",
     "chinese_traditional": "zh-Hant",
     "serbian_latin": "sr-Latn",
@@ -19,10 +19,13 @@ FOLDER_NAMES = {
     "pidgin": "pcm",
     "kirundi": "rn",
     "oromo": "om",
+    "bengali": "bn",
+    "burmese": "my",
+    "farsi": "fa",
+    "sinhalese": "si",
+    "kyrgyz": "ky",
+    "mandarin": "zh",
 }
-
-# English names in use besides the one that CLDR prefers.
-OTHER_NAMES = {"bengali": "bn", "burmese": "my", "farsi": "fa", "sinhalese": "si", "kyrgyz": "ky", "mandarin": "zh"}
 
 
 @lru_cache(maxsize=1024)
@@ -61,8 +64,8 @@ def check_language(code: str, where: object) -> None:
 def find_language(name: str) -> str | None:
     """The code of a language given by code or English name (`Hindi`, `chinese_simplified`); None if unknown."""
     folded = name.strip().lower()
-    if folded in FOLDER_NAMES:
-        return FOLDER_NAMES[folded]
+    if folded in OTHER_NAMES:
+        return OTHER_NAMES[folded]
     if is_language(name.strip()) and len(folded) <= 3:
         return name.strip()
     by_name = _codes_by_name().get(folded.replace("_", " "))
@@ -98,7 +101,7 @@ def _english() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def _codes_by_name() -> Mapping[str, str]:
-    return {name.lower(): code for code, name in reversed(list(_english().items()))} | OTHER_NAMES
+    return {name.lower(): code for code, name in reversed(list(_english().items()))}
 
 
 @lru_cache(maxsize=1024)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -15,7 +13,7 @@ from typing import Any, BinaryIO, NoReturn
 import pandas as pd
 import pyarrow as pa
 
-from metal.data.files import not_utf8, read_jsonl, read_text
+from metal.data.files import new_file, not_utf8, read_jsonl, read_text
 from metal.data.ratings import FACTS, facts_from, row_of, tidy_facts
 from metal.data.records import Rating
 from metal.errors import DataError, UsageError, nearest
@@ -232,7 +230,7 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path, rows: int = 20_00
     import pyarrow.parquet as pq
 
     written, remaining = 0, iter(ratings)
-    with _replacing(Path(path)) as partial, pq.ParquetWriter(partial, _SCHEMA, compression="zstd") as writer:
+    with new_file(Path(path)) as partial, pq.ParquetWriter(partial, _SCHEMA, compression="zstd") as writer:
         while batch := list(islice(remaining, rows)):
             writer.write_table(_arrow(facts_from(batch)))
             written += len(batch)
@@ -250,17 +248,9 @@ def facts_parquet(facts: pd.DataFrame) -> bytes:
 
 def write_facts(facts: pd.DataFrame, path: str | Path) -> None:
     """Write the six facts as Parquet, as a whole or not at all."""
-    with _replacing(Path(path)) as partial:
+    with new_file(Path(path)) as partial:
         partial.write_bytes(facts_parquet(facts))
 
 
 def _arrow(facts: pd.DataFrame) -> pa.Table:
     return pa.Table.from_pandas(facts.loc[:, list(FACTS)], preserve_index=False).cast(_SCHEMA)
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A file beside `path` that takes its place when the block ends well."""
-    partial = path.with_name(path.name + ".part")
-    yield partial
-    os.replace(partial, path)

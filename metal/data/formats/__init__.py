@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -148,24 +148,19 @@ def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
 def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
     """The draft after the options that every format has.
 
-    name: of the dataset. only: the kinds of rater to keep. Raises UnknownName for what is no kind, UsageError when no
-    rater is left.
+    name: of the dataset. only: the kinds of rater to keep, with the criteria that they answered; outputs stay. Raises
+    UnknownName for what is no kind, UsageError when no rater is left.
     """
     if options.get("name"):
         draft = replace(draft, card=replace(draft.card, name=options["name"]))
     only = options.get("only") or ()
-    return keep_kinds(draft, [only] if isinstance(only, str) else only) if only else draft
-
-
-def keep_kinds(draft: Draft, kinds: Sequence[str]) -> Draft:
-    """The draft with raters of these kinds only, and the criteria that they answered; outputs stay.
-
-    Raises UnknownName for what is no kind, UsageError when no rater is left.
-    """
+    kinds = [only] if isinstance(only, str) else list(only)
     for kind in kinds:
         if kind not in KINDS:
             raise UnknownName("`only`: kind", kind, KINDS)
-    option = f"`only={list(kinds)}`"
+    if not kinds:
+        return draft
+    option = f"`only={kinds}`"
     kept = tuple(rater for rater in draft.raters if rater.kind in kinds)
     if not kept:
         raise UsageError(f"{option}: no such raters there, only {_by_kind(draft.raters)}")

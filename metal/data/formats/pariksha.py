@@ -111,25 +111,16 @@ def _add_workers(table: Path, language: str, reading: Reading) -> list[str]:
         reading.raters.setdefault(worker, Rater(worker, "human", "native"))
     for criterion, (rating, reasons) in COLUMNS.items():
         scores = _scores(rows[rating], table)
-        comments = rows[reasons] if reasons in rows else [""] * len(rows)
-        reading.rows += [
-            (
-                output,
-                criterion,
-                worker,
-                score,
-                "no answer" if math.isnan(score) else "",
-                "" if comment.lower() in NO_COMMENT else comment,
-            )
-            for output, worker, score, comment in zip(outputs, rows["worker_id"], scores, comments, strict=True)
-        ]
+        missing = ["no answer" if math.isnan(score) else "" for score in scores]
+        given = rows[reasons] if reasons in rows else [""] * len(rows)
+        comments = ["" if comment.lower() in NO_COMMENT else comment for comment in given]
+        reading.rows += zip(outputs, [criterion] * len(rows), rows["worker_id"], scores, missing, comments, strict=True)
     return outputs
 
 
 def _scores(column: pd.Series, table: Path) -> list[float]:
     """0, 1, 2, and True or False as 1 or 0; empty is no answer."""
-    numbers = {"True": "1", "False": "0", "": "nan"}
-    written = column.map(lambda text: numbers.get(text, text))
+    written = column.replace({"True": "1", "False": "0", "": "nan"})
     scores = pd.to_numeric(written, errors="coerce")
     wrong = scores.isna() & (written != "nan")
     if wrong.any():

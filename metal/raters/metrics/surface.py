@@ -17,9 +17,10 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+from metal.data.records import Direction
 from metal.errors import UsageError
 from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFactory, at_least_one
 from metal.raters.metrics.words import HAN, JAPANESE, OTHER_UNSPACED, composed, script_of, spread
@@ -68,18 +69,14 @@ def open_bleu(asked: Asked) -> Metric:
                 f"metric {name}: tokenizer {tokenizer} is not installed: pip install 'sacrebleu[{tokenizer[:2]}]'"
             ) from None
 
-    def score(items: Sequence[Item]) -> list[Answer]:
-        return [
-            _score(scorer(bleu_tokens(item.language) if chosen == "auto" else chosen), item, composed) for item in items
-        ]
+    def score(item: Item) -> Answer:
+        return _score(scorer(bleu_tokens(item.language) if chosen == "auto" else chosen), item)
 
-    if chosen != "auto":
-        return _metric(name, "BLEU of a text, smoothed", score, _signature(scorer(chosen)))
-    japanese = _signature(scorer(bleu_tokens("ja"))).partition("|tok:")[2].partition("|")[0]
-    others = ",".join(sorted(OTHER_UNSPACED))
-    signature = _signature(scorer("13a")).replace(
-        "|tok:13a|", f"|tok:auto(Han:zh;Jpan:{japanese};{others}:char;else:13a)|"
-    )
+    signature = _signature(scorer("13a" if chosen == "auto" else chosen))
+    if chosen == "auto":
+        japanese = _signature(scorer(bleu_tokens("ja"))).partition("|tok:")[2].partition("|")[0]
+        by_script = f"Han:zh;Jpan:{japanese};{','.join(sorted(OTHER_UNSPACED))}:char;else:13a"
+        signature = signature.replace("|tok:13a|", f"|tok:auto({by_script})|")
     return _metric(name, "BLEU of a text, smoothed", score, signature)
 
 
@@ -94,9 +91,7 @@ def open_chrf(asked: Asked) -> Metric:
     settings: dict[str, Any] = dict(options)
     scorer = CHRF(word_order=words, **settings)
     summary = "F-score of rows of characters" + (" and of words" if words else "")
-    metric = _metric(
-        name, summary, lambda items: [_score(scorer, item, composed) for item in items], _signature(scorer)
-    )
+    metric = _metric(name, summary, partial(_score, scorer), _signature(scorer))
     # sacrebleu takes the reference with the highest F: asked one at a time, equal pairs of texts are scored once.
     return replace(metric, multi_reference=False)
 
@@ -110,20 +105,12 @@ def open_ter(asked: Asked) -> Metric:
     def scorer(tokenizer: str) -> Any:
         from sacrebleu.metrics.ter import TER
 
-        asian = tokenizer == "asian"
-        return TER(
-            normalized=asian,
-            asian_support=asian,
-            case_sensitive=bool(options["case_sensitive"]),
-            no_punct=bool(options["no_punct"]),
-        )
+        asian, flags = tokenizer == "asian", {key: bool(options[key]) for key in ("case_sensitive", "no_punct")}
+        return TER(normalized=asian, asian_support=asian, **flags)
 
-    def score(items: Sequence[Item]) -> list[Answer]:
-        answers = []
-        for item in items:
-            tokenizer = ter_tokens(item.language) if chosen == "auto" else chosen
-            answers.append(_score(scorer(tokenizer), item, _spread_out if tokenizer == "char" else composed))
-        return answers
+    def score(item: Item) -> Answer:
+        tokenizer = ter_tokens(item.language) if chosen == "auto" else chosen
+        return _score(scorer(tokenizer), item, spread if tokenizer == "char" else str)
 
     others = ",".join(sorted(OTHER_UNSPACED))
     units = f"auto(Han,Jpan:asian;{others}:char;else:words)" if chosen == "auto" else chosen
@@ -134,16 +121,20 @@ def open_ter(asked: Asked) -> Metric:
 def _metric(
     name: str,
     summary: str,
-    score: Callable[[Sequence[Item]], list[Answer]],
+    score: Callable[[Item], Answer],
     signature: str,
-    direction: Any = "higher",
+    direction: Direction = "higher",
     high: float | None = 100.0,
 ) -> Metric:
-    return Metric(name, summary, score, signature, direction=direction, low=0.0, high=high, multi_reference=True)
+    def scores(items: Sequence[Item]) -> list[Answer]:
+        return [score(item) for item in items]
+
+    return Metric(name, summary, scores, signature, direction=direction, low=0.0, high=high, multi_reference=True)
 
 
-def _score(scorer: Any, item: Item, prepare: Callable[[str], str]) -> Answer:
-    result = scorer.sentence_score(prepare(item.text), [prepare(reference) for reference in item.references])
+def _score(scorer: Any, item: Item, prepare: Callable[[str], str] = str) -> Answer:
+    output, *references = (prepare(composed(text)) for text in (item.text, *item.references))
+    result = scorer.sentence_score(output, references)
     # BLEU of equal texts can be 100.00000000000004.
     return float(result.score) if result.name == "TER" else min(float(result.score), 100.0)
 
@@ -153,10 +144,6 @@ def _signature(scorer: Any) -> str:
     name = scorer.sentence_score("a", ["a"]).name  # it has no signature before it has seen references
     scorer.num_refs = -1
     return f"sacrebleu|{name}|{scorer.get_signature().format()}|unicode:NFC"
-
-
-def _spread_out(text: str) -> str:
-    return spread(composed(text))
 
 
 @cache
