@@ -18,9 +18,8 @@ from metal.data.dataset import Dataset, assemble, concat_facts
 from metal.data.files import read_json
 from metal.data.ratings import FACTS, rating_keys
 from metal.data.records import Criterion, Output, Rater, Source
+from metal.data.text import first_few
 from metal.errors import DataError
-
-SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,7 @@ class MergeReport:
         """The report in words, with the first outputs that were left out."""
         lines = [*self.counted, f"{self.met} outputs met on source and generator; {self.added} ratings added"]
         if self.unmet:
-            shown = ", ".join(self.unmet[:SHOWN]) + (", ..." if len(self.unmet) > SHOWN else "")
-            lines.append(f"{len(self.unmet)} incoming outputs met nothing and were left out: {shown}")
+            lines.append(f"{len(self.unmet)} incoming outputs met nothing and were left out: {first_few(self.unmet)}")
         if self.same:
             lines.append(f"{self.same} ratings were there already, with the same score")
         if self.different:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 UNDEFINED = "–"
@@ -171,6 +171,11 @@ def thousands(value: float) -> str:
 def plural(number: int, singular: str, many: str = "") -> str:
     """`1 language`, `5 languages`. many: the plural where it is not formed with s."""
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
+
+
+def first_few(names: Sequence[str], most: int = 5) -> str:
+    """`a, b, c, d, e, ...`: the first names, and whether there are more."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def slugs(texts: Iterable[str]) -> dict[str, str]:

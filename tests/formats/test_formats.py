@@ -10,6 +10,7 @@ import pytest
 from metal.data import formats, plugins
 from metal.data.formats import Draft
 from metal.errors import MetalError
+from tests.installed import offer
 
 ROWS = """item,language,criterion,rater,kind,score
 i,en,quality,A1,human,1
@@ -65,17 +66,13 @@ nothing = 3
 
 
 def install(folder: Path, entry_points: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another package, as a package manager lays it down."""
-    about = folder / "seahorse-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: seahorse\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[metal.formats]\n{entry_points}\n")
+    offer(folder, "seahorse", "metal.formats", entry_points)
     (folder / "seahorse_for_metal.py").write_text(SEAHORSE)
     monkeypatch.syspath_prepend(folder)
 
 
 def test_a_format_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path / "site", "seahorse = seahorse_for_metal:FORMAT", monkeypatch)
+    install(tmp_path, "seahorse = seahorse_for_metal:FORMAT", monkeypatch)
     assert list(formats.known_formats())[-1] == "seahorse"
     assert formats.known_formats()["seahorse"].summary == "a table with bars"
     path = tmp_path / "ratings.txt"

@@ -78,18 +78,8 @@ def test_spread() -> None:
 
 def test_scripts_of_languages() -> None:
     codes = ("zh", "zh-Hant", "ja", "th", "sr", "sr-Latn", "en-zh", "zh-en", "", "no such code")
-    assert [script_of(code) for code in codes] == [
-        "Hans",
-        "Hant",
-        "Jpan",
-        "Thai",
-        "Cyrl",
-        "Latn",
-        "Hans",
-        "Latn",
-        "",
-        "",
-    ]
+    scripts = ("Hans", "Hant", "Jpan", "Thai", "Cyrl", "Latn", "Hans", "Latn", "", "")
+    assert tuple(map(script_of, codes)) == scripts
 
 
 KINDS = ("rouge-1", "rouge-2", "rouge-3", "rouge-l")
@@ -124,12 +114,6 @@ def test_where_the_rouge_score_package_fails() -> None:
     same = SAMPLES["hi"]
     assert rouge_scorer.RougeScorer(["rouge1"]).score(same, same)["rouge1"].fmeasure == 0
     assert rows_f1(same, same, 1) == 1
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_identical_texts_score_one_in_every_language(kind: str) -> None:
-    items = [Item(text, (text,), "", code) for code, text in SAMPLES.items()]
-    assert score_all(find_metric(kind), items) == [1.0] * 45
 
 
 @pytest.mark.parametrize("kind", KINDS)

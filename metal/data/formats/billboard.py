@@ -27,6 +27,7 @@ from metal.data.formats import Draft, Format, human_generators, language_option
 from metal.data.languages import is_language
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Rater, Source
+from metal.data.text import first_few
 from metal.errors import DataError, UsageError
 
 BETWEEN = "||"  # generator and metric in a file's name
@@ -36,7 +37,6 @@ CITATION = "Kasai et al. (NAACL 2022), Bidimensional Leaderboards: Generate and 
 NEGATED = ("TER", "CharacTER")
 ENSEMBLE = "ensemble"
 ENGLISH = ("cnndm", "mscoco")
-SHOWN = 5
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
@@ -132,9 +132,9 @@ def _board(folder: Path, language: str) -> Draft:
         for scores in read_files
     ]
     used, rated = np.unique(np.concatenate(of_all), return_inverse=True)
-    texts = texts_of(folder, generators)
+    source_texts, texts, missing = texts_of(folder, generators)
     pairs = [(segments[at % len(segments)], generators[at // len(segments)]) for at in used.tolist()]
-    outputs = tuple(Output(f"{s}/{g}", s, g, language, texts.outputs.get((s, g), "")) for s, g in pairs)
+    outputs = tuple(Output(f"{s}/{g}", s, g, language, texts.get((s, g), "")) for s, g in pairs)
     sizes = [len(scores.segments) for scores in read_files]
     rater = np.repeat([metrics.index(scores.metric) for scores in read_files], sizes)
     score = np.concatenate([scores.score for scores in read_files])
@@ -148,11 +148,11 @@ def _board(folder: Path, language: str) -> Draft:
     return Draft(
         Card(folder.name),
         (METRIC_SCORE,),
-        tuple(Source(name, language, texts.sources.get(name, "")) for name in segments),
+        tuple(Source(name, language, source_texts.get(name, "")) for name in segments),
         outputs,
         tuple(map(_rater, metrics)),
         tidy_facts(pd.DataFrame(columns)),
-        (*_notes(read_files, segments, generators, metrics), *texts.notes),
+        (*_notes(read_files, segments, generators, metrics), *missing),
     )
 
 
@@ -179,19 +179,15 @@ def _notes(
     pairs = {(scores.generator, scores.metric) for scores in read_files}
     lacking = [f"{m} of {g}" for g in generators for m in metrics if (g, m) not in pairs]
     if lacking:
-        yield f"{len(lacking)} scores files are missing: {_some(lacking)}"
+        yield f"{len(lacking)} scores files are missing: {first_few(lacking)}"
     short = [scores for scores in read_files if len(scores.segments) < len(segments)]
     if short:
         sizes = [f"{scores.metric} of {scores.generator} has {len(scores.segments)}" for scores in short]
-        yield f"{len(short)} scores files lack segments (of {len(segments)}): {_some(sizes)}"
+        yield f"{len(short)} scores files lack segments (of {len(segments)}): {first_few(sizes)}"
     empty = {f"{s.metric} of {s.generator}": int(np.isnan(s.score).sum()) for s in read_files}
     if any(empty.values()):
         names = [name for name, count in empty.items() if count]
-        yield f"{sum(empty.values())} ratings without a score (nan): {_some(names)}"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+        yield f"{sum(empty.values())} ratings without a score (nan): {first_few(names)}"
 
 
 def _rater(metric: str) -> Rater:
@@ -293,21 +289,17 @@ def _number(text: str) -> float:
 # ---------------------------------------------------------------- texts
 
 
-@dataclass(frozen=True)
-class Texts:
-    """sources: {segment: text}; outputs: {(segment, generator): text}; notes: what is missing or left over."""
+def texts_of(
+    results: Path, generators: Sequence[str]
+) -> tuple[dict[str, str], dict[tuple[str, str], str], tuple[str, ...]]:
+    """The texts of the board in `results` (release/results/BOARD) that are in the release.
 
-    sources: dict[str, str]
-    outputs: dict[tuple[str, str], str]
-    notes: tuple[str, ...]
-
-
-def texts_of(results: Path, generators: Sequence[str]) -> Texts:
-    """The texts of the board in `results` (release/results/BOARD) that are in the release."""
+    {segment: text of the source}; {(segment, generator): text of the output}; what is missing or left over.
+    """
     board = results.name
     folder = results.parent.parent / "submissions" / board
     if not folder.is_dir():
-        return Texts({}, {}, ("no submissions beside the results: sources and outputs have no text",))
+        return {}, {}, ("no submissions beside the results: sources and outputs have no text",)
     file = folder / "source" / f"{board}_src.jsonl"
     sources = _texts(file, "src") if file.is_file() else {}
     notes = [] if sources else [f"no {file.name}: sources have no text"]
@@ -322,7 +314,7 @@ def texts_of(results: Path, generators: Sequence[str]) -> Texts:
     notes += [f"no outputs of {', '.join(without)}: they have no text"] if without else []
     unrated = [name for name in files if name not in generators]
     notes += [f"no scores of {', '.join(unrated)}: their outputs were left out"] if unrated else []
-    return Texts(sources, outputs, tuple(notes))
+    return sources, outputs, tuple(notes)
 
 
 def _texts(file: Path, key: str) -> dict[str, str]:

@@ -22,6 +22,7 @@ from metal.data.dataset import Dataset, concat_facts
 from metal.data.files import whole_text
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Direction, Output, Rater
+from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UsageError, nearest
 from metal.raters.metrics import scored
 from metal.raters.metrics.contract import Item, Metric, Scored
@@ -29,7 +30,6 @@ from metal.raters.metrics.contract import Item, Metric, Scored
 GROUP = "metric"
 NOT_AGAIN = "not scored again"
 AT_ONCE = 256  # texts a metric is handed at a time, between two steps of the progress
-SHOWN = 3
 NO_NUMBER = ("", "nan", "na", "null", "none")
 GIVEN = "It has the column source and one for each metric of the board"
 WANTED = "It has the columns output and score, or source, generator and score"
@@ -342,9 +342,9 @@ def _by_pair(dataset: Dataset, asked: Iterable[tuple[str, str]]) -> dict[tuple[s
 
 def _counted(names: Iterable[str]) -> str:
     listed = list(names)
-    return f"{len(listed):,} output{'s' if len(listed) > 1 else ''} ({first_names(listed)})"
+    return f"{plural(len(listed), 'output')} ({first_names(listed)})"
 
 
 def first_names(names: Sequence[str]) -> str:
-    """The first of some names."""
-    return ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    """The first three of some names, quoted."""
+    return first_few([repr(name) for name in names], 3)

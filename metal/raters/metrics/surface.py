@@ -105,7 +105,8 @@ def open_ter(asked: Asked) -> Metric:
     def scorer(tokenizer: str) -> Any:
         from sacrebleu.metrics.ter import TER
 
-        asian, flags = tokenizer == "asian", {key: bool(options[key]) for key in ("case_sensitive", "no_punct")}
+        asian = tokenizer == "asian"
+        flags: dict[str, Any] = {key: options[key] for key in ("case_sensitive", "no_punct")}
         return TER(normalized=asian, asian_support=asian, **flags)
 
     def score(item: Item) -> Answer:
