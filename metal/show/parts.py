@@ -1,25 +1,23 @@
-"""What runs of several kinds show alike: notes under tables, maps, rankings as dots, exclusions."""
+"""What runs of several kinds show alike: notes under tables, maps, exclusions, how a screen ends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.text import UNDEFINED, count, figure, interval, known, listed, name, within
+from metal.data.text import UNDEFINED, count, known, listed, name, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row, title_of
-from metal.runs.run import Run
-from metal.show.charts.dots import MOST_ROWS, Dot, Mark, interval_dots
-from metal.show.view import Cell, Chart, Paragraph, TableView
+from metal.runs.run import RankingRun, Run, code, spoken
+from metal.show.view import Cell, Paragraph, TableView
 
+MOST_COLUMNS = 40  # of a map
 MOST_WARNINGS = 20
 NAMED = 6  # places named in a note; the rest are counted
 
 
-def undefined(
-    run: AuditRun, table: str, rows: Iterable[Mapping[str, Any]], only: Collection[str] = ()
-) -> tuple[str, ...]:
+def undefined(run: AuditRun, table: str, rows: Iterable[Row], only: Collection[str] = ()) -> tuple[str, ...]:
     """One line for each figure and reason, naming where. only: these figures; else all that the table shows.
 
     rows: with language, criterion, perhaps judge, and `undefined` as the audit writes it (`kappa: one class; ...`).
@@ -47,7 +45,7 @@ def places(where: list[str]) -> str:
     return listed([*where[:NAMED], *more])
 
 
-def reasons(run: Run, table: str, rows: Iterable[Mapping[str, Any]], who: str = "rater") -> tuple[str, ...]:
+def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tuple[str, ...]:
     """A line a reason, with its figures and those it holds for; who: the column that names them."""
     by_reason: dict[str, tuple[list[str], list[str]]] = {}
     for row in rows:
@@ -69,137 +67,97 @@ def exclusions_table(run: Run) -> TableView | None:
     for row in run.records("exclusions"):
         by_rater.setdefault(str(row["rater"]), []).append(row)
     rows = []
-    for rater, parts in by_rater.items():
-        cells = (f"{run.short(row['criterion'])} {name(row['language'])} {count(row['ratings'])}" for row in parts)
-        total = count(sum(row["ratings"] for row in parts))
-        rows.append((Cell(name(rater)), Cell(total, ", ".join(cells)), Cell(str(parts[-1]["why"]))))
+    for rater, left_out in by_rater.items():
+        cells = (f"{run.short(row['criterion'])} {name(row['language'])} {count(row['ratings'])}" for row in left_out)
+        total = count(sum(row["ratings"] for row in left_out))
+        rows.append((name(rater), Cell(total, ", ".join(cells)), str(left_out[-1]["why"])))
     return TableView.of(run, "exclusions", "Ratings of noisy people", ("rater", "ratings", "why"), rows)
-
-
-MOST_COLUMNS = 40
 
 
 @dataclass(frozen=True)
 class Heat:
-    """A map of the run's table `source`. rows, columns: their keys, in order; values: the records, by both keys.
+    """Figures of a run at a glance: who in rows, where in columns, darker where the figure is higher.
 
-    row_head, column_head: how a key is shown. shade: a cell of the map. what: the rows, in words. blank: what a blank
-    means. most: rows.
+    who: the column that names the rows; figure: the one that is shown, in words, with its form and shade (0 to 9).
+    head: of a row. order: of the rows. blank: what a blank means. most: rows.
     """
 
-    source: str
-    name: str
-    title: str
-    rows: Sequence[str]
-    columns: Sequence[str]
-    values: Mapping[tuple[str, str], Row]
-    row_head: Callable[[str], Cell]
-    column_head: Callable[[str], str]
-    shade: Callable[[Row], Cell]
-    what: str
+    run: RankingRun
+    who: str
+    figure: str
+    words: str
+    form: Callable[[Any], str]
+    shade: Callable[[float], int]
+    head: Callable[[str], Cell | str]
+    order: Sequence[str]
     blank: str
     most: int
 
-    def view(self, run: Run, notes: Iterable[str] = ()) -> TableView:
-        """The map as a table."""
-        columns = self.columns[:MOST_COLUMNS]
+    def by_language(self, source: str, order: Sequence[str] = (), least: int = 2) -> list[TableView]:
+        """A map of languages for each criterion that was rated in several, the main one first."""
+        maps = []
+        for place, criterion in enumerate(self.run.measured):
+            rows = self.run.records(source, criterion=criterion)
+            key = "languages" if criterion == self.run.main else f"languages_{place + 1}"
+            title = f"{self.words} by language: {self.run.criterion(criterion)}"
+            maps.append(self.view(source, key, title, rows, "language", code, order, least))
+        return [view for view in maps if view]
+
+    def by_criterion(self, source: str) -> TableView | None:
+        """Criteria, in the language of the main ranking; None where there is one only."""
+        run = self.run
+        rows = run.records(source, language=run.language)
+        title = f"{self.words} by criterion: {spoken(run.language)}"
+        return self.view(source, "criteria", title, rows, "criterion", run.criterion, run.measured)
+
+    def view(
+        self,
+        source: str,
+        key: str,
+        title: str,
+        rows: Sequence[Row],
+        column: str,
+        called: Callable[[str], str],
+        order: Sequence[str] = (),
+        least: int = 2,
+    ) -> TableView | None:
+        """The map of rows of the run's table `source`; None with fewer columns than `least`.
+
+        column: what stands in columns, and how that is called. order: of the columns, as in the rows where not given.
+        """
+        columns = list(dict.fromkeys(row[column] for row in rows))
+        if len(columns) < least:
+            return None
+        columns = [head for head in order if head in columns] or columns
+        values = {(row[self.who], row[column]): row for row in rows}
+        present = dict.fromkeys(who for who, _ in values)
+        names = [who for who in dict.fromkeys([*self.order, *present]) if who in present]
+        heads = columns[:MOST_COLUMNS]
         body = [
-            (self.row_head(row), *(self._cell(row, column) for column in columns)) for row in self.rows[: self.most]
+            (self.head(who), *(self._cell(values.get((who, head))) for head in heads)) for who in names[: self.most]
         ]
-        notes = list(notes)
-        if any((row, column) not in self.values for row in self.rows for column in self.columns):
+        without = (row for row in rows if not known(row[self.figure]))
+        undefined = ({**row, self.who: f"{row[self.who]} on {called(row[column])}"} for row in without)
+        notes = [*reasons(self.run, source, undefined, self.who)]
+        if any((who, head) not in values for who in names for head in columns):
             notes.append(self.blank)
-        if len(self.columns) > MOST_COLUMNS or len(self.rows) > self.most:
+        if len(columns) > MOST_COLUMNS or len(names) > self.most:
             notes.append(
-                f"Cut to {len(body)} of {len(self.rows)} {self.what} and {len(columns)} of {len(self.columns)} "
-                "columns; the CSV has all."
+                f"Cut to {len(body)} of {len(names)} {self.who}s and {len(heads)} of {len(columns)} columns; the CSV "
+                "has all."
             )
-        heads = ("", *map(self.column_head, columns))
-        return TableView.of(run, self.source, self.title, heads, body, name=f"map_{self.name}", notes=notes)
+        return TableView.of(self.run, source, title, ("", *map(called, heads)), body, name=f"map_{key}", notes=notes)
 
-    def _cell(self, row: str, column: str) -> Cell:
-        value = self.values.get((row, column))
-        return self.shade(value) if value is not None else Cell("")
-
-
-Texts = Mapping[str, Callable[[Dot], str]]
+    def _cell(self, row: Row | None) -> Cell | str:
+        if row is None:
+            return ""
+        value = row[self.figure]
+        return Cell(self.form(value), mark=f"q{self.shade(value)}" if known(value) else "none")
 
 
-def dots_chart(
-    key: str,
-    title: str,
-    alt: str,
-    rows: Sequence[Dot],
-    looks: Mapping[str, tuple[int, str]],
-    *,
-    value: str,
-    label: str = "rater",
-    between: Texts | None = None,
-    before: Sequence[Dot] = (),
-    caption: str = "",
-    heads: int = 1,
-    source: str = "",
-    form: Callable[[float], str] = figure,
-    marks: Sequence[Mark] = (),
-    sides: tuple[str, str] | None = None,
-    group: str = "",
-) -> Chart:
-    """A row each. label, value: headings of the first and last column of the numbers; between: the others'. before:
-    rows that stand first among the numbers, and are not drawn. caption: of the numbers; the chart's title if empty.
-
-    heads: columns that name a row. looks, form, marks, sides, group: of `interval_dots`. source: the run's table that
-    the rows come from.
-    """
-    more = between or {}
-    numbers = tuple(
-        (
-            Cell(name(row.label)),
-            *(Cell(text(row)) for text in more.values()),
-            Cell(form(row.value), interval(row.low, row.high, form)),
-        )
-        for row in (*before, *rows)
-    )
-    picture = interval_dots(rows, looks, marks=marks, sides=sides, form=form, group=group)
-    notes = (f"The first {MOST_ROWS} of {len(rows)}; all are in the table.",) if len(rows) > MOST_ROWS else ()
-    view = TableView(f"{key}_numbers", caption or title, (label, *more, value), numbers, source, heads=heads)
-    return Chart(key, title, alt, picture, view, notes)
-
-
-GENERATORS = {"machine": (0, "machine"), "human": (2, "human writing")}
-
-
-def scored(generator: str, row: Mapping[str, Any]) -> Dot:
-    """The row of a ranked generator: its score with interval, whether people wrote it, and its cluster."""
-    cluster = int(row["cluster"]) if known(row["cluster"]) else None
-    look = "human" if row["human"] else "machine"
-    return Dot(generator, row["score"], row["score_low"], row["score_high"], look, cluster)
-
-
-def generator_dots(
-    key: str,
-    title: str,
-    alt: str,
-    rows: Sequence[Dot],
-    *,
-    value: str,
-    source: str,
-    form: Callable[[float], str],
-) -> Chart:
-    """Scores of generators, clusters on bands; people's writing apart from machines' where it occurs."""
-    looks = GENERATORS if any(row.look == "human" for row in rows) else {"machine": (0, "")}
-    return dots_chart(
-        key,
-        title,
-        alt,
-        rows,
-        looks,
-        label="generator",
-        value=value,
-        between={"cluster": lambda row: count(row.group)},
-        source=source,
-        form=form,
-        group="cluster",
-    )
+def main_language_map(maps: Iterable[TableView]) -> TableView | None:
+    """The map of languages on the main criterion, where there is one."""
+    return next((view for view in maps if view.name == "map_languages"), None)
 
 
 def closing(run: Run) -> Iterator[Paragraph]:

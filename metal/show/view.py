@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Self
+from typing import Any, Self
 
 from metal.data.text import known, printable_sentence
 from metal.runs.columns import Column, Row
@@ -22,9 +22,12 @@ class Cell:
     mark: str = ""
 
     @classmethod
-    def of(cls, column: Column, row: Row, mark: str = "") -> Self:
-        """The value of a row, with its interval or what else stands below it."""
-        return cls(column.text(row), column.ends(row), mark)
+    def of(cls, shown: Cell | str) -> Cell:
+        """A cell as it is; text as a cell with nothing else."""
+        return shown if isinstance(shown, Cell) else cls(shown)
+
+
+Rows = list[Sequence[Cell | str]]  # cells, or the text of those that are nothing else
 
 
 @dataclass(frozen=True)
@@ -47,26 +50,32 @@ class TableView:
     @classmethod
     def of(
         cls,
-        run: Run,
+        run: Run | None,
         source: str,
         title: str,
         columns: Sequence[str],
-        rows: Iterable[Sequence[Cell]],
+        rows: Iterable[Sequence[Cell | str]],
         *,
         name: str = "",
         heads: int = 1,
         notes: Iterable[str] = (),
         most: int | None = None,
     ) -> Self:
-        """A view of the run's table `source`, signed. name: the source's if empty. most: rows; more are left out."""
-        shown = tuple(map(tuple, rows))
-        cut = most is not None and len(shown) > most
-        if cut:
-            notes = (f"The first {most} of {len(shown):,} rows; the CSV has all.", *notes)
-        signature = run.signature_of(source)
-        return cls(
-            name or source, title, tuple(columns), shown[:most], source, signature, heads=heads, notes=tuple(notes)
-        )
+        """A view of the run's table `source`, signed; of numbers under a chart, which bear no signature, without run.
+
+        name: the source's if empty. most: rows; more are left out.
+        """
+        shown = tuple(tuple(map(Cell.of, row)) for row in rows)
+        signature = run.signature_of(source) if run else ""
+        every = cls(name or source, title, tuple(columns), shown, source, signature, heads, tuple(notes))
+        return every if most is None else every.first(most)
+
+    def first(self, most: int) -> Self:
+        """The first rows of a long table, which says so."""
+        if len(self.rows) <= most:
+            return self
+        cut = f"The first {most} of {len(self.rows):,} rows; the CSV has all."
+        return replace(self, rows=self.rows[:most], notes=(cut, *self.notes))
 
     @classmethod
     def of_figures(
@@ -76,39 +85,36 @@ class TableView:
         title: str,
         rows: Sequence[Row],
         *,
-        cells: Mapping[str, Callable[[Row], Cell]] | None = None,
+        cells: Mapping[str, Callable[[Row], Cell | str]] | None = None,
         titles: Mapping[str, str] | None = None,
         without: Iterable[str] = (),
         band: str = "",
-        name: str = "",
-        heads: int = 1,
-        notes: Iterable[str] = (),
-        most: int | None = None,
+        **options: Any,
     ) -> Self:
         """Rows of the run's table `source` with every column that its description shows.
 
-        cells, titles: of columns that look otherwise here. without: columns left out. band: the column whose even
-        numbers stand on a band. notes, most, name: as in `of`.
+        cells, titles: of columns that look otherwise here; a criterion is its short name. without: columns left out.
+        band: the column whose even numbers stand on a band. options: name, heads, notes and most, as in `of`.
         """
-        special = cells or {}
-        left_out = set(without)
-        columns = [column for column in run.columns(source) if column.shown and column.name not in left_out]
+        columns = [column for column in run.columns(source) if column.shown and column.name not in set(without)]
         headings = [(titles or {}).get(column.name, column.title) for column in columns]
+        special = {"criterion": lambda row: run.short(row["criterion"]), **(cells or {})}
 
-        def cell(column: Column, row: Row) -> Cell:
-            own = special[column.name](row) if column.name in special else Cell.of(column, row)
+        def shown(column: Column, row: Row) -> Cell:
+            own = special[column.name](row) if column.name in special else Cell(column.text(row), column.ends(row))
+            cell = Cell.of(own)
             even = band and known(row[band]) and int(row[band]) % 2 == 0
-            return replace(own, mark="band") if even and not own.mark else own
+            return replace(cell, mark="band") if even and not cell.mark else cell
 
-        body = [[cell(column, row) for column in columns] for row in rows]
-        return cls.of(run, source, title, headings, body, name=name, heads=heads, notes=notes, most=most)
+        body = ([shown(column, row) for column in columns] for row in rows)
+        return cls.of(run, source, title, headings, body, **options)
 
 
 @dataclass(frozen=True)
 class Chart:
     """A drawing with what it shows in words (alt) and in numbers.
 
-    svg: a whole SVG element whose colours come from classes (metal.show.svg.STYLE).
+    svg: a every SVG element whose colours come from classes (metal.show.svg.STYLE).
     """
 
     name: str

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metal.show.charts.lines import ReferencesCurve, ReferencesStep, references_chart
-from metal.show.charts.scatter import SIDE, Ends, RaterPanel, ScorePair, disagreement
+from metal.show.charts.lines import references_chart
+from metal.show.charts.scatter import SIDE, RaterPanel, ScorePair, disagreement
 from metal.show.svg import standalone
 from metal.show.view import Chart
 
@@ -33,8 +33,8 @@ def circles(tree: ElementTree.Element) -> list[dict[str, float | str]]:
 
 
 def test_dots_stand_where_both_scores_are_and_corners_are_marked() -> None:
-    dots = [ScorePair(1, 1, 9), ScorePair(1, 3, 4), ScorePair(3, 2, 1)]
-    chart = disagreement("k", "quality", [panel(dots)], people="the people", ends=Ends(1, 3), area=1 / 3)
+    dots = [(1.0, 1.0, 9), (1.0, 3.0, 4), (3.0, 2.0, 1)]
+    chart = disagreement("k", "quality", [panel(dots)], people="the people", ends=(1, 3), area=1 / 3)
     tree = drawn(chart)
     many, some, single = circles(tree)  # the largest first, so that none is hidden
     assert some["x"] == many["x"]
@@ -54,8 +54,8 @@ def test_dots_stand_where_both_scores_are_and_corners_are_marked() -> None:
 
 
 def test_a_metric_has_an_axis_of_its_own_and_no_corners() -> None:
-    metric = panel([ScorePair(-3.5, 1, 2), ScorePair(7, 3, 2)], "m", NAN, NAN)
-    tree = drawn(disagreement("k", "quality", [metric], people="people", ends=Ends(1, 3), area=1 / 3))
+    metric = panel([(-3.5, 1, 2), (7, 3, 2)], "m", NAN, NAN)
+    tree = drawn(disagreement("k", "quality", [metric], people="people", ends=(1, 3), area=1 / 3))
     assert not [rect for rect in tree.iter(f"{SVG}rect") if rect.get("class") == "band"]
     assert not [text for text in tree.iter(f"{SVG}text") if "corner" in (text.text or "")]
     assert {text.text for text in tree.iter(f"{SVG}text")} >= {"-3.5", "7", "1", "3"}
@@ -63,7 +63,7 @@ def test_a_metric_has_an_axis_of_its_own_and_no_corners() -> None:
 
 
 def test_raters_that_say_one_thing_and_raters_that_say_nothing() -> None:
-    same = panel([ScorePair(2, 2, 5)], "same")
+    same = panel([(2, 2, 5)], "same")
     chart = disagreement("k", "q", [same, panel([], "silent")], people="people", ends=None, area=0.2)
     assert len(circles(drawn(chart))) == 1
     assert chart is not None
@@ -71,10 +71,13 @@ def test_raters_that_say_one_thing_and_raters_that_say_nothing() -> None:
     assert disagreement("k", "q", [panel([])], people="people", ends=None, area=0.2) is None
 
 
+def steps(*rows: tuple[int, float, float]) -> list[dict[str, float]]:
+    return [dict(zip(("references", "pearson", "spread"), row, strict=True)) for row in rows]
+
+
 def test_curves_are_to_scale_with_their_spread() -> None:
-    steps = [ReferencesStep(1, 0.1, 0.05), ReferencesStep(2, NAN, NAN), ReferencesStep(3, 0.2, NAN)]
-    curves = [ReferencesCurve("chrf", steps), ReferencesCurve("qe", (), 0.3)]
-    chart = references_chart("k", "quality", curves, "the people")
+    curve = steps((1, 0.1, 0.05), (2, NAN, NAN), (3, 0.2, NAN))
+    chart = references_chart("k", "quality", [("chrf", NAN, curve), ("qe", 0.3, [])], "the people")
     tree = drawn(chart)
     labels = {text.text: float(text.get("y") or 0) for text in tree.iter(f"{SVG}text")}
     lines = [line.attrib for line in tree.iter(f"{SVG}line")]
@@ -91,6 +94,6 @@ def test_curves_are_to_scale_with_their_spread() -> None:
 
 
 def test_nothing_to_draw_and_one_reference() -> None:
-    assert references_chart("k", "q", [ReferencesCurve("chrf", [ReferencesStep(1, NAN, NAN)])], "people") is None
-    tree = drawn(references_chart("k", "q", [ReferencesCurve("chrf", [ReferencesStep(1, 0.0, NAN)])], "people"))
+    assert references_chart("k", "q", [("chrf", NAN, steps((1, NAN, NAN)))], "people") is None
+    tree = drawn(references_chart("k", "q", [("chrf", NAN, steps((1, 0.0, NAN)))], "people"))
     assert len([path for path in tree.iter(f"{SVG}path") if path.get("class") == "dot m0"]) == 2  # legend, value

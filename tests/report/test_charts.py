@@ -18,9 +18,9 @@ from metal.errors import MissingExtra, UsageError
 from metal.runs.audit_run import AuditRun
 from metal.show import svg
 from metal.show.audit.verdicts import verdicts_matrix
-from metal.show.charts.agreement import CriterionF1, F1AndKappa, dots, f1_against_kappa, radar
+from metal.show.charts.agreement import CriterionF1, dots, f1_against_kappa, radar
 from metal.show.charts.bars import Bar, class_bars, length_histograms
-from metal.show.charts.dots import Difference, forest
+from metal.show.charts.dots import forest
 from metal.show.files import chart_svg, save_chart
 from metal.show.view import Chart
 from tests.conftest import TASK_QUALITY
@@ -88,12 +88,10 @@ def test_a_radar_is_open_where_a_value_is_missing() -> None:
 
 
 def test_hollow_dots_are_at_chance() -> None:
-    figures = [
-        F1AndKappa("j", "en", 0.9, 0.02, -0.05, 0.1),
-        F1AndKappa("j", "hi", 0.5, 0.4, 0.3, 0.5),
-        F1AndKappa("j", "sw", 0.9, NAN, NAN, NAN),
-    ]
-    chart = f1_against_kappa("f1_kappa_tq", "Task quality (1 of 2)", "Task quality", figures, ["j"])
+    columns = ("judge", "language", "weighted_f1", "kappa", "kappa_low", "kappa_high")
+    figures = [("j", "en", 0.9, 0.02, -0.05, 0.1), ("j", "hi", 0.5, 0.4, 0.3, 0.5), ("j", "sw", 0.9, NAN, NAN, NAN)]
+    rows = [dict(zip(columns, row, strict=True)) for row in figures]
+    chart = f1_against_kappa("f1_kappa_tq", "Task quality (1 of 2)", "Task quality", rows, ["j"])
     assert marks(drawn(chart)) == ["dot m0", "dot h7", "dot h0", "dot m0"]  # two in the legend
     assert "For 1 of them agreement beyond chance is not shown, the highest F1 among these being 0.90" in chart.alt
     assert len(chart.numbers.rows) == 3  # the undefined one is in the numbers
@@ -101,7 +99,7 @@ def test_hollow_dots_are_at_chance() -> None:
 
 def test_bars_are_shares_with_counts() -> None:
     bars = [Bar("all agree", "people", {"0 Bad": 1, "2 Good": 3}), Bar("all agree", "j", {"(no answer)": 4})]
-    chart = class_bars("k", "TQ", TASK_QUALITY, bars)
+    chart = class_bars("k", TASK_QUALITY, bars)
     parts = [rect for rect in drawn(chart).iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
     quarter, rest, full = (float(rect.attrib["width"]) for rect in parts)
     assert (rest, full) == (3 * quarter, 4 * quarter)
@@ -111,7 +109,7 @@ def test_bars_are_shares_with_counts() -> None:
 
 def test_too_many_classes_for_shades() -> None:
     labels = Criterion("c", Scale("nominal", tuple(Level(n, f"l{n}") for n in range(10))))
-    chart = class_bars("k", "c", labels, [Bar("", "people", {"0 l0": 3, "9 l9": 1})])
+    chart = class_bars("k", labels, [Bar("", "people", {"0 l0": 3, "9 l9": 1})])
     assert chart.svg == ""
     assert chart.notes == ("10 classes cannot be told apart by shade: the numbers alone.",)
     assert [cell.text for cell in chart.numbers.rows[0]] == ["people", "3", *"00000000", "1", "4"]
@@ -125,7 +123,9 @@ def test_shades_run_from_bad_to_good() -> None:
 
 
 def test_a_forest_tells_significant_from_not() -> None:
-    rows = [Difference("a − b", "en", 0.2, 0.1, 0.3, 0.01), Difference("a − b", "hi", -0.1, -0.3, 0.1, 0.6)]
+    columns = ("language", "difference", "difference_low", "difference_high", "p_adjusted")
+    figures = [("en", 0.2, 0.1, 0.3, 0.01), ("hi", -0.1, -0.3, 0.1, 0.6)]
+    rows = [("a − b", dict(zip(columns, row, strict=True))) for row in figures]
     chart = forest("k", "TQ", rows, "second is better", "first is better")
     assert marks(drawn(chart)) == ["dot m0", "dot h0", "dot m0", "dot h0"]
     assert "1 significantly above 0 (first is better), 0 significantly below" in chart.alt

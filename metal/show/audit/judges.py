@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metal.data.records import Criterion
 from metal.data.text import figure, interval, known, p_value, percent, signed, within
 from metal.runs.audit_run import AuditRun
+from metal.runs.columns import Row
 from metal.show import svg
-from metal.show.charts.agreement import CriterionF1, F1AndKappa, dots, f1_against_kappa, radar
+from metal.show.charts.agreement import CriterionF1, dots, f1_against_kappa, radar
 from metal.show.charts.axes import Figures
-from metal.show.charts.dots import Difference, forest
+from metal.show.charts.dots import forest, significant
 from metal.show.parts import undefined
-from metal.show.view import Cell, Chart, TableView
+from metal.show.view import Cell, Chart, Rows, TableView
 
 MOST_ROWS = 150  # a longer table is for the CSV
+MOST_PAIRS = 30  # of a criterion; the CSV has all
+NOTE = (
+    "First minus second in weighted F1, over the items both answered. Bold and starred: significant at 5% after Holm's "
+    "correction over the languages of the pair."
+)
 
 
 def f1_table(run: AuditRun) -> TableView:
     """Criterion, model and prompt in rows, languages in columns, weighted F1 and its interval in cells."""
     people = {(row["criterion"], row["language"]): row for row in run.records("people")}
     judges = {(row["criterion"], row["judge"], row["language"]): row for row in run.records("judges")}
-    rows = []
+    rows: Rows = []
     for criterion in run.audited:
         key = criterion.name
         of_people = {code: people.get((key, code)) for code in run.languages}
@@ -37,14 +43,13 @@ def f1_table(run: AuditRun) -> TableView:
                 rows.append(_f1_row(criterion, *run.shown_as(judge), of_judge, "weighted_f1", ""))
     notes = undefined(run, "judges", judges.values(), ("weighted_f1", "majority_f1"))
     columns = ("", "model", "prompt", *run.languages)
-    return TableView.of(
-        run, "judges", "Weighted F1 with 95% intervals", columns, rows, name="table_3", heads=3, notes=notes
-    )
+    title = "Weighted F1 with 95% intervals"
+    return TableView.of(run, "judges", title, columns, rows, name="table_3", heads=3, notes=notes)
 
 
-def floors(run: AuditRun, criterion: Criterion) -> dict[str, dict[str, Any] | None]:
+def floors(run: AuditRun, criterion: Criterion) -> dict[str, Row | None]:
     """language -> the row with the floor: of the judge with the most items, where judges had different ones."""
-    floors: dict[str, dict[str, Any] | None] = dict.fromkeys(run.languages)
+    floors: dict[str, Row | None] = dict.fromkeys(run.languages)
     for row in run.records("judges", criterion=criterion.name):
         best = floors[row["language"]]
         if known(row["majority_f1"]) and (best is None or row["asked"] > best["asked"]):
@@ -54,12 +59,12 @@ def floors(run: AuditRun, criterion: Criterion) -> dict[str, dict[str, Any] | No
 
 def _f1_row(
     criterion: Criterion, model: str, prompt: str, by: Mapping[str, Any], column: str, mark: str
-) -> tuple[Cell, ...]:
+) -> Sequence[Cell | str]:
     values = []
     for row in by.values():
         ends = (row[f"{column}_low"], row[f"{column}_high"]) if row else (None, None)
         values.append(Cell(figure(row[column] if row else None), interval(*ends), mark))
-    return Cell(criterion.short), Cell(model, mark=mark), Cell(prompt, mark=mark), *values
+    return [criterion.short, Cell(model, mark=mark), Cell(prompt, mark=mark), *values]
 
 
 def self_agreement_table(run: AuditRun) -> TableView:
@@ -73,10 +78,7 @@ def self_agreement_table(run: AuditRun) -> TableView:
         "self_agreement",
         "Judges asked again",
         rows,
-        cells={
-            "criterion": lambda row: Cell(run.short(row["criterion"])),
-            "all_equal": lambda row: Cell(percent(row["all_equal"] / row["items"] if row["items"] else None)),
-        },
+        cells={"all_equal": lambda row: percent(row["all_equal"] / row["items"] if row["items"] else None)},
         heads=3,
         notes=(explained, *undefined(run, "self_agreement", rows)),
         most=MOST_ROWS,
@@ -91,7 +93,6 @@ def figures_table(run: AuditRun) -> TableView:
         "judges",
         "Every judge, with what F1 hides",
         rows,
-        cells={"criterion": lambda row: Cell(run.short(row["criterion"]))},
         heads=3,
         notes=undefined(run, "judges", rows),
         most=MOST_ROWS,
@@ -125,27 +126,13 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> list[Chart]:
                 figures = (row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
                 points[row["judge"]][row["language"]] = figures
         shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
-        against = [
-            F1AndKappa(
-                row["judge"], row["language"], row["weighted_f1"], row["kappa"], row["kappa_low"], row["kappa_high"]
-            )
-            for row in records
-            if row["judge"] in points
-        ]
+        against = [row for row in records if row["judge"] in points]
         chance = f1_against_kappa(shown.file("f1_kappa"), shown.title, label, against, judges)
-        drawn = (radar(shown), dots(shown), chance)
-        charts += [chart for chart in drawn if chart]
+        charts += [chart for chart in (radar(shown), dots(shown), chance) if chart]
     return charts
 
 
-MOST_PAIRS = 30  # of a criterion; the CSV has all
-NOTE = (
-    "First minus second in weighted F1, over the items both answered. Bold and starred: significant at 5% after Holm's "
-    "correction over the languages of the pair."
-)
-
-
-def is_prompt_pair(run: AuditRun, row: dict[str, Any]) -> bool:
+def is_prompt_pair(run: AuditRun, row: Row) -> bool:
     """Whether both judges are the same model asked with different prompts."""
     (model, prompt), (other, another) = (run.model_and_prompt(row[side]) for side in ("first", "second"))
     return model == other and prompt != another and bool(prompt or another)
@@ -156,17 +143,16 @@ def difference_tables(run: AuditRun) -> list[TableView]:
     records = run.records("differences")
     prompts = [row for row in records if is_prompt_pair(run, row)]
     judges = [row for row in records if not is_prompt_pair(run, row)]
-    tables = (
-        _table(run, "differences_prompts", "Between prompts of one model", prompts),
-        _table(run, "differences_judges", "Between judges", judges),
-    )
-    return [table for table in tables if table.rows]
+    by_prompt = _table(run, "differences_prompts", "Between prompts of one model", prompts)
+    by_judge = _table(run, "differences_judges", "Between judges", judges)
+    return [table for table in (by_prompt, by_judge) if table.rows]
 
 
-def _table(run: AuditRun, key: str, title: str, records: list[dict[str, Any]]) -> TableView:
-    rows, cut = [], []
+def _table(run: AuditRun, key: str, title: str, records: Sequence[Row]) -> TableView:
+    rows: Rows = []
+    cut = []
     for criterion in run.audited:
-        pairs: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+        pairs: dict[tuple[str, str], dict[str, Row]] = {}
         for row in records:
             if row["criterion"] == criterion.name:
                 pairs.setdefault((row["first"], row["second"]), {})[row["language"]] = row
@@ -177,23 +163,21 @@ def _table(run: AuditRun, key: str, title: str, records: list[dict[str, Any]]) -
             )
         for (first, second), by in shown:
             cells = (_cell(by.get(language)) for language in run.languages)
-            rows.append((Cell(criterion.short), Cell(f"{within(first)} − {within(second)}"), *cells))
+            rows.append([criterion.short, f"{within(first)} − {within(second)}", *cells])
     columns = ("", "first − second", *run.languages)
     return TableView.of(run, "differences", title, columns, rows, name=key, heads=2, notes=(NOTE, *cut))
 
 
-def _smallest_p(by_language: dict[str, dict[str, Any]]) -> float:
+def _smallest_p(by_language: dict[str, Row]) -> float:
     return min((row["p_adjusted"] for row in by_language.values() if known(row["p_adjusted"])), default=2.0)
 
 
-def _cell(row: dict[str, Any] | None) -> Cell:
+def _cell(row: Row | None) -> Cell:
     if row is None or not known(row["difference"]):
         return Cell(signed(None), (row or {}).get("undefined") or "")
-    significant = known(row["p_adjusted"]) and row["p_adjusted"] < 0.05
+    star, mark = (" *", "strong") if significant(row) else ("", "")
     below = f"{interval(row['difference_low'], row['difference_high'], signed)} p {p_value(row['p_adjusted'])}"
-    return Cell(
-        signed(row["difference"]) + (" *" if significant else ""), below.strip(), "strong" if significant else ""
-    )
+    return Cell(signed(row["difference"]) + star, below.strip(), mark)
 
 
 def prompt_charts(run: AuditRun) -> list[Chart]:
@@ -202,26 +186,18 @@ def prompt_charts(run: AuditRun) -> list[Chart]:
     charts = []
     for criterion in run.audited:
         differences = [
-            Difference(
-                _pair_name(run, row),
-                row["language"],
-                row["difference"],
-                row["difference_low"],
-                row["difference_high"],
-                row["p_adjusted"],
-            )
+            (_pair_name(run, row), row)
             for row in sorted(records, key=lambda row: (row["first"], row["second"], row["language"]))
             if row["criterion"] == criterion.name
         ]
         if differences:
             label = criterion.label or criterion.name
-            charts.append(
-                forest(f"prompts_{run.slug(criterion)}", label, differences, "second is better", "first is better")
-            )
+            key = f"prompts_{run.slug(criterion)}"
+            charts.append(forest(key, label, differences, "second is better", "first is better"))
     return charts
 
 
-def _pair_name(run: AuditRun, row: dict[str, Any]) -> str:
+def _pair_name(run: AuditRun, row: Row) -> str:
     model, first = run.model_and_prompt(row["first"])
     _, second = run.model_and_prompt(row["second"])
     return f"{model}: {first or '(none)'} − {second or '(none)'}"

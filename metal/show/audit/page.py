@@ -13,6 +13,7 @@ from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
 from metal.runs.audit_run import AuditRun
+from metal.runs.columns import Row
 from metal.show.audit import disagreements
 from metal.show.audit.judges import (
     agreement_charts,
@@ -35,9 +36,12 @@ from metal.show.audit.people import (
 from metal.show.audit.verdicts import SIGNS, legend, matrices, sentence
 from metal.show.pages import Payload
 from metal.show.parts import closing, exclusions_table
-from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
+from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
 LEAST_ROOM = 400_000  # for disagreements and CSV, even where tables and charts alone fill a page
+MOST_LEVELS = 7  # more levels than this are counted, not listed
+WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
+OF_PEOPLE = ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
 
 
 def charts(run: AuditRun) -> list[Chart]:
@@ -94,28 +98,16 @@ def left_out_table(run: AuditRun) -> TableView:
         }
         rows.append(
             (
-                Cell(run.criteria[row["criterion"]].short),
+                run.criteria[row["criterion"]].short,
                 Cell(row["language"], language_name(row["language"])),
-                Cell(count(row["items_with_class"])),
+                count(row["items_with_class"]),
                 Cell(count(counts.get("incomplete", 0)), f"fewer than {row['min_raters']} people"),
-                Cell(count(counts.get("tied", 0))),
-                Cell("; ".join(judges.get((row["criterion"], row["language"]), [])) or "nothing"),
+                count(counts.get("tied", 0)),
+                "; ".join(judges.get((row["criterion"], row["language"]), [])) or "nothing",
             )
         )
-    return TableView(
-        "left_out",
-        "What was left out",
-        ("", "language", "items that count", "incomplete", "ties without a class", "left out by judges"),
-        tuple(rows),
-        "people",
-        run.signature_of("people"),
-        heads=2,
-    )
-
-
-MOST_LEVELS = 7  # more levels than this are counted, not listed
-WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
-OF_PEOPLE = ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
+    columns = ("", "language", "items that count", "incomplete", "ties without a class", "left out by judges")
+    return TableView.of(run, "people", "What was left out", columns, rows, name="left_out", heads=2)
 
 
 def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
@@ -142,24 +134,23 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
     """One criterion, languages in columns: the people, the most frequent class, every judge."""
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
     judges = run.records("judges", criterion=criterion.name)
-    rows = [
-        [Cell("items"), *(Cell(count(row["items_with_class"])) for row in people.values())],
-        [Cell("left out"), *(Cell(count(_left_out(row))) for row in people.values())],
+    rows: Rows = [
+        ["items", *(count(row["items_with_class"]) for row in people.values())],
+        ["left out", *(count(_left_out(row)) for row in people.values())],
     ]
     for column in run.columns("people"):
         if column.name in OF_PEOPLE:
-            rows.append([Cell(f"people: {column.title}"), *(Cell(column.text(row)) for row in people.values())])
+            rows.append([f"people: {column.title}", *(column.text(row) for row in people.values())])
     if judges:
         columns = {column.name: column for column in run.columns("judges")}
         majority = columns["majority_f1"]
         lowest = floors(run, criterion)
-        cells = (Cell(majority.text(row) if (row := lowest[code]) else UNDEFINED) for code in people)
-        rows.append([Cell(majority.title), *cells])
-        by_judge: dict[str, dict[str, dict[str, Any]]] = {}
+        rows.append([majority.title, *(majority.text(row) if (row := lowest[code]) else UNDEFINED for code in people)])
+        by_judge: dict[str, dict[str, Row]] = {}
         for row in judges:
             by_judge.setdefault(row["judge"], {})[row["language"]] = row
         for judge, by_language in by_judge.items():
-            rows.append([Cell(name(judge)), *(_judged(run, by_language.get(code)) for code in people)])
+            rows.append([name(judge), *(_judged(run, by_language.get(code)) for code in people)])
     notes = ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",) if judges else ()
     title = f"{criterion.label or criterion.name} ({_scale(criterion)})"
     return TableView.of(run, "judges", title, ("", *people), rows, name=f"on_{run.slug(criterion)}", notes=notes)
@@ -174,14 +165,14 @@ def _scale(criterion: Criterion) -> str:
     return f"{text}; {criterion.direction} is better"
 
 
-def _left_out(row: dict[str, Any]) -> int:
+def _left_out(row: Row) -> int:
     """Items that people rated and that do not count: too few ratings, or no aggregate class."""
     return sum(int(part.split()[-1]) for part in str(row["dropped"]).split(", ") if part)
 
 
-def _judged(run: AuditRun, row: dict[str, Any] | None) -> Cell:
+def _judged(run: AuditRun, row: Row | None) -> Cell | str:
     if row is None:
-        return Cell("")
+        return ""
     columns = {column.name: column for column in run.columns("judges")}
     f1, kappa = columns["weighted_f1"], columns["kappa"]
     below = [f1.ends(row), f"{kappa.title} {kappa.text(row)}", coverage(row["coverage"]) if row["coverage"] < 1 else ""]
@@ -195,9 +186,9 @@ def verdict_table(run: AuditRun) -> TableView:
     languages = sorted({language for _, _, language in verdicts})
     rows = [
         [
-            Cell(name(judge)),
-            Cell(run.short(criterion)),
-            *(Cell(_word(verdicts.get((judge, criterion, language)))) for language in languages),
+            name(judge),
+            run.short(criterion),
+            *(_word(verdicts.get((judge, criterion, language))) for language in languages),
         ]
         for judge in dict.fromkeys(row["judge"] for row in records)
         for criterion in dict.fromkeys(row["criterion"] for row in records)

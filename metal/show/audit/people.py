@@ -14,21 +14,27 @@ from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, figure, known, name, slug
 from metal.runs.audit_run import AuditRun
+from metal.runs.columns import Row
 from metal.show.charts.bars import Bar, class_bars
 from metal.show.parts import undefined
-from metal.show.view import Cell, Chart, TableView
+from metal.show.view import Cell, Chart, Rows, TableView
+
+ALL_ITEMS = "all items"
+MOST_ROWS = 150  # a longer table is for the CSV
+
+Levels = dict[str, Row]  # level -> its row of class_distribution_overall
 
 
 def _lengths_view(run: AuditRun) -> TableView:
     """Tokens of passages and outputs by language, and how many outputs there are of each quality."""
     qualities = _qualities_of(run)
-    rows = []
+    rows: Rows = []
     uncounted = 0
     for row in run.records("lengths"):
         uncounted += row["passages"] - row["passages_counted"] + row["outputs"] - row["outputs_counted"]
         means = (_mean(row["passage_mean"], row["passage_sd"]), _mean(row["output_mean"], row["output_sd"]))
-        numbers = (Cell(count(row[quality])) for quality in qualities)
-        rows.append((Cell(name(language_name(row["language"]))), Cell(count(row["passages"])), *means, *numbers))
+        numbers = (count(row[quality]) for quality in qualities)
+        rows.append([name(language_name(row["language"])), count(row["passages"]), *means, *numbers])
     notes = ["Means in tokens, the standard deviation (n - 1) below."]
     notes += [f"{uncounted:,} texts whose tokens are not known are left out of the means."] if uncounted else []
     columns = ("", "passages", "tokens a passage", "tokens an output", *qualities)
@@ -48,11 +54,11 @@ def _classes_view(run: AuditRun) -> TableView:
     """The share of each class among outputs of each quality, over all languages, the counts below."""
     overall = run.rows("classes_by_quality", language=ALL)
     qualities = list(dict.fromkeys(overall["quality"]))
-    rows = []
+    rows: Rows = []
     for (criterion, level), of_level in overall.groupby(["criterion", "level"], sort=False):
         by_quality = {row["quality"]: row for row in of_level.to_dict("records")}
         cells = (_rate(by_quality.get(quality)) for quality in qualities)
-        rows.append((Cell(run.short(str(criterion))), Cell(name(str(level))), *cells))
+        rows.append([run.short(str(criterion)), name(str(level)), *cells])
     explained = (
         "What the people settled on, as rates of the outputs of that quality: counts alone mislead where there are "
         "more outputs of one quality than of the other."
@@ -75,8 +81,7 @@ def quality_charts(classes: pd.DataFrame, criteria: Mapping[str, Criterion]) -> 
             Bar("", f"{quality} outputs", dict(zip(rows["level"], rows["count"].astype(int), strict=True)))
             for quality, rows in of_criterion.groupby("quality", sort=False)
         ]
-        label = criterion.label or criterion.name
-        charts.append(class_bars(f"quality_{slug(criterion.name)}", label, criterion, bars))
+        charts.append(class_bars(f"quality_{slug(criterion.name)}", criterion, bars))
     return charts
 
 
@@ -102,22 +107,17 @@ def _has_qualities(classes: pd.DataFrame) -> bool:
 def agreement_table(run: AuditRun) -> TableView:
     """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells."""
     cells = {(row["language"], row["criterion"]): row for row in run.records("people")}
-    rows = [
-        (
-            Cell(language, language_name(language)),
-            *(_pair(cells.get((language, criterion.name))) for criterion in run.audited),
-        )
-        for language in run.languages
-    ]
+    rows: Rows = []
+    for language in run.languages:
+        pairs = (_pair(cells.get((language, criterion.name))) for criterion in run.audited)
+        rows.append([Cell(language, language_name(language)), *pairs])
     columns = ("", *(criterion.short for criterion in run.audited))
     notes = undefined(run, "people", cells.values(), ("fleiss_kappa", "pairwise_f1"))
     return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1", columns, rows, notes=notes)
 
 
-def _pair(row: dict[str, Any] | None) -> Cell:
-    if row is None:
-        return Cell(UNDEFINED)
-    return Cell(f"{figure(row['fleiss_kappa'])} / {figure(row['pairwise_f1'])}")
+def _pair(row: Row | None) -> str:
+    return f"{figure(row['fleiss_kappa'])} / {figure(row['pairwise_f1'])}" if row else UNDEFINED
 
 
 def ceilings_table(run: AuditRun) -> TableView:
@@ -129,10 +129,7 @@ def ceilings_table(run: AuditRun) -> TableView:
         "people",
         "What people reach",
         rows,
-        cells={
-            "criterion": lambda row: Cell(run.short(row["criterion"])),
-            "all_agree": lambda row: Cell(" / ".join(count(row[items]) for items in agreeing)),
-        },
+        cells={"all_agree": lambda row: " / ".join(count(row[items]) for items in agreeing)},
         heads=2,
         notes=undefined(run, "people", rows),
     )
@@ -143,7 +140,7 @@ def class_charts(run: AuditRun) -> list[Chart]:
     charts = []
     for criterion in run.audited:
         counts: dict[str, dict[str, int]] = {}
-        for row in run.records("class_distribution", criterion=criterion.name, case="all items", side=PEOPLE):
+        for row in run.records("class_distribution", criterion=criterion.name, case=ALL_ITEMS, side=PEOPLE):
             counts.setdefault(row["language"], {})[row["level"]] = int(row["count"])
         in_all = Counter[str]()
         for by in counts.values():
@@ -152,16 +149,8 @@ def class_charts(run: AuditRun) -> list[Chart]:
         bars += [
             Bar("", f"{code} {language_name(code)}", by) for code, by in sorted(counts.items()) if any(by.values())
         ]
-        label = criterion.label or criterion.name
-        charts.append(class_bars(f"classes_{run.slug(criterion)}", label, criterion, bars))
+        charts.append(class_bars(f"classes_{run.slug(criterion)}", criterion, bars))
     return charts
-
-
-ALL_ITEMS = "all items"
-MOST_ROWS = 150  # a longer table is for the CSV
-
-# Level -> its row of class_distribution_overall.
-Levels = dict[str, dict[str, Any]]
 
 
 def _by_case(run: AuditRun, criterion: Criterion) -> dict[str, dict[tuple[str, str], Levels]]:
@@ -170,11 +159,11 @@ def _by_case(run: AuditRun, criterion: Criterion) -> dict[str, dict[tuple[str, s
     for row in run.records("class_distribution_overall", criterion=criterion.name):
         by = cases.setdefault(row["case"], {})
         by.setdefault((row["side"], row["rater"]), {})[row["level"]] = row
-    return {case: by for case, by in cases.items() if _total(by[PEOPLE, PEOPLE], "count")}
+    return {case: by for case, by in cases.items() if _total(by[PEOPLE, PEOPLE])}
 
 
-def _total(levels: Levels, column: str) -> int:
-    return sum(int(row[column]) for row in levels.values())
+def _total(levels: Levels) -> int:
+    return sum(int(row["count"]) for row in levels.values())
 
 
 def case_charts(run: AuditRun) -> list[Chart]:
@@ -183,23 +172,23 @@ def case_charts(run: AuditRun) -> list[Chart]:
     for criterion in run.audited:
         bars = [
             Bar(
-                f"{case} ({_total(by[PEOPLE, PEOPLE], 'count'):,} items)",
+                f"{case} ({_total(by[PEOPLE, PEOPLE]):,} items)",
                 rater,
                 {level: int(row["count"]) for level, row in levels.items()},
             )
             for case, by in _by_case(run, criterion).items()
             if case != ALL_ITEMS
             for (_, rater), levels in by.items()
-            if _total(levels, "count")
+            if _total(levels)
         ]
-        label = criterion.label or criterion.name
-        charts.append(class_bars(f"cases_{run.slug(criterion)}", label, criterion, bars))
+        charts.append(class_bars(f"cases_{run.slug(criterion)}", criterion, bars))
     return charts
 
 
 def prediction_table(run: AuditRun) -> TableView:
     """How much more or less often than the people a judge gives each class, by agreement case, over all languages."""
-    rows, missing = [], []
+    rows: Rows = []
+    missing = 0
     widest = max(len(criterion.scale.levels) for criterion in run.audited)
     for criterion in run.audited:
         levels = [level.shown for level in criterion.scale.levels]
@@ -207,18 +196,17 @@ def prediction_table(run: AuditRun) -> TableView:
             for (side, judge), given in by.items():
                 if side == PEOPLE:
                     continue
-                head = (Cell(criterion.short), Cell(case), Cell(name(judge)))
                 compared = sum(int(given[level]["compared"]) for level in levels)
-                if not compared:
-                    missing.append(f"{criterion.short} {case} {name(judge)}")
+                missing += not compared
                 cells = [_over(level, given[level], compared) for level in levels]
-                rows.append((*head, Cell(count(compared)), *cells, *[Cell("")] * (widest - len(levels))))
+                blank = [""] * (widest - len(levels))
+                rows.append([criterion.short, case, name(judge), count(compared), *cells, *blank])
     columns = ("", "case", "judge", "items", *(f"class {place}" for place in range(1, widest + 1)))
     explained = (
         "Share of the class among the judge's answers minus its share among the people's aggregates, over the items "
         "that have both, in all languages together; below it the two counts, judge and people."
     )
-    nothing = f"{UNDEFINED}: no item that the judge answered and that has a class of the people ({len(missing)} rows)."
+    nothing = f"{UNDEFINED}: no item that the judge answered and that has a class of the people ({missing} rows)."
     return TableView.of(
         run,
         "class_distribution_overall",
@@ -232,8 +220,8 @@ def prediction_table(run: AuditRun) -> TableView:
     )
 
 
-def _over(level: str, row: dict[str, Any], compared: int) -> Cell:
+def _over(level: str, row: Row, compared: int) -> Cell | str:
     if not compared:
-        return Cell(f"{level}: {UNDEFINED}")
+        return f"{level}: {UNDEFINED}"
     points = round(100 * (row["compared"] - row["compared_people"]) / compared)
     return Cell(f"{level}: {figure(points, '+d')}", f"{count(row['compared'])} to {count(row['compared_people'])}")

@@ -14,73 +14,10 @@ from metal.data.records import Criterion
 from metal.data.text import MINUS, UNDEFINED, listed, name, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.show import svg
-from metal.show.view import Cell, Chart, TableView
+from metal.show.view import Chart, TableView
 
-# Sign, word and style of a verdict: shape and word say it without the colour.
-SIGNS = {
-    USABLE: ("●", "usable", "usable"),
-    WITH_CARE: ("◐", "care", "care"),
-    NOT_BETTER: ("○", "no", "no"),
-    TOO_FEW: ("…", "few", "few"),
-}
-
-
-@dataclass(frozen=True)
-class VerdictCell:
-    """A verdict as a button. reason: the whole sentence shown on click or focus; place: its anchor on the page."""
-
-    sign: str
-    word: str
-    style: str
-    reason: str
-    place: str
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """The verdicts on one criterion: judges in rows, languages in columns; None where there is none."""
-
-    criterion: Criterion
-    languages: tuple[tuple[str, str], ...]
-    rows: tuple[tuple[str, str, tuple[VerdictCell | None, ...]], ...]
-
-
-def legend() -> list[tuple[str, str, str, str]]:
-    """Sign, word, style and meaning of each verdict, best first."""
-    return [(*SIGNS[verdict], verdict) for verdict in VERDICTS]
-
-
-def matrices(run: AuditRun) -> list[Matrix]:
-    """One matrix of verdicts, judges by languages, per criterion; none without judges."""
-    shown: list[Matrix] = []
-    for criterion in run.audited:
-        records = run.records("verdicts", criterion=criterion.name)
-        by = {(row["judge"], row["language"]): row for row in records}
-        rows: list[tuple[str, str, tuple[VerdictCell | None, ...]]] = []
-        for judge in dict.fromkeys(row["judge"] for row in records):
-            cells: list[VerdictCell | None] = []
-            for language in run.languages:
-                row = by.get((judge, language))
-                if row is None:
-                    cells.append(None)
-                    continue
-                where = f"{within(judge)}, {criterion.label or criterion.name}, {language_name(language)}"
-                reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
-                place = f"why-{len(shown) + 1}-{len(rows) + 1}-{len(cells) + 1}"
-                cells.append(VerdictCell(*SIGNS[row["verdict"]], reason, place))
-            kind = run.raters[judge].kind if judge in run.raters else ""
-            rows.append((name(judge), kind, tuple(cells)))
-        if rows:
-            languages = tuple((code, language_name(code)) for code in run.languages)
-            shown.append(Matrix(criterion, languages, tuple(rows)))
-    return shown
-
-
-def sentence(words: str) -> str:
-    """With a capital, a full stop, and minus signs before numbers as everywhere on the page."""
-    return re.sub(r"(?<!\w)-(?=\d)", MINUS, words[:1].upper() + words[1:]) + "." if words else UNDEFINED
-
-
+# Sign and word of a verdict, which say it without the colour; the word is also the class in the style sheet.
+SIGNS = {USABLE: ("●", "usable"), WITH_CARE: ("◐", "care"), NOT_BETTER: ("○", "no"), TOO_FEW: ("…", "few")}
 LEFT, STEP, INK = 142.0, 19, "#17181b"
 WITH_WORD = 55.0  # a cell this wide has room for its word
 LABEL = 23  # characters of a judge's name that fit left of the cells
@@ -95,21 +32,74 @@ LOOKS = {
 }
 
 
+@dataclass(frozen=True)
+class VerdictCell:
+    """A verdict as a button. reason: the whole sentence shown on click or focus; place: its anchor on the page."""
+
+    sign: str
+    word: str
+    reason: str
+    place: str
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """The verdicts on one criterion: judges in rows, languages in columns; None where there is none."""
+
+    criterion: Criterion
+    languages: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, str, tuple[VerdictCell | None, ...]], ...]
+
+
+def legend() -> list[tuple[str, str, str]]:
+    """Sign, word and meaning of each verdict, best first."""
+    return [(*SIGNS[verdict], verdict) for verdict in VERDICTS]
+
+
+def matrices(run: AuditRun) -> list[Matrix]:
+    """One matrix of verdicts, judges by languages, per criterion; none without judges."""
+    shown: list[Matrix] = []
+    for criterion in run.audited:
+        records = run.records("verdicts", criterion=criterion.name)
+        by = {(row["judge"], row["language"]): row for row in records}
+        rows: list[tuple[str, str, tuple[VerdictCell | None, ...]]] = []
+        for judge in dict.fromkeys(row["judge"] for row in records):
+            cells: list[VerdictCell | None] = []
+            for language in run.languages:
+                cell = None
+                if row := by.get((judge, language)):
+                    where = f"{within(judge)}, {criterion.label or criterion.name}, {language_name(language)}"
+                    reason = f"{where}: {row['verdict']}. {sentence(row['reason'])}"
+                    place = f"why-{len(shown) + 1}-{len(rows) + 1}-{len(cells) + 1}"
+                    cell = VerdictCell(*SIGNS[row["verdict"]], reason, place)
+                cells.append(cell)
+            kind = run.raters[judge].kind if judge in run.raters else ""
+            rows.append((name(judge), kind, tuple(cells)))
+        if rows:
+            languages = tuple((code, language_name(code)) for code in run.languages)
+            shown.append(Matrix(criterion, languages, tuple(rows)))
+    return shown
+
+
+def sentence(words: str) -> str:
+    """With a capital, a full stop, and minus signs before numbers as everywhere on the page."""
+    return re.sub(r"(?<!\w)-(?=\d)", MINUS, words[:1].upper() + words[1:]) + "." if words else UNDEFINED
+
+
 def verdicts_matrix(run: AuditRun) -> Chart:
     """The verdicts as cells, each with a shape, and with a word where there is room; without judges, a note alone.
 
     Languages that do not fit beside each other continue below, with all judges again.
     """
     criteria = matrices(run)
-    meanings = {style: meaning for _, _, style, meaning in legend()}
+    meanings = {word: meaning for _, word, meaning in legend()}
     columns = ("criterion", "judge", *run.languages)
     rows = [
-        (Cell(_label(matrix)), Cell(judge), *(Cell(meanings[cell.style] if cell else UNDEFINED) for cell in cells))
+        (_label(matrix), judge, *(meanings[cell.word] if cell else UNDEFINED for cell in cells))
         for matrix in criteria
         for judge, _, cells in matrix.rows
     ]
-    signature = run.signature_of("verdicts")
-    numbers = TableView("verdicts", "Verdicts", columns, tuple(rows), "verdicts", signature, heads=2)
+    numbers = TableView.of(run, "verdicts", "Verdicts", columns, rows, heads=2)
     if not criteria:
         return Chart("verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",))
 
@@ -119,7 +109,7 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     size = math.ceil(len(run.languages) / parts)
     width = min((svg.WIDTH - LEFT) / size, 66.0)
 
-    used = {cell.style for matrix in criteria for _, _, cells in matrix.rows for cell in cells if cell}
+    used = {cell.word for matrix in criteria for _, _, cells in matrix.rows for cell in cells if cell}
     head, y = svg.legend([(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used])
     drawn = [head]
     for matrix in criteria:
@@ -147,9 +137,9 @@ def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
     if cell is None:
         return svg.text(x, y + 4, UNDEFINED, class_="soft", anchor="middle")
     if width < WITH_WORD:
-        return svg.element("g", svg.title(cell.reason), _box(x, y, width, 16, cell.style))
+        return svg.element("g", svg.title(cell.reason), _box(x, y, width, 16, cell.word))
     word = svg.text(x - width / 2 + 18, y + 4, cell.word, class_="on")
-    return svg.element("g", svg.title(cell.reason), _box(x, y, width, 16, cell.style, 9 - width / 2), word)
+    return svg.element("g", svg.title(cell.reason), _box(x, y, width, 16, cell.word, 9 - width / 2), word)
 
 
 def _box(x: float, y: float, width: float, height: float, style: str, shift: float = 0.0) -> str:
@@ -174,12 +164,12 @@ def _in_words(criteria: list[Matrix], meanings: Mapping[str, str]) -> str:
     by_judge: dict[str, Counter[str]] = {}
     for matrix in criteria:
         for judge, _, cells in matrix.rows:
-            by_judge.setdefault(judge, Counter()).update(cell.style for cell in cells if cell)
+            by_judge.setdefault(judge, Counter()).update(cell.word for cell in cells if cell)
     every = sum(by_judge.values(), Counter())
     counts = listed([f"{every[style]:,} {meaning}" for style, meaning in meanings.items() if every[style]])
     usable = [
-        f"{within(judge)} in {styles['usable'] + styles['care']} of {styles.total()}"
-        for judge, styles in list(by_judge.items())[:MOST_DESCRIBED]
+        f"{within(judge)} in {words['usable'] + words['care']} of {words.total()}"
+        for judge, words in list(by_judge.items())[:MOST_DESCRIBED]
     ]
     more = f", and {plural(len(by_judge) - len(usable), 'more judge')}" if len(by_judge) > len(usable) else ""
     return (

@@ -6,15 +6,17 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from metal.data.text import MINUS, UNDEFINED, count, figure, interval, known, listed, name, plural, score, within
+from metal.data.text import MINUS, UNDEFINED, count, figure, interval, known, listed, name, score, within
 from metal.runs.board_run import BoardRun
 from metal.runs.columns import Row
-from metal.show.charts.dots import Dot, Mark
+from metal.show.charts.dots import Dot, dots_chart, generator_dots
 from metal.show.charts.lines import Ranks, rank_lines
-from metal.show.parts import dots_chart, generator_dots, places, scored
+from metal.show.parts import places
 from metal.show.view import Cell, Chart, TableView
 
-PEOPLE = "people"
+MOST_ROWS = 60
+LOOKS = {"without": (0, "without this member: a new ensemble of the rest")}
+
 Ranked = dict[str, Any]  # a row of the table `generators`
 
 
@@ -43,17 +45,22 @@ def _rankings(run: BoardRun, criterion: str, language: str) -> dict[str, dict[st
     return rankings
 
 
-def _placed(row: Ranked | None) -> tuple[Cell, Cell]:
+def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
     if row is None:
-        return Cell(UNDEFINED), Cell("")
+        return UNDEFINED, ""
     below = f"{score(row['score'])} {interval(row['score_low'], row['score_high'], score)}"
-    return Cell(count(row["rank"]), below.strip()), Cell(count(row["cluster"]))
+    return Cell(count(row["rank"]), below.strip()), count(row["cluster"])
 
 
 def generator_charts(run: BoardRun) -> list[Chart]:
     """Where the rankings go apart, and what people give with intervals."""
     rankings = _rankings(run, run.main, run.language)
-    return [chart for chart in (_lines(run, rankings), _dots(run, rankings.get(PEOPLE, {}))) if chart]
+    lines = _lines(run, rankings)
+    charts = [lines] if lines else []
+    if by_people := list(rankings.get("people", {}).values()):
+        key, words = "generators_people", "the mean score"
+        charts.append(generator_dots(run, key, by_people, words, "mean score", "generators", score))
+    return charts
 
 
 def _lines(run: BoardRun, rankings: dict[str, dict[str, Ranked]]) -> Chart | None:
@@ -66,46 +73,17 @@ def _lines(run: BoardRun, rankings: dict[str, dict[str, Ranked]]) -> Chart | Non
         return None
     # Each ranking again among these alone, so that nobody moves because others are missing.
     orders = {by: [generator for generator in ranked if generator in shared] for by, ranked in rankings.items()}
-    people = frozenset(
-        generator for generator in shared if any(ranked[generator]["human"] for ranked in rankings.values())
-    )
-    shown = Ranks(
-        {by: {generator: place for place, generator in enumerate(order, 1)} for by, order in orders.items()}, people
-    )
+    ranks = {by: {generator: place for place, generator in enumerate(order, 1)} for by, order in orders.items()}
+    human = (generator for generator in shared if any(ranked[generator]["human"] for ranked in rankings.values()))
+    shown = Ranks(ranks, frozenset(human))
     title = f"Where rankings disagree: {run.where(run.main, run.language)}"
     missing = [key for key in dict.fromkeys(key for ranked in rankings.values() for key in ranked) if key not in shared]
     named = places([within(generator) for generator in missing])
     notes = (f"Ranks among the {len(shared)} generators that all of these ranked; without {named}.",) if missing else ()
-    return Chart("generators_ranks", title, shown.words(), rank_lines(shown), _numbers(shown, title), notes)
-
-
-def _numbers(shown: Ranks, title: str) -> TableView:
-    columns = ("generator", *(f"by {name(by)}" for by in shown.by))
-    rows = tuple(
-        (Cell(name(generator)), *(Cell(str(ranks[generator])) for ranks in shown.by.values()))
-        for generator in shown.generators
-    )
-    return TableView("generators_ranks_numbers", title, columns, rows, "generators")
-
-
-def _dots(run: BoardRun, ranked: dict[str, Ranked]) -> Chart | None:
-    if not ranked:
-        return None
-    rows = [scored(generator, row) for generator, row in ranked.items()]
-    best, last = rows[0], rows[-1]
-    alt = (
-        f"Dots with 95% intervals, the mean score that people give to each of {plural(len(rows), 'generator')}, best "
-        f"first: from {within(best.label)} {score(best.value)} to {within(last.label)} {score(last.value)}."
-    )
-    return generator_dots(
-        "generators_people",
-        f"What people give: {run.where(run.main, run.language)}",
-        alt,
-        rows,
-        value="mean score",
-        source="generators",
-        form=score,
-    )
+    columns = ("generator", *(f"by {name(by)}" for by in ranks))
+    rows = [(name(generator), *(str(by[generator]) for by in ranks.values())) for generator in shown.generators]
+    numbers = TableView.of(None, "generators", title, columns, rows, name="generators_ranks_numbers")
+    return Chart("generators_ranks", title, shown.words(), rank_lines(shown), numbers, notes)
 
 
 def further_generators(run: BoardRun) -> list[tuple[str, TableView]]:
@@ -116,10 +94,6 @@ def further_generators(run: BoardRun) -> list[tuple[str, TableView]]:
             best = next(iter(next(iter(rankings.values()))))
             further.append((f"{run.where(*cell)}: {within(best)}", generator_table(run, *cell, f"generators_{place}")))
     return further
-
-
-MOST_ROWS = 60
-LOOKS = {"without": (0, "without this member: a new ensemble of the rest")}
 
 
 @dataclass(frozen=True)
@@ -196,7 +170,7 @@ def member_table(run: BoardRun) -> TableView | None:
         "ensemble_members",
         f"Members: {run.where(run.main, run.language)}",
         members,
-        cells={"members_without": lambda row: Cell(_rest(row) or "none")},
+        cells={"members_without": lambda row: _rest(row) or "none"},
         name="members",
         notes=(*_negated(run, str(members[0]["ensemble"])), explained),
     )
@@ -232,7 +206,7 @@ def ablation_chart(run: BoardRun) -> Chart | None:
         value="r on unseen generators",
         before=[Dot("none", of_all)],
         source="ensemble_members",
-        marks=[Mark(of_all, "with all members")],
+        mark=(of_all, "with all members") if known(of_all) else None,
     )
 
 
@@ -248,12 +222,12 @@ def ensembles_table(run: BoardRun) -> TableView | None:
         members.setdefault((member["criterion"], member["language"]), []).append(within(member["member"]))
     body = (
         (
-            Cell(run.where(row["criterion"], row["language"])),
-            Cell(figure(row["pearson_unseen"])),
-            Cell(figure(row["pearson_in_sample"])),
-            Cell(score(row["alpha"])),
-            Cell(listed(members[row["criterion"], row["language"]])),
-            Cell(name(row["ensemble"], 160)),
+            run.where(row["criterion"], row["language"]),
+            figure(row["pearson_unseen"]),
+            figure(row["pearson_in_sample"]),
+            score(row["alpha"]),
+            listed(members[row["criterion"], row["language"]]),
+            name(row["ensemble"], 160),
         )
         for row in rows
     )

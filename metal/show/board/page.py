@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metal.boards.cells import ALL_LANGUAGES
@@ -32,11 +32,17 @@ from metal.show.board.raters import (
 )
 from metal.show.board.words import undefined_table
 from metal.show.pages import within_cells
-from metal.show.parts import closing
+from metal.show.parts import closing, main_language_map
 from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
 
 MOST_FURTHER_CELLS = 4_000  # of tables behind a choice, in each of two sections: about 300 KB
 MOST_MAP_CELLS = 4_000
+WORDS = {"data": "dataset", "generator": "generator joined", "metric": "metric joined", "withdrawn": "withdrawn"}
+MOST_ROWS = 200
+EXPLAINED = (
+    "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between generators: of their means; "
+    "SPA: soft pairwise accuracy. Within a cluster, raters do not differ significantly from its first."
+)
 
 
 def charts(run: BoardRun) -> list[Chart]:
@@ -68,36 +74,20 @@ def tables(run: BoardRun) -> list[TableView]:
 
 def content(run: BoardRun) -> dict[str, Any]:
     """What the template shows."""
-    rankings, rankings_left = within_cells(further_rankings(run), MOST_FURTHER_CELLS)
-    generators, generators_left = within_cells(further_generators(run), MOST_FURTHER_CELLS)
-    maps, maps_left = within_cells([(table.title, table) for table in language_maps(run)], MOST_MAP_CELLS)
     return {
-        "ranking": ranking_table(run, run.main, run.language),
+        "tables": {table.name: table for table in tables(run)},
         "ranking_charts": ranking_charts(run),
-        "rankings": rankings,
-        "rankings_left": rankings_left,
-        "language_maps": maps,
-        "maps_left": maps_left,
-        "criterion_map": criterion_map(run),
-        "generator_map": generator_map(run),
+        "rankings": within_cells(further_rankings(run), MOST_FURTHER_CELLS),
+        "maps": within_cells([(table.title, table) for table in language_maps(run)], MOST_MAP_CELLS),
         "generator_table": generator_table(run, run.main, run.language),
         "generator_charts": generator_charts(run),
-        "generators": generators,
-        "generators_left": generators_left,
+        "generators": within_cells(further_generators(run), MOST_FURTHER_CELLS),
         "fitted": fitted(run),
-        "members": member_table(run),
         "ablation": ablation_chart(run),
-        "ensembles": ensembles_table(run),
         "overrating": {chart.name: chart for chart in overrating_charts(run)},
         "overrating_tables": overrating_tables(run),
         "crowd": crowd_sections(run),
-        "history": history_table(run),
-        "undefined": undefined_table(run),
     }
-
-
-WORDS = {"data": "dataset", "generator": "generator joined", "metric": "metric joined", "withdrawn": "withdrawn"}
-MOST_ROWS = 200
 
 
 def history_table(run: BoardRun) -> TableView:
@@ -110,17 +100,17 @@ def history_table(run: BoardRun) -> TableView:
         rows.append(
             (
                 Cell(str(entry.version), "shown here" if entry.version == run.version else ""),
-                Cell(name(entry.at.replace("T", " ").replace("+00:00", " UTC"))),
+                name(entry.at.replace("T", " ").replace("+00:00", " UTC")),
                 Cell(WORDS[entry.what], f"withdrawn in version {later}" if later else ""),
-                Cell(name(entry.name) if entry.name else f"data {name(entry.digest)}"),
-                Cell("" if entry.what == "data" else name(entry.by or ANONYMOUS)),
-                Cell(_remarks(entry.about)),
+                name(entry.name) if entry.name else f"data {name(entry.digest)}",
+                "" if entry.what == "data" else name(entry.by or ANONYMOUS),
+                _remarks(entry.about),
             )
         )
     left = len(newest) - MOST_ROWS
     notes = (f"{left} older versions are in history.jsonl.",) if left > 0 else ()
     columns = ("version", "when", "what", "which", "by", "about")
-    return TableView("history", "Versions of the board", columns, tuple(rows), notes=notes)
+    return TableView.of(None, "", "Versions of the board", columns, rows, name="history", notes=notes)
 
 
 def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:
@@ -147,12 +137,6 @@ def _remarks(about: Mapping[str, Any] | None) -> str:
     return ", ".join(plain)
 
 
-EXPLAINED = (
-    "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between generators: of their means; "
-    "SPA: soft pairwise accuracy. Within a cluster, raters do not differ significantly from its first."
-)
-
-
 def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:
     """The main ranking, slices of it, generators, the ensemble, overrating. by: language, criterion, generator."""
     raters = run.rows("raters")["rater"].nunique()
@@ -163,7 +147,7 @@ def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:
     yield Paragraph(_note(run), soft=True)
     slices = ("language", *by) if len(run.languages) > 1 else by
     for column in dict.fromkeys(slices):
-        yield from _slice(run, column)
+        yield _slice(run, column)
     generators = generator_table(run, run.main, run.language)
     if generators.rows:
         yield generators
@@ -183,11 +167,10 @@ def _note(run: BoardRun) -> str:
     return " ".join([*words, EXPLAINED])
 
 
-def _slice(run: BoardRun, column: str) -> Iterator[TableView | Paragraph]:
-    maps = {"language": _by_language, "criterion": criterion_map, "generator": generator_map}
-    view = maps[column](run)
-    yield view or Paragraph(f"By {column}: there is one only.")
-
-
-def _by_language(run: BoardRun) -> TableView | None:
-    return next((view for view in language_maps(run) if view.name == "map_languages"), None)
+def _slice(run: BoardRun, column: str) -> TableView | Paragraph:
+    """The figures of the main criterion by another column."""
+    if column == "language":
+        view = main_language_map(language_maps(run))
+    else:
+        view = {"criterion": criterion_map, "generator": generator_map}[column](run)
+    return view or Paragraph(f"By {column}: there is one only.")

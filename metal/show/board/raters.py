@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +9,21 @@ from metal.boards.crowd import CrowdSettings
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, printable, signed, within
 from metal.runs.board_run import KINDS, BoardRun
 from metal.runs.columns import Row
-from metal.runs.run import code, spoken
-from metal.show.charts.dots import Dot, Mark
-from metal.show.charts.scatter import Ends, disagreement, panels
-from metal.show.parts import Heat, dots_chart, reasons
-from metal.show.view import Cell, Chart, TableView
+from metal.runs.run import spoken
+from metal.show.charts.dots import Dot, dots_chart
+from metal.show.charts.scatter import disagreement, panels
+from metal.show.parts import Heat, reasons
+from metal.show.view import Cell, Chart, Rows, Section, TableView
 
 MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}  # series of each kind in every chart
 LOOKS = {kind: (MARKERS[kind], words) for kind, words in KINDS.items()}
 MOST_NAMED = 3
+MOST_RATERS = 60  # of a map
+EDGES = (-0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of r, between one shade and the next
+AREA = CrowdSettings().area
+MOST_PANELS = 12  # the raters that agree best
+MOST_ANSWERS = 60
+ONE_PERSON = "one person against the others"
 
 
 def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "raters") -> TableView:
@@ -30,7 +35,7 @@ def ranking_table(run: BoardRun, criterion: str, language: str, key: str = "rate
         "raters",
         f"Raters by agreement with people: {run.where(criterion, language)}",
         rows,
-        cells={"kind": lambda row: Cell(_kind(run, row))},
+        cells={"kind": lambda row: _kind(run, row)},
         without=() if priced else ("cost_per_thousand",),
         band="cluster",
         name=key,
@@ -66,9 +71,10 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None)
         for row in run.records("raters", criterion=run.main, language=run.language)
     ]
     figures = [
-        f"{within(dot.label)} {figure(dot.value)} {interval(dot.low, dot.high)}" for dot in rows if known(dot.value)
+        f"{within(dot.label)} {figure(dot.value)} {interval(dot.low, dot.high)}".strip()
+        for dot in rows
+        if known(dot.value)
     ]
-    figures = [words.strip() for words in figures]
     alt = f"Dots with 95% intervals, a row each of {plural(len(rows), 'rater')}, best first by r over outputs: {what}. "
     alt += "; ".join(figures[:MOST_NAMED]) + (f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". ")
     if ceiling is not None:
@@ -82,7 +88,7 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None)
         value="r",
         between={"kind": lambda dot: run.kind(dot.label), "cluster": lambda dot: count(dot.group)},
         source="raters",
-        marks=[Mark(ceiling, "one of the people against the others")] if ceiling is not None else [],
+        mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
         group="cluster",
     )
 
@@ -107,25 +113,20 @@ def further_rankings(run: BoardRun) -> list[tuple[str, TableView]]:
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked of a table: its name, a title, what lies left and right of 0, and the words of a finding."""
+    """What is asked of a table: its name, who may be overrated, and the words of a finding."""
 
     table: str
-    title: str
-    sides: tuple[str, str]
+    whom: str
     over: str
     under: str
 
+    def title(self, run: BoardRun) -> str:
+        """`Machines, people's judgement being equal: coherence, Hindi`."""
+        return f"{self.whom}, people's judgement being equal: {run.where(run.main, run.language)}"
 
-MACHINES = _Question(
-    "overrating", "Machines, people's judgement being equal", ("underrated", "overrated"), "overrates", "underrates"
-)
-FAMILY = _Question(
-    "self_preference",
-    "Generators of the judge's own family, people's judgement being equal",
-    ("underrated", "overrated"),
-    "prefers its own",
-    "disfavours its own",
-)
+
+MACHINES = _Question("overrating", "Machines", "overrates", "underrates")
+FAMILY = _Question("self_preference", "Generators of the judge's own family", "prefers its own", "disfavours its own")
 
 
 def overrating_tables(run: BoardRun) -> list[TableView]:
@@ -147,21 +148,20 @@ def _rows(run: BoardRun, question: _Question) -> list[dict[str, Any]]:
 def _table(run: BoardRun, question: _Question) -> TableView:
     rows = _rows(run, question)
     family = question is FAMILY
-    body = (
-        (
-            Cell(name(row["rater"])),
-            Cell(run.kind(row["rater"])),
-            *([Cell(name(row["family"]))] if family else []),
+    body: Rows = [
+        [
+            name(row["rater"]),
+            run.kind(row["rater"]),
+            *([name(row["family"])] if family else []),
             Cell(signed(row["value"]), interval(row["low"], row["high"], signed)),
-            Cell(_finding(row, question)),
-            Cell(count(row["outputs"])),
-        )
+            _finding(row, question),
+            count(row["outputs"]),
+        ]
         for row in rows
-    )
+    ]
     columns = ("rater", "kind", *(("family",) if family else ()), "by standard deviations", "", "outputs")
-    title = f"{question.title}: {run.where(run.main, run.language)}"
     notes = reasons(run, question.table, rows)
-    return TableView.of(run, question.table, title, columns, body, heads=3 if family else 2, notes=notes)
+    return TableView.of(run, question.table, question.title(run), columns, body, heads=3 if family else 2, notes=notes)
 
 
 def _finding(row: dict[str, Any], question: _Question) -> str:
@@ -171,62 +171,38 @@ def _finding(row: dict[str, Any], question: _Question) -> str:
 
 
 def _overrating_chart(run: BoardRun, question: _Question) -> Chart | None:
-    rows = [
-        Dot(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]])
-        for row in _rows(run, question)
-        if known(row["value"])
-    ]
-    if not rows:
+    drawn = [row for row in _rows(run, question) if known(row["value"])]
+    if not drawn:
         return None
-    over = sum(row.low > 0 for row in rows)
-    under = sum(row.high < 0 for row in rows)
-    alt = (
-        f"Dots with 90% intervals for {plural(len(rows), 'rater')}, in standard deviations: {over} above 0 "
-        f"({question.over}), {under} below. First {within(rows[0].label)} {signed(rows[0].value)}, last "
-        f"{within(rows[-1].label)} {signed(rows[-1].value)}."
-    )
-    title = f"{question.title}: {run.where(run.main, run.language)}"
+    over = sum(row["low"] > 0 for row in drawn)
+    under = sum(row["high"] < 0 for row in drawn)
+    first, last = (f"{within(row['rater'])} {signed(row['value'])}" for row in (drawn[0], drawn[-1]))
     return dots_chart(
         question.table,
-        title,
-        alt,
-        rows,
+        question.title(run),
+        f"Dots with 90% intervals for {plural(len(drawn), 'rater')}, in standard deviations: {over} above 0 "
+        f"({question.over}), {under} below. First {first}, last {last}.",
+        [Dot(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]]) for row in drawn],
         LOOKS,
         value="by",
         between={"kind": lambda row: run.kind(row.label)},
-        caption=f"{title}, as drawn",
+        caption=f"{question.title(run)}, as drawn",
         source=question.table,
         form=signed,
-        sides=question.sides,
+        sides=("underrated", "overrated"),
     )
 
 
-AREA = CrowdSettings().area
-MOST_PANELS = 12  # the raters that agree best
-MOST_ANSWERS = 60
-ONE_PERSON = "one person against the others"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a section: a heading, a sentence or two, tables, charts."""
-
-    title: str
-    words: str = ""
-    tables: tuple[TableView, ...] = ()
-    charts: tuple[Chart, ...] = ()
-
-
-def crowd_sections(run: BoardRun) -> tuple[Part, ...]:
+def crowd_sections(run: BoardRun) -> tuple[Section, ...]:
     """Judge or crowd, on the criterion shown first and on all; nothing where the board has neither."""
     if not all(table in run.tables and len(run.tables[table]) for table in ("crowd_raters", "crowd_answers")):
         return ()
     (answer,) = run.records("crowd_answers", criterion=run.main, language=run.language)
     charts = tuple(chart for chart in [_crowd_chart(run)] if chart)
-    main = Part("Judge or crowd?", printable(answer["sentence"]), (_raters_table(run),), charts)
+    main = Section("", "Judge or crowd?", (printable(answer["sentence"]),), charts, (_raters_table(run),))
     answers = _answers_table(run)
-    further = (Part("On every criterion and language", "", (answers,)),) if len(answers.rows) > 1 else ()
-    return (main, *further)
+    further = Section("", "On every criterion and language", tables=(answers,))
+    return (main, further) if len(answers.rows) > 1 else (main,)
 
 
 def _raters_table(run: BoardRun) -> TableView:
@@ -238,7 +214,7 @@ def _raters_table(run: BoardRun) -> TableView:
         "crowd_raters",
         f"Against the reference people: {run.where(run.main, run.language)}",
         rows,
-        cells={"rater": lambda row: Cell(ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"]))},
+        cells={"rater": lambda row: ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"])},
         notes=(explained, *reasons(run, "crowd_raters", rows)),
     )
 
@@ -246,11 +222,11 @@ def _raters_table(run: BoardRun) -> TableView:
 def _answers_table(run: BoardRun) -> TableView:
     rows = [
         (
-            Cell(run.criterion(row["criterion"])),
-            Cell(spoken(row["language"])),
-            Cell(row["answer"]),
+            run.criterion(row["criterion"]),
+            spoken(row["language"]),
+            row["answer"],
             *(Cell(name(row[side] or UNDEFINED), figure(row[f"{side}_pearson"])) for side in ("judge", "crowd")),
-            Cell(p_value(row["p_holm"])),
+            p_value(row["p_holm"]),
         )
         for row in run.records("crowd_answers")
     ]
@@ -265,84 +241,41 @@ def _crowd_chart(run: BoardRun) -> Chart | None:
     raters = raters[raters["kind"] != "ceiling"]
     best = raters.sort_values("pearson", ascending=False, kind="stable").head(MOST_PANELS)
     (people,) = run.records("people", **here)
-    ends = Ends(people["scale_low"], people["scale_high"]) if known(people["scale_low"]) else None
+    ends = (people["scale_low"], people["scale_high"]) if known(people["scale_low"]) else None
     label = f"Outputs as people and raters scored them: {run.where(run.main, run.language)}"
     return disagreement(
         "crowd", label, panels(best, run.rows("crowd_dots", **here)), people="people", ends=ends, area=AREA
     )
 
 
-MOST_RATERS = 60
-EDGES = (-0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of r, between one shade and the next
-BLANK = "A blank: the rater scored nothing there that people rated."
-
-
 def language_maps(run: BoardRun) -> list[TableView]:
-    """A map of languages a criterion that was rated in several, the main one first."""
-    maps = []
-    for place, criterion in enumerate(run.measured):
-        rows = run.records("raters", criterion=criterion)
-        if len({row["language"] for row in rows}) < 3:  # one language, and all of them together, which is the same
-            continue
-        key = "languages" if criterion == run.main else f"languages_{place + 1}"
-        title = f"r by language: {run.criterion(criterion)}"
-        maps.append(_map(run, key, title, rows, "language", code, "raters"))
-    return maps
+    """A map of languages for each criterion that was rated in several, the main one first."""
+    return _heat(run).by_language("raters", least=3)  # one language, and all of them together, are the same
 
 
 def criterion_map(run: BoardRun) -> TableView | None:
     """Criteria, in the language of the main ranking; None where there is one only."""
-    rows = run.records("raters", language=run.language)
-    if len({row["criterion"] for row in rows}) < 2:
-        return None
-    title = f"r by criterion: {spoken(run.language)}"
-    return _map(run, "criteria", title, rows, "criterion", run.criterion, "raters", run.measured)
+    return _heat(run).by_criterion("raters")
 
 
 def generator_map(run: BoardRun) -> TableView | None:
     """The outputs of each generator by themselves, on the main criterion; None where there is one generator only."""
     rows = run.records("within_generators", criterion=run.main, language=run.language)
-    if len({row["generator"] for row in rows}) < 2:
-        return None
     title = f"r within each generator: {run.where(run.main, run.language)}"
-    return _map(run, "within", title, rows, "generator", name, "within_generators")
+    return _heat(run).view("within_generators", "within", title, rows, "generator", name)
 
 
-def _map(
-    run: BoardRun,
-    key: str,
-    title: str,
-    rows: Sequence[dict[str, Any]],
-    column: str,
-    called: Callable[[str], str],
-    source: str,
-    order: Iterable[str] = (),
-) -> TableView:
-    """The map of some rows; order: of the columns, as in the rows where not given."""
-    columns = list(dict.fromkeys(row[column] for row in rows))
-    raters = dict.fromkeys(row["rater"] for row in rows)
-    ranked = dict.fromkeys(run.rows("raters", criterion=run.main, language=run.language)["rater"])
-    heat = Heat(
-        source,
-        key,
-        title,
-        [*(rater for rater in ranked if rater in raters), *(rater for rater in raters if rater not in ranked)],
-        [head for head in order if head in columns] or columns,
-        {(row["rater"], row[column]): row for row in rows},
-        row_head=lambda rater: Cell(name(rater), run.kind(rater)),
-        column_head=called,
-        shade=_shaded,
-        what="raters",
-        blank=BLANK,
+def _heat(run: BoardRun) -> Heat:
+    """r with people, in the order of the main ranking."""
+    return Heat(
+        run,
+        who="rater",
+        figure="pearson",
+        words="r",
+        form=figure,
+        shade=lambda r: sum(r >= edge for edge in EDGES),
+        head=lambda rater: Cell(name(rater), run.kind(rater)),
+        order=list(run.rows("raters", criterion=run.main, language=run.language)["rater"]),
+        blank="A blank: the rater scored nothing there that people rated.",
         most=MOST_RATERS,
     )
-    undefined = (
-        row | {"rater": f"{row['rater']} on {called(row[column])}"} for row in rows if not known(row["pearson"])
-    )
-    return heat.view(run, reasons(run, source, undefined))
-
-
-def _shaded(row: Row) -> Cell:
-    if not known(row["pearson"]):
-        return Cell(UNDEFINED, mark="none")
-    return Cell(figure(row["pearson"]), mark=f"q{sum(row['pearson'] >= edge for edge in EDGES)}")

@@ -15,7 +15,7 @@ from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.raters import one_person
 from metal.show.parts import parts, places
-from metal.show.view import Cell, Definition, Fact, TableView
+from metal.show.view import Definition, Fact, TableView
 
 FEW_SOURCES = 30
 
@@ -281,17 +281,18 @@ def undefined_table(run: BoardRun) -> TableView | None:
         return None
     rows = [
         (
-            Cell(table.replace("_", " ")),
-            Cell(title_of(run.columns(table), column) or column),
-            Cell(reason),
-            Cell(count(len(where))),
-            Cell(places(where)),
+            table.replace("_", " "),
+            title_of(run.columns(table), column) or column,
+            reason,
+            count(len(where)),
+            places(where),
         )
         for (table, column, reason), where in places_of.items()
     ]
     cut = (f"The first {MOST_ROWS} of {len(rows)} reasons; the CSV files have all.",) if len(rows) > MOST_ROWS else ()
     columns = ("table", "figure", "why it has no value", "times", "for")
-    return TableView("undefined", "Figures without a value", columns, tuple(rows[:MOST_ROWS]), heads=3, notes=cut)
+    title = "Figures without a value"
+    return TableView.of(None, "", title, columns, rows[:MOST_ROWS], name="undefined", heads=3, notes=cut)
 
 
 def standing_lines(board: Board, name: str, before: Collection[str]) -> Iterator[str]:

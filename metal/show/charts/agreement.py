@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, name, within
+from metal.runs.columns import Row
 from metal.show import svg
 from metal.show.charts.axes import SHARES, Axis, Figures
-from metal.show.view import Cell, Chart, TableView
+from metal.show.view import Cell, Chart, Rows, TableView
 
 LEFT, STEP, PAD = 96.0, 14, 7
+CHANCE_HEIGHT, CHANCE_LEFT, CHANCE_RIGHT = 250.0, 34.0, svg.WIDTH - 14.0
+CROWDED = 40  # with more dots than this, the language is not written beside each
 UNDEFINED = (math.nan, math.nan, math.nan)
 
 
@@ -157,43 +160,25 @@ def _in_words(shown: CriterionF1) -> str:
 
 
 def _numbers(shown: CriterionF1) -> TableView:
-    rows = [(Cell(shown.people), *(Cell(figure(shown.ceiling.get(code))) for code in shown.languages))]
+    rows: Rows = [[shown.people, *(figure(shown.ceiling.get(code)) for code in shown.languages)]]
     for judge, by_language in shown.judges.items():
         figures = [by_language.get(code, UNDEFINED) for code in shown.languages]
-        rows.append((Cell(name(judge)), *(Cell(figure(value), interval(low, high)) for value, low, high in figures)))
-    rows.append((Cell("most frequent class"), *(Cell(figure(shown.floor.get(code))) for code in shown.languages)))
-    return TableView(shown.file("agreement"), shown.title, ("weighted F1", *shown.languages), tuple(rows), "judges")
+        rows.append([name(judge), *(Cell(figure(value), interval(low, high)) for value, low, high in figures)])
+    rows.append(["most frequent class", *(figure(shown.floor.get(code)) for code in shown.languages)])
+    columns = ("weighted F1", *shown.languages)
+    return TableView.of(None, "judges", shown.title, columns, rows, name=shown.file("agreement"))
 
 
-CHANCE_HEIGHT, CHANCE_LEFT, CHANCE_RIGHT = 250.0, 34.0, svg.WIDTH - 14.0
-CROWDED = 40  # with more dots than this, the language is not written beside each
-
-
-@dataclass(frozen=True)
-class F1AndKappa:
-    """One judge in one language. kappa_low, kappa_high: NaN where there is no interval."""
-
-    judge: str
-    language: str
-    f1: float
-    kappa: float
-    kappa_low: float
-    kappa_high: float
-
-    @property
-    def chance(self) -> bool:
-        """Whether agreement beyond chance is not shown."""
-        return not (known(self.kappa_low) and self.kappa_low > 0)
-
-
-def f1_against_kappa(key: str, title: str, label: str, dots: Sequence[F1AndKappa], judges: Sequence[str]) -> Chart:
-    """A dot a judge and language; hollow where kappa's interval holds 0 or is undefined. label: the criterion."""
-    drawn = [dot for dot in dots if known(dot.f1) and known(dot.kappa)]
+def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judges: Sequence[str]) -> Chart:
+    """A dot a row of the table of judges, hollow where kappa's interval holds 0 or is undefined: high up on the left
+    stands a judge that says what most answers are, not which. label: the criterion.
+    """
+    drawn = [row for row in rows if known(row["weighted_f1"]) and known(row["kappa"])]
     hollow = (svg.hollow_circle(), "hollow: no agreement beyond chance shown (interval of kappa)")
     head, top = svg.legend([*svg.judge_legend(judges), hollow])
     top += 12
     bottom = top + CHANCE_HEIGHT
-    x = Axis(min([-0.2, *(dot.kappa for dot in drawn)]), 1.0, CHANCE_LEFT, CHANCE_RIGHT, SHARES)
+    x = Axis(min([-0.2, *(row["kappa"] for row in drawn)]), 1.0, CHANCE_LEFT, CHANCE_RIGHT, SHARES)
     y = Axis(0.0, 1.0, bottom, top, SHARES, upright=True)
     parts = [
         head,
@@ -202,31 +187,34 @@ def f1_against_kappa(key: str, title: str, label: str, dots: Sequence[F1AndKappa
         svg.text(CHANCE_RIGHT, bottom + 28, "Cohen's kappa: agreement beyond chance", class_="soft", anchor="end"),
         svg.text(CHANCE_LEFT, top - 4, "weighted F1", class_="soft"),
     ]
-    for dot in drawn:
-        words = (
-            f"{within(dot.judge)}, {language_name(dot.language)}: F1 {figure(dot.f1)}, kappa {figure(dot.kappa)} "
-            f"{interval(dot.kappa_low, dot.kappa_high)}"
-        )
-        series = judges.index(dot.judge)
-        parts.append(svg.marker(x(dot.kappa), y(dot.f1), series, words.strip(), hollow=dot.chance))
+    for row in drawn:
+        across, up = x(row["kappa"]), y(row["weighted_f1"])
+        who = f"{within(row['judge'])}, {language_name(row['language'])}"
+        words = f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])} {_kappa_interval(row)}"
+        parts.append(svg.marker(across, up, judges.index(row["judge"]), words.strip(), hollow=_at_chance(row)))
         if len(drawn) <= CROWDED:
-            parts.append(svg.text(x(dot.kappa) + 7, y(dot.f1) + 4, dot.language))
-    at_chance = [dot for dot in drawn if dot.chance]
+            parts.append(svg.text(across + 7, up + 4, row["language"]))
+    at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
     alt = (
         f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one per judge and language. "
         f"For {len(at_chance)} of them agreement beyond chance is not shown"
-        + (f", the highest F1 among these being {figure(max(dot.f1 for dot in at_chance))}." if at_chance else ".")
+        + (f", the highest F1 among these being {figure(max(at_chance))}." if at_chance else ".")
     )
-    rows = [
-        (
-            Cell(name(dot.judge)),
-            Cell(dot.language),
-            Cell(figure(dot.f1)),
-            Cell(figure(dot.kappa), interval(dot.kappa_low, dot.kappa_high)),
-        )
-        for dot in dots
-    ]
-    numbers = TableView(key, label, ("judge", "language", "weighted F1", "kappa"), tuple(rows), "judges", heads=2)
-    left_out = len(dots) - len(drawn)
-    notes = (f"{left_out} of {len(dots)} not drawn: kappa or F1 is undefined.",) if left_out else ()
+    cells: Rows = []
+    for row in rows:
+        kappa = Cell(figure(row["kappa"]), _kappa_interval(row))
+        cells.append([name(row["judge"]), row["language"], figure(row["weighted_f1"]), kappa])
+    columns = ("judge", "language", "weighted F1", "kappa")
+    numbers = TableView.of(None, "judges", label, columns, cells, name=key, heads=2)
+    left_out = len(rows) - len(drawn)
+    notes = (f"{left_out} of {len(rows)} not drawn: kappa or F1 is undefined.",) if left_out else ()
     return Chart(key, title, alt, svg.drawing(bottom + 34, *parts), numbers, notes)
+
+
+def _at_chance(row: Row) -> bool:
+    """Whether agreement beyond chance is not shown."""
+    return not (known(row["kappa_low"]) and row["kappa_low"] > 0)
+
+
+def _kappa_interval(row: Row) -> str:
+    return interval(row["kappa_low"], row["kappa_high"])

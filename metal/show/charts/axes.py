@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from metal.data.text import MINUS, figure, interval, known, slug
 from metal.show import svg
 
-Figures = tuple[float, float, float]  # value, low, high
+Figures = tuple[Any, Any, Any]  # value, low, high; NaN or None where there is none
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # ticks of a figure between 0 and 1
 
 
@@ -74,10 +74,11 @@ class Axis:
         form: Callable[[float], str] = figure,
         hollow: bool = False,
     ) -> str:
-        """A marker at a value with its interval; low and high are NaN without an interval."""
+        """A marker at a value with its interval, where it has one."""
         value, low, high = figures
-        ends = (*self.at(low, across), *self.at(high, across))
-        bar = svg.line(*ends, f"ci s{series}") if known(low) and known(high) else ""
+        bar = ""
+        if known(low) and known(high):
+            bar = svg.line(*self.at(low, across), *self.at(high, across), f"ci s{series}")
         words = f"{who}: {form(value)} {interval(low, high, form)}".strip()
         return svg.element("g", svg.title(words), bar, svg.marker(*self.at(value, across), series, hollow=hollow))
 

@@ -10,12 +10,14 @@ from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import name, plural
 from metal.show import svg
-from metal.show.view import Cell, Chart, TableView
+from metal.show.view import Chart, TableView
 
 LEFT, RIGHT = 128.0, svg.WIDTH - 44.0
 MOST_CLASSES = 9  # more classes than this cannot be told apart by shade
 MOST_DESCRIBED = 6  # bars described in words
 GREY = "#9aa0ab"
+HEIGHT, GAP = 74.0, 24.0  # of a panel of lengths, and between panels
+WIDTH = (svg.WIDTH - GAP) / 2
 
 
 @dataclass(frozen=True)
@@ -32,18 +34,19 @@ class Bar:
         return sum(self.counts.values())
 
 
-def class_bars(key: str, label: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
+def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
     """A bar of shares for each entry, the counts in it; with too many classes for shades, the numbers alone.
 
     What is no level of the scale (no class, no answer) is grey and comes last.
     """
+    label = criterion.label or criterion.name
     levels = [level.shown for level in criterion.scale.levels]
     lower = criterion.direction == "lower"
     fills = {level: svg.class_fill(place, len(levels), lower_is_better=lower) for place, level in enumerate(levels)}
     others = dict.fromkeys(level for bar in bars for level, items in bar.counts.items() if items and level not in fills)
     fills |= dict.fromkeys(others, GREY)
-    alt = f"Bars of the classes given on {criterion.label or criterion.name}: {_in_words(bars, list(fills))}"
-    numbers = _class_numbers(key, label, bars, list(fills))
+    alt = f"Bars of the classes given on {label}: {_in_words(bars, list(fills))}"
+    numbers = _numbers(key, label, bars, list(fills))
     if len(levels) > MOST_CLASSES:
         note = f"{len(levels)} classes cannot be told apart by shade: the numbers alone."
         return Chart(key, label, alt, "", numbers, (note,))
@@ -57,15 +60,13 @@ def class_bars(key: str, label: str, criterion: Criterion, bars: Sequence[Bar]) 
         parts.append(svg.text(2, y + 12, svg.short(name(bar.label), 19), hover=name(bar.label)))
         start = LEFT
         for level, fill in fills.items():
-            items = bar.counts.get(level, 0)
-            if not items:
-                continue
-            width = (RIGHT - LEFT) * items / bar.total
-            words = f"{bar.label}: {level}, {items:,} of {bar.total:,} ({items / bar.total:.0%})"
-            parts.append(svg.rect(start, y, width, 16, svg.title(words), fill=fill))
-            if width > 7 * len(str(items)) + 3:
-                parts.append(svg.text(start + width / 2, y + 12, str(items), class_="on", anchor="middle"))
-            start += width
+            if items := bar.counts.get(level, 0):
+                width = (RIGHT - LEFT) * items / bar.total
+                words = f"{bar.label}: {level}, {items:,} of {bar.total:,} ({items / bar.total:.0%})"
+                parts.append(svg.rect(start, y, width, 16, svg.title(words), fill=fill))
+                if width > 7 * len(str(items)) + 3:
+                    parts.append(svg.text(start + width / 2, y + 12, str(items), class_="on", anchor="middle"))
+                start += width
         parts.append(svg.text(svg.WIDTH, y + 12, f"{bar.total:,}", class_="soft", anchor="end"))
         y += 20
     return Chart(key, label, alt, svg.drawing(y + 6, *parts), numbers)
@@ -82,20 +83,14 @@ def _in_words(bars: Sequence[Bar], levels: Sequence[str]) -> str:
     return "; ".join(sentences) + more + "."
 
 
-def _class_numbers(key: str, label: str, bars: Sequence[Bar], levels: Sequence[str]) -> TableView:
-    columns, heads = ("", *map(name, levels), "items"), 1
-    rows = [
-        (Cell(name(bar.label)), *(Cell(f"{bar.counts.get(level, 0):,}") for level in levels), Cell(f"{bar.total:,}"))
-        for bar in bars
-    ]
-    if any(bar.panel for bar in bars):
-        columns, heads = ("case", *columns), 2
-        rows = [(Cell(bar.panel), *row) for bar, row in zip(bars, rows, strict=True)]
-    return TableView(key, label, columns, tuple(rows), "class_distribution", heads=heads)
-
-
-HEIGHT, GAP = 74.0, 24.0  # of a panel's bars, and between panels
-WIDTH = (svg.WIDTH - GAP) / 2
+def _numbers(key: str, label: str, bars: Sequence[Bar], levels: Sequence[str]) -> TableView:
+    panels = any(bar.panel for bar in bars)
+    rows = []
+    for bar in bars:
+        counts = (f"{items:,}" for items in (*(bar.counts.get(level, 0) for level in levels), bar.total))
+        rows.append((*([bar.panel] if panels else []), name(bar.label), *counts))
+    columns = (*(["case"] if panels else []), "", *map(name, levels), "items")
+    return TableView.of(None, "class_distribution", label, columns, rows, name=key, heads=1 + panels)
 
 
 def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapping[str, int]) -> Chart:
@@ -103,66 +98,42 @@ def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapp
 
     histograms: language -> what `metal.building.sample.Histogram.record` wrote. sampled: language -> passages drawn.
     """
-    head, top = svg.legend(
-        [
-            (svg.swatch(class_="m0"), "the fullest bin, which the sample is from"),
-            (svg.swatch(class_="h0"), "the other bins"),
-        ]
-    )
-    parts = [head]
+    full = (svg.swatch(class_="m0"), "the fullest bin, which the sample is from")
+    head, top = svg.legend([full, (svg.swatch(class_="h0"), "the other bins")])
+    parts, described, rows = [head], [], []
     for place, (language, histogram) in enumerate(histograms.items()):
         left = (place % 2) * (WIDTH + GAP)
-        parts += _panel(language, histogram, sampled.get(language, 0), left, top + 14 + place // 2 * (HEIGHT + 70))
-    bottom = top + (len(histograms) + 1) // 2 * (HEIGHT + 70)
-    described = []
-    for language, histogram in histograms.items():
-        low, high = _bounds(histogram)
-        share = max(histogram["counts"]) / sum(histogram["counts"])
-        described.append(f"{_title(language)}, {share:.0%} in the fullest bin from {low:,.0f} to {high:,.0f}")
+        title, counts, chosen = name(language_name(language)), histogram["counts"], int(histogram["chosen_bin"])
+        drawn = sampled.get(language, 0)
+        low, high = (f"{edge:,.0f}" for edge in histogram["edges"][chosen : chosen + 2])
+        words = f"{drawn:,} drawn from {low} to {high} tokens"
+        parts += _panel(title, words, histogram, left, top + 14 + place // 2 * (HEIGHT + 70))
+        described.append(f"{title}, {max(counts) / sum(counts):.0%} in the fullest bin from {low} to {high}")
+        before = (f"{histogram[key]:,}" for key in ("passages", "duplicates", "near_empty"))
+        rows.append((title, *before, f"{low}–{high}", f"{max(counts):,}", f"{drawn:,}"))
     alt = f"Histograms of passage lengths in tokens: {'; '.join(described)}."
-    picture, numbers = svg.drawing(bottom, *parts), _length_numbers(histograms, sampled)
+    picture = svg.drawing(top + (len(histograms) + 1) // 2 * (HEIGHT + 70), *parts)
+    columns = ("", "passages", "duplicates", "near-empty", "fullest bin, tokens", "in it", "drawn")
+    numbers = TableView.of(None, "", "Passage lengths", columns, rows, name="passage_lengths")
     return Chart("passage_lengths", "Passage lengths, in tokens", alt, picture, numbers)
 
 
-def _title(language: str) -> str:
-    return name(language_name(language))
-
-
-def _bounds(histogram: Mapping[str, Any]) -> tuple[float, float]:
-    """The ends of the chosen bin."""
-    chosen = int(histogram["chosen_bin"])
-    return histogram["edges"][chosen], histogram["edges"][chosen + 1]
-
-
-def _panel(language: str, histogram: Mapping[str, Any], sampled: int, left: float, top: float) -> list[str]:
+def _panel(title: str, drawn: str, histogram: Mapping[str, Any], left: float, top: float) -> list[str]:
     counts, edges = histogram["counts"], histogram["edges"]
-    low, high = _bounds(histogram)
     step, bottom = WIDTH / len(counts), top + 22 + HEIGHT
     parts = [
-        svg.text(left, top, f"{_title(language)}: {plural(sum(counts), 'passage')}"),
-        svg.text(left, top + 14, f"{sampled:,} drawn from {low:,.0f} to {high:,.0f} tokens", class_="soft"),
+        svg.text(left, top, f"{title}: {plural(sum(counts), 'passage')}"),
+        svg.text(left, top + 14, drawn, class_="soft"),
     ]
     for place, count in enumerate(counts):
         height = HEIGHT * count / max(counts)
         words = f"{edges[place]:,.0f} to {edges[place + 1]:,.0f} tokens: {plural(count, 'passage')}"
         look = "m0" if place == histogram["chosen_bin"] else "h0"
-        parts.append(
-            svg.rect(left + step * place + 0.5, bottom - height, step - 1, height, svg.title(words), class_=look)
-        )
+        across = left + step * place + 0.5
+        parts.append(svg.rect(across, bottom - height, step - 1, height, svg.title(words), class_=look))
     return [
         *parts,
         svg.line(left, bottom, left + WIDTH, bottom, "grid"),
         svg.text(left, bottom + 13, f"{edges[0]:,.0f}", class_="soft"),
         svg.text(left + WIDTH, bottom + 13, f"{edges[-1]:,.0f}", class_="soft", anchor="end"),
     ]
-
-
-def _length_numbers(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapping[str, int]) -> TableView:
-    rows = []
-    for language, histogram in histograms.items():
-        low, high = _bounds(histogram)
-        before = [f"{histogram[key]:,}" for key in ("passages", "duplicates", "near_empty")]
-        after = [f"{low:,.0f}–{high:,.0f}", f"{max(histogram['counts']):,}", f"{sampled.get(language, 0):,}"]
-        rows.append((Cell(_title(language)), *map(Cell, before + after)))
-    columns = ("", "passages", "duplicates", "near-empty", "fullest bin, tokens", "in it", "drawn")
-    return TableView("passage_lengths", "Passage lengths", columns, tuple(rows))

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from metal.data.text import UNDEFINED, figure, interval, known, name, p_value, signed, within
+from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_value, plural, signed, within
+from metal.runs.columns import Row
+from metal.runs.run import RankingRun
 from metal.show import svg
-from metal.show.charts.axes import Axis, arrows
-from metal.show.view import Cell, Chart, TableView
+from metal.show.charts.axes import Axis, Figures, arrows
+from metal.show.view import Cell, Chart, Rows, TableView
 
 LABEL = 21  # characters of a name that fit left of the drawing
 MOST_ROWS = 60  # more cannot be read in one drawing
 LEFT, STEP = 132.0, 16
+FOREST_LEFT, FOREST_RIGHT = 64.0, svg.WIDTH - 16.0
+MOST_POPULATIONS = 10  # of a panel
+HEIGHT, ROOM, GAP, PANEL_LEFT = 110.0, 166.0, 16.0, 26.0
+WIDTH = (svg.WIDTH - 2 * PANEL_LEFT - GAP) / 2  # of a panel
+GENERATORS = {"machine": (0, "machine"), "human": (2, "human writing")}
+
+Looks = Mapping[str, tuple[int, str]]  # series and words for each entry of the legend
 
 
 @dataclass(frozen=True)
@@ -21,47 +30,111 @@ class Dot:
     """A figure. look: its entry of the legend; group: rows of one group are put on one band."""
 
     label: str
-    value: float
-    low: float = math.nan
-    high: float = math.nan
+    value: float | None
+    low: float | None = None
+    high: float | None = None
     look: str = ""
     group: int | None = None
 
+    @property
+    def figures(self) -> Figures:
+        """The value and the ends of its interval."""
+        return self.value, self.low, self.high
 
-@dataclass(frozen=True)
-class Mark:
-    """A line through all rows at a value."""
 
-    value: float
-    words: str
-    class_: str = "ceiling"
+def dots_chart(
+    key: str,
+    title: str,
+    alt: str,
+    rows: Sequence[Dot],
+    looks: Looks,
+    *,
+    value: str,
+    label: str = "rater",
+    between: Mapping[str, Callable[[Dot], str]] | None = None,
+    before: Sequence[Dot] = (),
+    caption: str = "",
+    heads: int = 1,
+    source: str = "",
+    form: Callable[[Any], str] = figure,
+    **drawn: Any,
+) -> Chart:
+    """A row each. label, value: headings of the first and last column of the numbers; between: the others'. before:
+    rows that stand first among the numbers, and are not drawn. caption: of the numbers; the chart's title if empty.
+
+    heads: columns that name a row. source: the run's table that the rows come from. looks, form, drawn (mark, sides,
+    group): of `interval_dots`.
+    """
+    more = between or {}
+    numbers: Rows = []
+    for row in (*before, *rows):
+        last = Cell(form(row.value), interval(row.low, row.high, form))
+        numbers.append([name(row.label), *(text(row) for text in more.values()), last])
+    columns = (label, *more, value)
+    view = TableView.of(None, source, caption or title, columns, numbers, name=f"{key}_numbers", heads=heads)
+    notes = (f"The first {MOST_ROWS} of {len(rows)}; all are in the table.",) if len(rows) > MOST_ROWS else ()
+    return Chart(key, title, alt, interval_dots(rows, looks, form=form, **drawn), view, notes)
+
+
+def generator_dots(
+    run: RankingRun, key: str, ranked: Sequence[Row], score: str, value: str, source: str, form: Callable[[Any], str]
+) -> Chart:
+    """The scores that people give on the main criterion, from rows of ranked generators, clusters on bands; people's
+    writing apart from machines' where it occurs. score: what is drawn, in words.
+    """
+    rows = [
+        Dot(
+            row["generator"],
+            row["score"],
+            row["score_low"],
+            row["score_high"],
+            "human" if row["human"] else "machine",
+            int(row["cluster"]) if known(row["cluster"]) else None,
+        )
+        for row in ranked
+    ]
+    best, last = rows[0], rows[-1]
+    return dots_chart(
+        key,
+        f"What people give: {run.where(run.main, run.language)}",
+        f"Dots with 95% intervals, {score} that people give to each of {plural(len(rows), 'generator')}, best first: "
+        f"from {within(best.label)} {form(best.value)} to {within(last.label)} {form(last.value)}.",
+        rows,
+        GENERATORS if any(row.look == "human" for row in rows) else {"machine": (0, "")},
+        label="generator",
+        value=value,
+        between={"cluster": lambda row: count(row.group)},
+        source=source,
+        form=form,
+        group="cluster",
+    )
 
 
 def interval_dots(
     rows: Sequence[Dot],
-    looks: Mapping[str, tuple[int, str]],
+    looks: Looks,
     *,
-    marks: Sequence[Mark] = (),
+    mark: tuple[float, str] | None = None,
     sides: tuple[str, str] | None = None,
-    form: Callable[[float], str] = figure,
+    form: Callable[[Any], str] = figure,
     group: str = "",
 ) -> str:
-    """The drawing; looks: series and words for each entry of the legend that occurs.
+    """The drawing, with the entries of the legend that occur.
 
-    sides: what lies left and right of 0, where 0 divides. group: what the bands are, written above their numbers.
-    Rows without a figure have a dash. Nothing is drawn ("") where no row has a figure.
+    mark: a line through all rows, with its words. sides: what lies left and right of 0, where 0 divides. group: what
+    the bands are, written above their numbers. Rows without a figure have a dash. Nothing is drawn ("") where no row
+    has a figure.
     """
     rows = rows[:MOST_ROWS]
-    marks = [mark for mark in marks if known(mark.value)]
-    values = [value for row in rows if known(row.value) for value in (row.value, row.low, row.high) if known(value)]
+    values = [value for row in rows if known(row.value) for value in row.figures if known(value)]
     if not values:
         return ""
-    right = svg.WIDTH - (52.0 if group else 16.0)
-    axis = Axis.around([*values, *(mark.value for mark in marks), *([0.0] if sides else [])], LEFT, right)
-
     used = [look for look in looks if any(row.look == look for row in rows)]
     entries = [(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used if looks[look][1]]
-    entries += [(svg.line(12, -6, 12, 6, mark.class_), mark.words) for mark in marks if mark.words]
+    if mark:
+        values.append(mark[0])
+        entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
+    axis = Axis.around([*values, *([0.0] if sides else [])], LEFT, svg.WIDTH - (52.0 if group else 16.0))
     head, top = svg.legend(entries)
     top += 28 if sides else 14
     bottom = top + STEP * len(rows)
@@ -71,14 +144,14 @@ def interval_dots(
     parts += [axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
     if sides:
         parts.append(axis.line(0, top, bottom, "floor"))
-    for mark in marks:
-        parts.append(axis.line(mark.value, top, bottom, mark.class_, f"{mark.words}: {form(mark.value)}"))
+    if mark:
+        parts.append(axis.line(mark[0], top, bottom, "ceiling", f"{mark[1]}: {form(mark[0])}"))
     for place, row in enumerate(rows):
         y = top + STEP * (place + 0.5)
         parts.append(svg.text(2, y + 4, svg.short(name(row.label), LABEL), hover=name(row.label)))
         if known(row.value):
             series = looks.get(row.look, (0, ""))[0]
-            parts.append(axis.estimate(y, within(row.label), (row.value, row.low, row.high), series, form=form))
+            parts.append(axis.estimate(y, within(row.label), row.figures, series, form=form))
         else:
             parts.append(svg.text(LEFT + 4, y + 4, UNDEFINED, class_="soft"))
     return svg.drawing(bottom + 18, *parts)
@@ -98,33 +171,12 @@ def _bands(rows: Sequence[Dot], top: float, words: str) -> list[str]:
     return parts
 
 
-FOREST_LEFT, FOREST_RIGHT = 64.0, svg.WIDTH - 16.0
-
-
-@dataclass(frozen=True)
-class Difference:
-    """First minus second in one language, with the p-value corrected over languages."""
-
-    pair: str
-    language: str
-    value: float
-    low: float
-    high: float
-    p: float
-
-    @property
-    def significant(self) -> bool:
-        """At the 5% level, after correction."""
-        return known(self.p) and self.p < 0.05
-
-
-def forest(key: str, label: str, differences: Sequence[Difference], behind: str, ahead: str) -> Chart:
-    """A row a language under each pair; full where significant, hollow where not.
-
-    behind, ahead: what a difference below and above 0 means.
+def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, ahead: str) -> Chart:
+    """Rows of the table `differences`, each under its pair, right of the line where the first is ahead; full where
+    significant at 5% after correction over languages, hollow where not. behind, ahead: what below and above 0 means.
     """
-    drawn = [row for row in differences if known(row.value)]
-    reach = max([0.1, *(abs(value) for row in drawn for value in (row.value, row.low, row.high) if known(value))])
+    drawn = [(pair, row) for pair, row in pairs if known(row["difference"])]
+    reach = max([0.1, *(abs(value) for _, row in drawn for value in _ends(row) if known(value))])
     axis = Axis(-reach, reach, FOREST_LEFT, FOREST_RIGHT, [reach * share for share in (-1, -0.5, 0, 0.5, 1)], signed)
     entries = [
         (svg.marker(12, 0, 0), "significant after correction over languages (Holm)"),
@@ -132,94 +184,83 @@ def forest(key: str, label: str, differences: Sequence[Difference], behind: str,
     ]
     head, top = svg.legend(entries)
     top += 14
-    y, pair, rows = top, "", []
-    for row in drawn:
-        if row.pair != pair:
-            pair = row.pair
-            rows.append(svg.text(2, y + 16, name(pair), class_="soft"))
+    y, heading, dots = top, "", []
+    for pair, row in drawn:
+        if pair != heading:
+            heading = pair
+            dots.append(svg.text(2, y + 16, name(pair), class_="soft"))
             y += 20
         y += 14
-        rows.append(svg.text(8, y + 4, row.language))
-        who, figures = f"{row.pair}, {row.language}", (row.value, row.low, row.high)
-        rows.append(axis.estimate(y, who, figures, 0, form=signed, hollow=not row.significant))
+        dots.append(svg.text(8, y + 4, row["language"]))
+        hollow = not significant(row)
+        dots.append(axis.estimate(y, f"{pair}, {row['language']}", _ends(row), 0, form=signed, hollow=hollow))
     bottom = y + 14
     parts = [
         head,
         arrows(behind, ahead, FOREST_LEFT, FOREST_RIGHT, top - 2),
         *(axis.grid(top + 4, bottom), axis.line(0, top + 4, bottom, "floor"), axis.numbers(bottom)),
-        *rows,
+        *dots,
     ]
-    above = sum(row.significant and row.value > 0 for row in drawn)
-    below = sum(row.significant and row.value < 0 for row in drawn)
+    above = sum(significant(row) and row["difference"] > 0 for _, row in drawn)
+    below = sum(significant(row) and row["difference"] < 0 for _, row in drawn)
     alt = (
         f"Differences in weighted F1 on {label}, {len(drawn)} in all: {above} significantly above 0 ({ahead}), "
         f"{below} significantly below ({behind})."
     )
-    cells = [
-        (
-            Cell(name(row.pair)),
-            Cell(row.language),
-            Cell(signed(row.value), interval(row.low, row.high, signed)),
-            Cell(p_value(row.p)),
-        )
-        for row in differences
-    ]
+    cells: Rows = []
+    for pair, row in pairs:
+        value, low, high = _ends(row)
+        difference = Cell(signed(value), interval(low, high, signed))
+        cells.append((name(pair), row["language"], difference, p_value(row["p_adjusted"])))
     columns = ("pair", "language", "difference", "p, corrected")
-    numbers = TableView(key, label, columns, tuple(cells), "differences", heads=2)
+    numbers = TableView.of(None, "differences", label, columns, cells, name=key, heads=2)
     return Chart(key, label, alt, svg.drawing(bottom + 18, *parts), numbers)
 
 
-MOST_POPULATIONS = 10  # of a panel
-HEIGHT, ROOM, GAP, PANEL_LEFT = 110.0, 166.0, 16.0, 26.0
-WIDTH = (svg.WIDTH - 2 * PANEL_LEFT - GAP) / 2  # of a panel
+def _ends(row: Row) -> Figures:
+    return row["difference"], row["difference_low"], row["difference_high"]
 
 
-@dataclass(frozen=True)
-class PopulationScore:
-    """A population's score under a way of labelling (a series), with the central 95% of the rounds."""
-
-    population: str
-    series: int
-    value: float
-    low: float
-    high: float
+def significant(row: Row) -> bool:
+    """Whether a difference is not 0 at the 5% level, after correction."""
+    return known(row["p_adjusted"]) and row["p_adjusted"] < 0.05
 
 
-@dataclass(frozen=True)
-class DesignPanel:
-    """A design: its name and its scores."""
+def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
+    """Scores by population of raters, with the central 95% of the rounds: how repeatable each is (GENIE, Figure 2).
 
-    title: str
-    scores: Sequence[PopulationScore]
-
-
-def population_panels(panels: Sequence[DesignPanel], looks: Sequence[str]) -> str:
-    """Two panels a row on one scale; looks: what each series is. "" where nothing has a score."""
-    drawn = [score for panel in panels for score in panel.scores if known(score.value)]
+    panels: a design's rows of the table `designs`, two panels a row on one scale. looks: by labelling. "" where
+    nothing has a score.
+    """
+    drawn = [row for rows in panels.values() for row in rows if known(row["mean"])]
     if not drawn:
         return ""
-    used = sorted({score.series for score in drawn})
-    head, top = svg.legend([(svg.marker(12, 0, series), looks[series]) for series in used])
-    values = [value for score in drawn for value in (score.value, score.low, score.high) if known(value)]
+    used = {row["labelling"] for row in drawn}
+    head, top = svg.legend([(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in looks if look in used])
+    values = [value for row in drawn for value in _central(row) if known(value)]
     axis = Axis.around(values, HEIGHT, 0, upright=True)
     parts = [head]
-    for place, panel in enumerate(panels):
+    for place, (title, rows) in enumerate(panels.items()):
         left = PANEL_LEFT + (place % 2) * (WIDTH + GAP + PANEL_LEFT)
         upper = top + 22 + (place // 2) * ROOM
-        parts += _panel(panel, replace(axis, start=upper + HEIGHT, end=upper), left)
+        parts += _panel(title, rows, looks, replace(axis, start=upper + HEIGHT, end=upper), left)
     return svg.drawing(top + (len(panels) + 1) // 2 * ROOM - 8, *parts)
 
 
-def _panel(panel: DesignPanel, axis: Axis, left: float) -> list[str]:
-    parts = [svg.text(left, axis.end - 8, panel.title), axis.grid(left, left + WIDTH), axis.numbers(left)]
-    populations = list(dict.fromkeys(score.population for score in panel.scores))[:MOST_POPULATIONS]
+def _central(row: Row) -> Figures:
+    return row["mean"], row["low"], row["high"]
+
+
+def _panel(title: str, rows: Sequence[Row], looks: Looks, axis: Axis, left: float) -> list[str]:
+    parts = [svg.text(left, axis.end - 8, title), axis.grid(left, left + WIDTH), axis.numbers(left)]
+    populations = list(dict.fromkeys(row["population"] for row in rows))[:MOST_POPULATIONS]
     step = WIDTH / max(len(populations), 1)
     for place, population in enumerate(populations):
         middle = left + step * (place + 0.5)
         label = svg.short(name(population), max(2, int(step / 6.2)))
         parts.append(svg.text(middle, axis.start + 14, label, class_="soft", anchor="middle", hover=name(population)))
-        scores = [score for score in panel.scores if score.population == population and known(score.value)]
-        for number, score in enumerate(scores):
+        scores = [row for row in rows if row["population"] == population and known(row["mean"])]
+        for number, row in enumerate(scores):
             across = middle + (number - (len(scores) - 1) / 2) * min(12.0, step / 3)
-            parts.append(axis.estimate(across, name(population), (score.value, score.low, score.high), score.series))
+            parts.append(axis.estimate(across, name(population), _central(row), looks[row["labelling"]][0]))
     return parts

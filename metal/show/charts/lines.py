@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from metal.data.text import UNDEFINED, count, figure, known, name, plural, within
 from metal.show import svg
 from metal.show.charts.axes import Axis, cell_key_and_label
-from metal.show.view import Cell, Chart, TableView
+from metal.show.view import Chart, TableView
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,16 +19,25 @@ if TYPE_CHECKING:
     from metal.boards.references import ReferenceCurve
 
 ITEMS_HEIGHT, ITEMS_LEFT, ITEMS_RIGHT = 190.0, 34.0, svg.WIDTH - 10.0
+REFERENCES_HEIGHT, REFERENCES_LEFT, REFERENCES_RIGHT = 220.0, 40.0, svg.WIDTH - 12.0
+RANKS_LEFT, RANKS_RIGHT, RANKS_STEP = 150.0, svg.WIDTH - 40.0, 16
+RANKS_LABEL = 21  # characters of a generator's name
+MOST_ROWS = 60
+MOVED = 3  # a generator's line is coloured from this many ranks away from the first ranking
+UP, DOWN, SAME = 0, 1, 7  # series
+_NOTES = (
+    "Marks are means over draws of references; the strokes through them reach one standard deviation up and down.",
+)
 
 
 @dataclass(frozen=True)
 class ItemsCurve:
-    """points: (items, value), items rising; people: an item; now: items there are; needed: items, NaN if unknown."""
+    """points: (items, value), items rising; people: an item; now: items there are; needed: items, None if unknown."""
 
     people: int
     points: Sequence[tuple[float, float]]
     now: float
-    needed: float
+    needed: float | None
 
 
 def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str:
@@ -90,113 +99,98 @@ def _short(logarithm: float) -> str:
     return f"{number:g}"
 
 
-REFERENCES_HEIGHT, REFERENCES_LEFT, REFERENCES_RIGHT = 220.0, 40.0, svg.WIDTH - 12.0
-_NOTES = (
-    "Marks are means over draws of references; the strokes through them reach one standard deviation up and down.",
-)
+def reference_charts(curve: ReferenceCurve) -> Iterator[Chart]:
+    """A picture per cell, with a curve for each metric."""
+    for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
+        key, label = cell_key_and_label("references", str(criterion), str(language))
+        chart = references_chart(key, label, list(metrics_of_cell(rows)), curve.reference)
+        if chart:
+            yield chart
 
 
-@dataclass(frozen=True)
-class ReferencesStep:
-    """A metric with some references. spread: the standard deviation over draws, NaN with one draw."""
-
-    references: int
-    pearson: float
-    spread: float
+# A metric of a cell: its name, the level of one that is a line (the same scores with any references), its steps.
+MetricOfCell = tuple[str, float, list[dict[Any, Any]]]
 
 
-@dataclass(frozen=True)
-class ReferencesCurve:
-    """A metric, or with `level` alone a line: what has the same scores with any references."""
-
-    metric: str
-    steps: Sequence[ReferencesStep] = ()
-    level: float = float("nan")
-
-    @property
-    def drawn(self) -> list[ReferencesStep]:
-        """Steps that have a value."""
-        return [step for step in self.steps if known(step.pearson)]
+def metrics_of_cell(rows: pd.DataFrame) -> Iterator[MetricOfCell]:
+    """(name, level, steps) of each metric of a cell; a metric that is a line has a level and no steps."""
+    line = rows["references"].isna()
+    for metric, steps in rows[~line].groupby("metric", sort=False):
+        yield str(metric), float("nan"), steps.to_dict("records")
+    for row in rows[line].to_dict("records"):
+        yield row["metric"], row["pearson"], []
 
 
-def references_chart(key: str, label: str, curves: Sequence[ReferencesCurve], people: str) -> Chart | None:
-    """The curves with the spread of their draws; None where nothing has a value. people: whom they agree with."""
-    shown = [curve for curve in curves if curve.drawn or known(curve.level)]
+def references_chart(key: str, label: str, metrics: Sequence[MetricOfCell], people: str) -> Chart | None:
+    """The curves with the spread of their draws; None where nothing has a value. people: whom they agree with.
+
+    Steps have `references`, `pearson` and `spread`, the standard deviation over draws, NaN with one draw.
+    """
+    shown = [(metric, level, [step for step in steps if known(step["pearson"])]) for metric, level, steps in metrics]
+    shown = [(metric, level, steps) for metric, level, steps in shown if steps or known(level)]
     if not shown:
         return None
-    steps = [step for curve in shown for step in curve.drawn]
-    values = [end for step in steps for end in (step.pearson - _spread(step), step.pearson + _spread(step))]
-    values += [curve.level for curve in shown if known(curve.level)]
-    most = max([2, *(step.references for step in steps)])
+    drawn = [step for _, _, steps in shown for step in steps]
+    values = [step["pearson"] + reach for step in drawn for reach in (-_spread(step), _spread(step))]
+    values += [level for _, level, _ in shown if known(level)]
+    most = max([2, *(step["references"] for step in drawn)])
     entries = []
-    for series, curve in enumerate(shown):
-        look = svg.line_symbol(f"way s{series % svg.SERIES}", series)
-        if known(curve.level):
-            look = svg.line_symbol(svg.way(series))
-        entries.append((look, name(curve.metric, svg.LEGEND_LENGTH)))
+    for series, (metric, level, _) in enumerate(shown):
+        colour = f"way s{series % svg.SERIES}"
+        look = svg.line_symbol(svg.way(series)) if known(level) else svg.line_symbol(colour, series)
+        entries.append((look, name(metric, svg.LEGEND_LENGTH)))
     head, top = svg.legend(entries)
     top += 16
     bottom = top + REFERENCES_HEIGHT
-    x = Axis(1, most, REFERENCES_LEFT + 8, REFERENCES_RIGHT - 8, range(1, most + 1, -(-most // 12)))
+    left, right = REFERENCES_LEFT, REFERENCES_RIGHT
+    x = Axis(1, most, left + 8, right - 8, range(1, most + 1, -(-most // 12)))
     y = Axis.around(values, bottom, top, upright=True)
     parts = [
         head,
-        svg.text(REFERENCES_LEFT, top - 5, f"Pearson with {people}", class_="soft"),
-        *(y.grid(REFERENCES_LEFT, REFERENCES_RIGHT), y.numbers(REFERENCES_LEFT), x.numbers(bottom)),
-        svg.text(REFERENCES_RIGHT, bottom + 29, "references →", class_="soft", anchor="end"),
+        svg.text(left, top - 5, f"Pearson with {people}", class_="soft"),
+        *(y.grid(left, right), y.numbers(left), x.numbers(bottom)),
+        svg.text(right, bottom + 29, "references →", class_="soft", anchor="end"),
     ]
-    for series, curve in enumerate(shown):
+    for series, (metric, level, steps) in enumerate(shown):
         colour = f"s{series % svg.SERIES}"
-        if known(curve.level):
-            parts.append(y.line(curve.level, REFERENCES_LEFT, REFERENCES_RIGHT, svg.way(series)))
-        for before, after in pairwise(curve.drawn):
-            start, end = ((x(step.references), y(step.pearson)) for step in (before, after))
-            parts.append(svg.line(*start, *end, f"way {colour}"))
-        for step in curve.drawn:
-            across, spread = x(step.references), _spread(step)
-            if spread:
-                parts.append(
-                    svg.line(across, y(step.pearson - spread), across, y(step.pearson + spread), f"ci {colour}")
-                )
-            words = f"{within(curve.metric)}, {count(step.references)}: {figure(step.pearson)}"
-            parts.append(svg.marker(across, y(step.pearson), series, words))
+        if known(level):
+            parts.append(y.line(level, left, right, svg.way(series)))
+        places = [(x(step["references"]), y(step["pearson"])) for step in steps]
+        parts += [svg.line(*start, *end, f"way {colour}") for start, end in pairwise(places)]
+        for step, place in zip(steps, places, strict=True):
+            if spread := _spread(step):
+                ends = (y(step["pearson"] - spread), y(step["pearson"] + spread))
+                parts.append(svg.line(place[0], ends[0], place[0], ends[1], f"ci {colour}"))
+            words = f"{within(metric)}, {count(step['references'])}: {figure(step['pearson'])}"
+            parts.append(svg.marker(*place, series, words))
     picture = svg.drawing(bottom + 36, *parts)
-    return Chart(key, label, _alt(label, shown, people), picture, _numbers(key, label, curves), _NOTES)
+    return Chart(key, label, _references_in_words(label, shown, people), picture, _numbers(key, label, metrics), _NOTES)
 
 
-def _spread(step: ReferencesStep) -> float:
-    return step.spread if known(step.spread) else 0.0
+def _spread(step: dict[Any, Any]) -> float:
+    return float(step["spread"]) if known(step["spread"]) else 0.0
 
 
-def _alt(label: str, shown: Sequence[ReferencesCurve], people: str) -> str:
+def _references_in_words(label: str, shown: Sequence[MetricOfCell], people: str) -> str:
     sentences = []
-    for curve in shown:
-        if known(curve.level):
-            sentences.append(f"{within(curve.metric)} is a line at {figure(curve.level)}")
+    for metric, level, steps in shown:
+        if known(level):
+            sentences.append(f"{within(metric)} is a line at {figure(level)}")
             continue
-        first, last = curve.drawn[0], curve.drawn[-1]
-        sentences.append(
-            f"{within(curve.metric)} from {figure(first.pearson)} ({first.references}) "
-            f"to {figure(last.pearson)} ({last.references})"
-        )
+        first, last = (f"{figure(step['pearson'])} ({step['references']})" for step in (steps[0], steps[-1]))
+        sentences.append(f"{within(metric)} from {first} to {last}")
     return f"Pearson with {people} on {label} by the number of references. {'; '.join(sentences)}."
 
 
-def _numbers(key: str, label: str, curves: Sequence[ReferencesCurve]) -> TableView:
+def _numbers(key: str, label: str, metrics: Sequence[MetricOfCell]) -> TableView:
     rows = []
-    for curve in curves:
-        steps = [(count(step.references), step.pearson, figure(step.spread)) for step in curve.steps]
-        for references, pearson, spread in steps or [(UNDEFINED, curve.level, UNDEFINED)]:
-            rows.append((Cell(name(curve.metric)), Cell(references), Cell(figure(pearson)), Cell(spread)))
+    for metric, level, steps in metrics:
+        if not steps:
+            rows.append((name(metric), UNDEFINED, figure(level), UNDEFINED))
+        for step in steps:
+            rows.append((name(metric), count(step["references"]), figure(step["pearson"]), figure(step["spread"])))
     columns = ("metric", "references", "Pearson", "spread over draws")
-    return TableView(key, label, columns, tuple(rows), "references", heads=2)
-
-
-MOVED = 3  # a line is coloured from this many ranks away from the first ranking
-RANKS_LABEL = 21
-MOST_ROWS = 60
-RANKS_LEFT, RANKS_RIGHT, RANKS_STEP = 150.0, svg.WIDTH - 40.0, 16
-UP, DOWN, SAME = 0, 1, 7  # series
+    return TableView.of(None, "references", label, columns, rows, name=key, heads=2)
 
 
 @dataclass(frozen=True)
@@ -280,25 +274,3 @@ def _line(shown: Ranks, generator: str, x: Axis, top: float) -> str:
 def _small(x: float, y: float, *, hollow: bool = False) -> str:
     """The dot of what need not be looked at."""
     return svg.element("circle", cx=float(x), cy=float(y), r=2.6, class_=f"dot {'h' if hollow else 'm'}{SAME}")
-
-
-def reference_charts(curve: ReferenceCurve) -> Iterator[Chart]:
-    """A picture per cell, with a curve for each metric."""
-    for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
-        curves = []
-        for metric, level, steps in metrics_of_cell(rows):
-            points = [ReferencesStep(*(row[key] for key in ("references", "pearson", "spread"))) for row in steps]
-            curves.append(ReferencesCurve(metric, points) if points else ReferencesCurve(metric, (), level))
-        key, label = cell_key_and_label("references", str(criterion), str(language))
-        chart = references_chart(key, label, curves, curve.reference)
-        if chart:
-            yield chart
-
-
-def metrics_of_cell(rows: pd.DataFrame) -> Iterator[tuple[str, float, list[dict[Any, Any]]]]:
-    """(name, level, steps) of each metric of a cell; a metric that is a line has a level and no steps."""
-    line = rows["references"].isna()
-    for metric, steps in rows[~line].groupby("metric", sort=False):
-        yield str(metric), float("nan"), steps.to_dict("records")
-    for row in rows[line].to_dict("records"):
-        yield row["metric"], row["pearson"], []

@@ -25,21 +25,8 @@ TITLE_LENGTH = 24
 _NOTES = ("Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",)
 
 
-@dataclass(frozen=True)
-class Ends:
-    """The ends of an axis."""
-
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class ScorePair:
-    """Outputs with the same two scores."""
-
-    score: float
-    people: float
-    outputs: int
+Ends = tuple[float, float]  # of an axis
+ScorePair = tuple[float, float, int]  # the rater's score, the people's, and how many outputs have both
 
 
 @dataclass(frozen=True)
@@ -57,13 +44,13 @@ class RaterPanel:
     @property
     def outputs(self) -> int:
         """All that are drawn."""
-        return sum(pair.outputs for pair in self.pairs)
+        return sum(outputs for _, _, outputs in self.pairs)
 
 
 def panels(raters: pd.DataFrame, dots: pd.DataFrame) -> list[RaterPanel]:
     """Panels from the rows that metal.boards.crowd has of one criterion and language."""
     by_rater = {
-        rater: [ScorePair(*row) for row in rows[["score", "people", "outputs"]].itertuples(index=False)]
+        rater: list(rows[["score", "people", "outputs"]].itertuples(index=False, name=None))
         for rater, rows in dots.groupby("rater", sort=False)
     }
     figures = ["rater", "pearson", "pearson_low", "pearson_high", "underrated", "overrated"]
@@ -102,13 +89,13 @@ def _circle(x: float, y: float, radius: float, class_: str, *inside: str) -> str
 
 
 def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends | None, corner: float) -> list[str]:
-    up = scale or _around([pair.people for pair in panel.pairs])
-    scores = [pair.score for pair in panel.pairs]
+    scores, theirs, numbers = zip(*panel.pairs, strict=True)
+    up = scale or _around(theirs)
     same_scale = known(panel.underrated)
-    across = up if same_scale and up.low <= min(scores) and max(scores) <= up.high else _around(scores)
+    across = up if same_scale and up[0] <= min(scores) and max(scores) <= up[1] else _around(scores)
     right, bottom = left + SIDE, top + SIDE
-    x = Axis(across.low, across.high, left, right)
-    y = Axis(up.low, up.high, bottom, top, upright=True)
+    x = Axis(*across, left, right)
+    y = Axis(*up, bottom, top, upright=True)
     title = f"{name(panel.rater, TITLE_LENGTH)}: r {figure(panel.pearson)}"
     parts = [svg.text(left, top - 8, title, hover=panel.rater)]
     if same_scale:
@@ -118,15 +105,15 @@ def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends 
     if same_scale:
         parts.append(svg.line(left, bottom, right, top, "floor"))
     parts += _labels(x, y, people)
-    most, widest = max(pair.outputs for pair in panel.pairs), _radius(panel.pairs, x, y)
+    widest = _radius({x(score) for score in scores}, {y(score) for score in theirs})
     edge = corner + 1e-6
-    for pair in sorted(panel.pairs, key=lambda pair: -pair.outputs):
-        px, py = x(pair.score), y(pair.people)
+    for score, their, outputs in sorted(panel.pairs, key=lambda pair: -pair[2]):
+        px, py = x(score), y(their)
         marked = same_scale and (
             (px <= left + edge and py <= top + edge) or (px >= right - edge and py >= bottom - edge)
         )
-        words = f"{within(panel.rater)} {pair.score:.4g}, {people} {pair.people:.4g}: {count(pair.outputs)}"
-        radius = max(SMALLEST, widest * math.sqrt(pair.outputs / most))
+        words = f"{within(panel.rater)} {score:.4g}, {people} {their:.4g}: {count(outputs)}"
+        radius = max(SMALLEST, widest * math.sqrt(outputs / max(numbers)))
         parts.append(_circle(px, py, radius, "m1" if marked else "m0", svg.title(words)))
     if same_scale:
         parts.append(svg.text(left, bottom + 26, f"↖ {_share(panel.underrated, panel.outputs)}"))
@@ -149,17 +136,15 @@ def _labels(x: Axis, y: Axis, people: str) -> list[str]:
     ]
 
 
-def _radius(pairs: Sequence[ScorePair], x: Axis, y: Axis) -> float:
-    """Of the largest dot: neighbours may overlap by a third."""
-    gaps = [SIDE]
-    for places in ({x(pair.score) for pair in pairs}, {y(pair.people) for pair in pairs}):
-        gaps += [after - before for before, after in pairwise(sorted(places))]
+def _radius(*places: set[float]) -> float:
+    """Of the largest dot, from where dots stand along each axis: neighbours may overlap by a third."""
+    gaps = [SIDE, *(after - before for along in places for before, after in pairwise(sorted(along)))]
     return min(LARGEST, max(0.7 * min(gaps), 2.4))
 
 
 def _around(values: Sequence[float]) -> Ends:
     low, high = min(values), max(values)
-    return Ends(low, high) if low < high else Ends(low - 0.5, high + 0.5)
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
 def _share(part: float, total: int) -> str:
@@ -167,31 +152,22 @@ def _share(part: float, total: int) -> str:
 
 
 def _alt(label: str, drawn: Sequence[RaterPanel], people: str) -> str:
-    described = [
-        f"{within(panel.rater)}: Pearson {figure(panel.pearson)}"
-        + (
-            f", {count(panel.underrated)} outputs high by {people} and low by it, {count(panel.overrated)} the reverse"
-            if known(panel.underrated)
-            else ", on a scale of its own"
-        )
-        for panel in drawn
-    ]
+    described = []
+    for panel in drawn:
+        under, over = count(panel.underrated), count(panel.overrated)
+        corners = f"{under} outputs high by {people} and low by it, {over} the reverse"
+        scale = corners if known(panel.underrated) else "on a scale of its own"
+        described.append(f"{within(panel.rater)}: Pearson {figure(panel.pearson)}, {scale}")
     return f"Scatter plots of raters against {people} on {label}, over outputs. {'; '.join(described)}."
 
 
 def _numbers(key: str, label: str, panels: Sequence[RaterPanel]) -> TableView:
-    rows = [
-        (
-            Cell(name(panel.rater)),
-            Cell(count(panel.outputs)),
-            Cell(figure(panel.pearson), interval(panel.low, panel.high)),
-            Cell(count(panel.underrated)),
-            Cell(count(panel.overrated)),
-        )
-        for panel in panels
-    ]
+    rows = []
+    for panel in panels:
+        pearson = Cell(figure(panel.pearson), interval(panel.low, panel.high))
+        rows.append((name(panel.rater), count(panel.outputs), pearson, count(panel.underrated), count(panel.overrated)))
     columns = ("rater", "outputs", "Pearson", "rater low, people high", "rater high, people low")
-    return TableView(key, label, columns, tuple(rows), "crowd_raters")
+    return TableView.of(None, "crowd_raters", label, columns, rows, name=key)
 
 
 def crowd_charts(crowd: Crowd, area: float) -> Iterator[Chart]:
@@ -201,7 +177,7 @@ def crowd_charts(crowd: Crowd, area: float) -> Iterator[Chart]:
         in_cell = dots[(dots["language"] == language) & (dots["criterion"] == criterion)]
         drawn = panels(rows[rows["kind"] != "ceiling"], in_cell)
         scale = crowd.scales[str(criterion)]
-        ends = None if scale.low is None or scale.high is None else Ends(scale.low, scale.high)
+        ends = None if scale.low is None or scale.high is None else (scale.low, scale.high)
         key, label = cell_key_and_label("crowd", str(criterion), str(language))
         chart = disagreement(key, label, drawn, people=crowd.reference, ends=ends, area=area)
         if chart:

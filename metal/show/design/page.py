@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from metal.data.text import within
@@ -54,40 +53,36 @@ def charts(run: DesignRun) -> list[Chart]:
 
 def tables(run: DesignRun) -> list[TableView]:
     """Every table of the page, in its order (also for LaTeX)."""
-    needed = [needs_table(run, question) for question in (F1, TEST, SCORE)]
-    shown = [*needed, costs_table(run), designs_table(run), stability_table(run), raters_table(run)]
-    return [table for table in shown if table.rows]
+    return [table for table in (*_needs(run), costs_table(run), *_of_labels(run)) if table.rows]
+
+
+def _needs(run: DesignRun) -> list[TableView]:
+    return [needs_table(run, question) for question in (F1, TEST, SCORE)]
+
+
+def _of_labels(run: DesignRun) -> list[TableView]:
+    return [designs_table(run), stability_table(run), raters_table(run)]
 
 
 def content(run: DesignRun) -> dict[str, Any]:
     """What the template shows."""
     labels, curves = label_parts(run), curve_parts(run)
+    designs, stability, raters = (table.first(MOST_ROWS) for table in _of_labels(run))
     return {
-        "needs": [_cut(table) for question in (F1, TEST, SCORE) if (table := needs_table(run, question)).rows],
+        "needs": [table.first(MOST_ROWS) for table in _needs(run) if table.rows],
         "curves": curves[:MOST_CHARTS],
         "curves_left": len(curves[MOST_CHARTS:]),
         "costs": costs_table(run),
-        "designs": _cut(designs_table(run)),
+        "designs": designs,
         "labels": labels[:MOST_CHARTS],
         "labels_left": len(labels[MOST_CHARTS:]),
-        "stability": _cut(stability_table(run)),
-        "raters": _cut(raters_table(run)),
+        "stability": stability,
+        "raters": raters,
     }
-
-
-def _cut(table: TableView) -> TableView:
-    """The first rows of a long table, which says so."""
-    if len(table.rows) <= MOST_ROWS:
-        return table
-    notes = (f"The first {MOST_ROWS} of {len(table.rows):,} rows; the CSV has all.", *table.notes)
-    return replace(table, rows=table.rows[:MOST_ROWS], notes=notes)
 
 
 def screen(run: DesignRun, by: Sequence[str] = ()) -> Screen:
     """Budgets of labels, populations, what each language needs, what that costs."""
-    needs = (needs_table(run, question) for question in (F1, TEST, SCORE))
-    for view in (designs_table(run), stability_table(run), raters_table(run), *needs, costs_table(run)):
-        if view.rows:
-            yield view
+    yield from (table for table in (*_of_labels(run), *_needs(run), costs_table(run)) if table.rows)
     yield from (Paragraph(line.says) for line in facts(run) if line.about == "Pay")
     yield from closing(run)

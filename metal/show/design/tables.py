@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metal.data.text import UNDEFINED, count, figure, interval, known, name, percent, plural, share, spread, within
@@ -9,31 +10,35 @@ from metal.genie.design.planning import F1, SCORE, TEST
 from metal.genie.design.study import ALL, LABELLINGS
 from metal.runs.columns import Row
 from metal.runs.design_run import DesignRun
-from metal.show.charts.dots import MOST_POPULATIONS, DesignPanel, Dot, PopulationScore, population_panels
+from metal.show.charts.dots import MOST_POPULATIONS, Dot, dots_chart, population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
-from metal.show.parts import dots_chart, places
-from metal.show.view import Cell, Chart, TableView
+from metal.show.parts import places
+from metal.show.view import Cell, Chart, Rows, TableView
 
-LOOKS = ("unilabelling: one label each for many items", "multilabelling: several labels each for few items")
+LOOKS = {
+    "unilabelling": (0, "unilabelling: one label each for many items"),
+    "multilabelling": (1, "multilabelling: several labels each for few items"),
+}
+MEASURES = {F1: ("F1", "width"), SCORE: ("score", "width"), TEST: ("people beaten", "power")}
+KEYS = {F1: "needs_f1", SCORE: "needs_score", TEST: "needs_test"}
 SCALES = {"as rated": "scale as rated", "binary": "binary"}
+
+
+def designs(run: DesignRun) -> dict[tuple[str, ...], dict[str, Row]]:
+    """(criterion, language, scale, aggregation) -> labelling -> row, of all raters together."""
+    by_design: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in run.records("designs", population=ALL):
+        key = (row["criterion"], row["language"], row["scale"], row["aggregation"])
+        by_design.setdefault(key, {})[row["labelling"]] = row
+    return by_design
 
 
 def designs_table(run: DesignRun) -> TableView:
     """One row per cell and design: mean score and standard deviation of both ways to spend the labels."""
-    designs: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
-    records = run.records("designs", population=ALL)
-    for row in records:
-        key = (row["criterion"], row["language"], row["scale"], row["aggregation"])
-        designs.setdefault(key, {})[row["labelling"]] = row
-    rows = [
-        (
-            Cell(run.where(criterion, language)),
-            Cell(scale),
-            Cell(aggregation),
-            *(cell for labelling in LABELLINGS for cell in _mean_and_spread(by_labelling, labelling)),
-        )
-        for (criterion, language, scale, aggregation), by_labelling in designs.items()
-    ]
+    rows: Rows = []
+    for (criterion, language, scale, aggregation), by_labelling in designs(run).items():
+        figures = (cell for labelling in LABELLINGS for cell in _mean_and_spread(by_labelling, labelling))
+        rows.append([run.where(criterion, language), scale, aggregation, *figures])
     return TableView.of(
         run,
         "designs",
@@ -43,12 +48,12 @@ def designs_table(run: DesignRun) -> TableView:
         heads=3,
         notes=(
             "Bold: the lower standard deviation. Below the mean, the central 95% of the rounds.",
-            *_reasons(records),
+            *_reasons(run.records("designs", population=ALL)),
         ),
     )
 
 
-def _mean_and_spread(by_labelling: dict[str, dict[str, Any]], labelling: str) -> tuple[Cell, Cell]:
+def _mean_and_spread(by_labelling: Mapping[str, Row], labelling: str) -> tuple[Cell, Cell]:
     """Mean with the central 95% of the rounds; standard deviation, bold where it is the lower one."""
     row = by_labelling[labelling]
     least = min((other["sd"] for other in by_labelling.values() if known(other["sd"])), default=None)
@@ -59,7 +64,7 @@ def _mean_and_spread(by_labelling: dict[str, dict[str, Any]], labelling: str) ->
     )
 
 
-def _reasons(rows: list[dict[str, Any]]) -> list[str]:
+def _reasons(rows: Sequence[Row]) -> list[str]:
     return [f"{UNDEFINED}: {reason}." for reason in dict.fromkeys(row["undefined"] for row in rows) if reason]
 
 
@@ -67,14 +72,7 @@ def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
     """Standard deviation by design, as in Figure 3."""
     rows = run.records("designs", criterion=criterion, language=language, population=ALL)
     rows.sort(key=lambda row: (row["scale"] != "as rated", row["aggregation"] != "mean"))
-    dots = [
-        Dot(
-            f"{row['scale']}, {row['aggregation']}",
-            row["sd"] if known(row["sd"]) else float("nan"),
-            look=row["labelling"],
-        )
-        for row in rows
-    ]
+    dots = [Dot(f"{row['scale']}, {row['aggregation']}", row["sd"], look=row["labelling"]) for row in rows]
     where = run.where(criterion, language)
     spreads = [f"{dot.label}, {dot.look} {spread(dot.value)}" for dot in dots]
     return dots_chart(
@@ -82,7 +80,7 @@ def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
         f"Standard deviation by design: {where}",
         f"Standard deviation of the score over rounds, {within(where)}: {'; '.join(spreads)}.",
         dots,
-        {labelling: (place, LOOKS[place]) for place, labelling in enumerate(LABELLINGS)},
+        LOOKS,
         label="design",
         value="sd",
         between={"labels": lambda row: row.look},
@@ -95,26 +93,23 @@ def spread_chart(run: DesignRun, criterion: str, language: str) -> Chart:
 def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
     """Score by population and design, as in Figure 2."""
     rows = run.records("designs", criterion=criterion, language=language)
-    panels: dict[str, list[PopulationScore]] = {}
+    panels: dict[str, list[Row]] = {}
     for row in rows:
-        dots = panels.setdefault(f"{SCALES[row['scale']]}, {row['aggregation']}", [])
-        value, low, high = (row[key] if known(row[key]) else float("nan") for key in ("mean", "low", "high"))
-        dots.append(PopulationScore(row["population"], LABELLINGS.index(row["labelling"]), value, low, high))
+        panels.setdefault(f"{SCALES[row['scale']]}, {row['aggregation']}", []).append(row)
     where = run.where(criterion, language)
     key = f"populations_{run.key(criterion, language)}"
     populations = list(dict.fromkeys(row["population"] for row in rows))
-    shown = set(populations[:MOST_POPULATIONS])
-    numbers = tuple(
+    numbers = [
         (
             Cell(name(row["population"]), f"{count(row['people'])} people"),
-            Cell(f"{row['scale']}, {row['aggregation']}"),
-            Cell(row["labelling"]),
-            Cell(figure(row["mean"])),
-            Cell(interval(row["low"], row["high"])),
+            f"{row['scale']}, {row['aggregation']}",
+            row["labelling"],
+            figure(row["mean"]),
+            interval(row["low"], row["high"]),
         )
         for row in rows
-        if row["population"] in shown
-    )
+        if row["population"] in populations[:MOST_POPULATIONS]
+    ]
     columns = ("population", "design", "labels", "score", "95%")
     cut = len(populations) > MOST_POPULATIONS
     return Chart(
@@ -122,8 +117,8 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
         f"Score by population of raters: {where}",
         f"Mean score with the central 95% of the rounds by population, {within(where)}, a panel a design; "
         "the numbers are in the table.",
-        population_panels([DesignPanel(title, dots) for title, dots in panels.items()], LOOKS),
-        TableView(key, f"Scores by population: {where}", columns, numbers, heads=3),
+        population_panels(panels, LOOKS),
+        TableView.of(None, "", f"Scores by population: {where}", columns, numbers, name=key, heads=3),
         (f"The first {MOST_POPULATIONS} of {len(populations)} populations.",) if cut else (),
     )
 
@@ -136,7 +131,7 @@ def stability_table(run: DesignRun) -> TableView:
         "populations",
         "Mean scores across populations of raters",
         rows,
-        cells={"criterion": lambda row: Cell(run.where(row["criterion"], row["language"]))},
+        cells={"criterion": lambda row: run.where(row["criterion"], row["language"])},
         heads=3,
         notes=_reasons(rows),
     )
@@ -146,19 +141,14 @@ def raters_table(run: DesignRun) -> TableView:
     """Standard deviation by people an item, with as many labels in all or as many items."""
     records = run.records("raters")
     sizes = sorted({int(row["raters"]) for row in records})
-    panels: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
+    panels: dict[tuple[str, ...], dict[int, Row]] = {}
     for row in records:
         key = (row["criterion"], row["language"], row["scale"], row["fixed"])
         panels.setdefault(key, {})[int(row["raters"])] = row
-    rows = [
-        (
-            Cell(run.where(criterion, language)),
-            Cell(scale),
-            Cell(f"{fixed} in all" if fixed == "labels" else fixed),
-            *(_panel(by_size.get(size)) for size in sizes),
-        )
-        for (criterion, language, scale, fixed), by_size in panels.items()
-    ]
+    rows: Rows = []
+    for (criterion, language, scale, fixed), by_size in panels.items():
+        kept = f"{fixed} in all" if fixed == "labels" else fixed
+        rows.append([run.where(criterion, language), scale, kept, *(_panel(by_size.get(size)) for size in sizes)])
     fewer = any(len(by_size) < len(sizes) for by_size in panels.values())
     return TableView.of(
         run,
@@ -171,12 +161,8 @@ def raters_table(run: DesignRun) -> TableView:
     )
 
 
-def _panel(row: dict[str, Any] | None) -> Cell:
+def _panel(row: Row | None) -> Cell:
     return Cell(spread(row["sd"]), f"{count(row['items'])} items") if row else Cell(UNDEFINED)
-
-
-MEASURES = {F1: ("F1", "width"), SCORE: ("score", "width"), TEST: ("people beaten", "power")}
-KEYS = {F1: "needs_f1", SCORE: "needs_score", TEST: "needs_test"}
 
 
 def asked_for(run: DesignRun, question: str) -> str:
@@ -189,9 +175,9 @@ def asked_for(run: DesignRun, question: str) -> str:
     }[question]
 
 
-def _widest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _widest(rows: Sequence[Row]) -> list[Row]:
     """Of generators, for each cell and number of people the one that needs most."""
-    best: dict[tuple[Any, ...], dict[str, Any]] = {}
+    best: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = (row["criterion"], row["language"], row["raters"])
         if key not in best or (row["items_needed"] or -1) > (best[key]["items_needed"] or -1):
@@ -201,7 +187,7 @@ def _widest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def needs_table(run: DesignRun, question: str) -> TableView:
     """A cell, judge and number of people a row; of generators the one that needs most."""
-    rows = run.records("needs", question=question)
+    rows: Sequence[Row] = run.records("needs", question=question)
     rows = _widest(rows) if question == SCORE else rows
     cells: dict[str, list[str]] = {}
     for row in rows:
@@ -222,7 +208,7 @@ def needs_table(run: DesignRun, question: str) -> TableView:
         "needs",
         asked_for(run, question),
         rows,
-        cells={"criterion": lambda row: Cell(run.where(row["criterion"], row["language"])), "items_needed": _needed},
+        cells={"criterion": lambda row: run.where(row["criterion"], row["language"]), "items_needed": _needed},
         titles={"value": value, "now": f"{now} now", "at_needed": f"{now} there"},
         name=KEYS[question],
         heads=2,
@@ -246,7 +232,7 @@ def judges(run: DesignRun, criterion: str, language: str) -> list[str]:
 def curve_chart(run: DesignRun, question: str, criterion: str, language: str, who: str) -> Chart | None:
     """Width or power by items, a line a number of people; None where nothing was simulated."""
     where = {"question": question, "criterion": criterion, "language": language, "who": who}
-    points: dict[int, list[dict[str, Any]]] = {}
+    points: dict[int, list[Row]] = {}
     for row in run.records("curves", **where):
         points.setdefault(int(row["raters"]), []).append(row)
     if not points:
@@ -256,8 +242,8 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
         ItemsCurve(
             people,
             [(float(row["items"]), float(row["value"])) for row in rows],
-            float(needs[people]["items_now"]),
-            float(needs[people]["items_needed"]) if known(needs[people]["items_needed"]) else float("nan"),
+            needs[people]["items_now"],
+            needs[people]["items_needed"],
         )
         for people, rows in sorted(points.items())
     ]
@@ -270,18 +256,18 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
         for curve in curves
     ]
     key = f"{measure}_{run.key(criterion, language, who)}"
-    numbers = tuple(
+    numbers = [
         (
-            Cell(str(people)),
-            Cell(count(row["items"])),
-            Cell(share(row["value"])),
-            Cell(share(row["error"])),
-            Cell("beyond the data" if row["extrapolated"] else ""),
+            str(people),
+            count(row["items"]),
+            share(row["value"]),
+            share(row["error"]),
+            "beyond the data" if row["extrapolated"] else "",
         )
         for people, rows in sorted(points.items())
         for row in rows
-    )
-    view = TableView(key, title, ("people", "items", measure, "±", ""), numbers)
+    ]
+    view = TableView.of(None, "", title, ("people", "items", measure, "±", ""), numbers, name=key)
     alt = f"{title}. Needed for {figure(target)}: {'; '.join(needed)}."
     return Chart(key, title, alt, design_curve(curves, target, measure), view)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from metal.data.text import count, known, listed, plural, within
 from metal.genie.design.planning import F1, SCORE, TEST
-from metal.genie.design.study import ALL, LEAST_ITEMS
+from metal.genie.design.study import LEAST_ITEMS
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
-from metal.show.design.tables import asked_for
+from metal.show.design.tables import asked_for, designs
 from metal.show.view import Definition, Fact
 
 QUESTIONS = {F1: "Judges' F1", TEST: "Alternative annotator test", SCORE: "Generators' scores"}
@@ -39,11 +39,7 @@ def _simulated(run: DesignRun) -> str:
 
 
 def _labels(run: DesignRun) -> str:
-    spreads: dict[tuple[str, ...], dict[str, float]] = {}
-    for row in run.records("designs", population=ALL):
-        key = (row["criterion"], row["language"], row["scale"], row["aggregation"])
-        spreads.setdefault(key, {})[row["labelling"]] = row["sd"]
-    pairs = [(by["unilabelling"], by["multilabelling"]) for by in spreads.values()]
+    pairs = [(by["unilabelling"]["sd"], by["multilabelling"]["sd"]) for by in designs(run).values()]
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
     if not pairs:
         return "Items have one label, so there are no designs to compare."

@@ -21,10 +21,11 @@ from metal.show.leaderboard.tables import (
     unrated,
 )
 from metal.show.pages import within_cells
-from metal.show.parts import closing
+from metal.show.parts import closing, main_language_map
 from metal.show.view import Chart, Paragraph, Screen, TableView
 
 MOST_CELLS = 5_000  # of tables behind a choice, in each of two sections
+MOST_ON_SCREEN = 3  # commands
 
 
 def charts(run: LeaderboardRun) -> list[Chart]:
@@ -47,26 +48,17 @@ def tables(run: LeaderboardRun) -> list[TableView]:
 
 def content(run: LeaderboardRun) -> dict[str, Any]:
     """What the template shows."""
-    by_language = language_maps(run)
-    maps, maps_left = within_cells([(table.title, table) for table in by_language[1:]], MOST_CELLS)
-    rankings, rankings_left = within_cells([(table.title, table) for table in further_rankings(run)], MOST_CELLS)
+    maps = [(table.title, table) for table in language_maps(run)]
     return {
-        "ranking": ranking_table(run, run.main, run.language),
+        "tables": {table.name: table for table in tables(run)},
         "chart": ranking_chart(run),
-        "rankings": rankings,
-        "rankings_left": rankings_left,
-        "criterion_map": criterion_map(run),
-        "language_map": by_language[0] if by_language else None,
-        "maps": maps,
-        "maps_left": maps_left,
-        "beside": beside_table(run),
+        "rankings": within_cells([(table.title, table) for table in further_rankings(run)], MOST_CELLS),
+        "maps": within_cells(maps[1:], MOST_CELLS),
+        "language_map": maps[0][1] if maps else None,
         "coverage": coverage_table(run),
         "commands": commands(run),
         "commands_left": max(len(unrated(run)) - MOST_COMMANDS, 0),
     }
-
-
-MOST_ON_SCREEN = 3
 
 
 def screen(run: LeaderboardRun, by: Sequence[str] = ()) -> Screen:
@@ -79,10 +71,7 @@ def screen(run: LeaderboardRun, by: Sequence[str] = ()) -> Screen:
     for criterion, language in run.cells[1:]:
         if ("language" in by and criterion == run.main) or ("criterion" in by and language == run.language):
             yield ranking_table(run, criterion, language)
-    by_language = (view for view in language_maps(run) if view.name == "map_languages")
-    for view in (criterion_map(run), *by_language, beside_table(run)):
-        if view:
-            yield view
+    yield from filter(None, (criterion_map(run), main_language_map(language_maps(run)), beside_table(run)))
     yield from _to_rate(run)
     yield from closing(run)
 

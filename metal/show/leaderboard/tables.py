@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from metal.data.text import UNDEFINED, count, coverage, known, name, plural, score, share, within
@@ -10,10 +10,14 @@ from metal.genie.leaderboard.beside import rating_command
 from metal.genie.leaderboard.cautions import told_apart
 from metal.runs.columns import Row
 from metal.runs.leaderboard_run import LeaderboardRun
-from metal.runs.run import code, spoken
-from metal.show.parts import Heat, generator_dots, places, reasons, scored
+from metal.show.charts.dots import generator_dots
+from metal.show.parts import Heat, places, reasons
 from metal.show.view import Cell, Chart, TableView
 
+MOST_GENERATORS = 100
+MOST_RATERS = 40
+MOST_ROWS = 200
+MOST_COMMANDS = 12
 EXPLAINED = (
     "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard error stands what it "
     "is at most for this score and number of outputs."
@@ -56,14 +60,8 @@ def _inside_clusters(run: LeaderboardRun, rows: Sequence[Row], criterion: str, l
 
 def ranking_chart(run: LeaderboardRun) -> Chart:
     """The main ranking: one row per generator, its score as a dot with its interval."""
-    rows = [scored(row["generator"], row) for row in run.ranking(run.main, run.language)]
-    best, last = rows[0], rows[-1]
-    alt = (
-        f"Dots with 95% intervals, the score from 0 to 1 that people give to each of {plural(len(rows), 'generator')}, "
-        f"best first: from {within(best.label)} {share(best.value)} to {within(last.label)} {share(last.value)}."
-    )
-    title = f"What people give: {run.where(run.main, run.language)}"
-    return generator_dots("ranking", title, alt, rows, value="score", source="leaderboard", form=share)
+    rows = run.ranking(run.main, run.language)
+    return generator_dots(run, "ranking", rows, "the score from 0 to 1", "score", "leaderboard", share)
 
 
 def further_rankings(run: LeaderboardRun) -> list[TableView]:
@@ -71,64 +69,30 @@ def further_rankings(run: LeaderboardRun) -> list[TableView]:
     return [ranking_table(run, *cell, f"ranking_{place}") for place, cell in enumerate(run.cells[1:], 1)]
 
 
-MOST_GENERATORS = 100
-
-
 def criterion_map(run: LeaderboardRun) -> TableView | None:
     """Criteria, in the language of the main ranking; None where there is one only."""
-    rows = run.records("leaderboard", language=run.language)
-    title = f"Scores by criterion: {spoken(run.language)}"
-    return _map(run, "criteria", title, rows, "criterion", run.measured, run.criterion)
+    return _heat(run).by_criterion("leaderboard")
 
 
 def language_maps(run: LeaderboardRun) -> list[TableView]:
     """Languages, on each criterion that was rated in several, the main one first."""
-    maps = []
-    for place, criterion in enumerate(run.measured):
-        rows = run.records("leaderboard", criterion=criterion)
-        key = "languages" if criterion == run.main else f"languages_{place + 1}"
-        title = f"Scores by language: {run.criterion(criterion)}"
-        maps.append(_map(run, key, title, rows, "language", run.languages, code))
-    return [view for view in maps if view]
+    return _heat(run).by_language("leaderboard", run.languages)
 
 
-def _map(
-    run: LeaderboardRun,
-    key: str,
-    title: str,
-    rows: Sequence[dict[str, Any]],
-    column: str,
-    order: Sequence[str],
-    called: Callable[[str], str],
-) -> TableView | None:
-    values = {(row["generator"], row[column]): row for row in rows}
-    columns = [head for head in order if any(head == where for _, where in values)]
-    if len(columns) < 2:
-        return None
-    generators = {generator for generator, _ in values}
-    heat = Heat(
-        "leaderboard",
-        key,
-        title,
-        [generator for generator in run.order if generator in generators],
-        columns,
-        values,
-        row_head=lambda generator: Cell(name(generator)),
-        column_head=called,
-        shade=_shaded,
-        what="generators",
+def _heat(run: LeaderboardRun) -> Heat:
+    """Scores, a shade a tenth."""
+    return Heat(
+        run,
+        who="generator",
+        figure="score",
+        words="Scores",
+        form=share,
+        shade=lambda score: max(1, min(9, int(score * 10))),
+        head=name,
+        order=run.order,
         blank="A blank: people rated nothing of it there.",
         most=MOST_GENERATORS,
     )
-    return heat.view(run)
-
-
-def _shaded(row: Row) -> Cell:
-    """Darker where the score is higher, a shade a tenth."""
-    return Cell(share(row["score"]), mark=f"q{max(1, min(9, int(row['score'] * 10)))}")
-
-
-MOST_RATERS = 40
 
 
 def beside_table(run: LeaderboardRun) -> TableView | None:
@@ -142,8 +106,8 @@ def beside_table(run: LeaderboardRun) -> TableView | None:
     shown = columns[:MOST_RATERS]
     lines = (
         (
-            Cell(name(row["generator"])),
-            Cell(share(row["score"])),
+            name(row["generator"]),
+            share(row["score"]),
             *(_mean(values.get((row["generator"], *column))) for column in shown),
         )
         for row in run.ranking(run.main, run.language)
@@ -165,17 +129,12 @@ def beside_table(run: LeaderboardRun) -> TableView | None:
     return TableView.of(run, "beside", title, ("generator", "people", *heads), lines, notes=notes)
 
 
-def _mean(row: dict[str, Any] | None) -> Cell:
+def _mean(row: Row | None) -> Cell | str:
     if row is None:
-        return Cell(UNDEFINED)
+        return UNDEFINED
     form = share if row["scale"] == "share" else score
-    return Cell(
-        form(row["score"]), "" if row["coverage"] == 1 or not known(row["score"]) else coverage(row["coverage"])
-    )
-
-
-MOST_ROWS = 200
-MOST_COMMANDS = 12
+    partly = row["coverage"] != 1 and known(row["score"])
+    return Cell(form(row["score"]), coverage(row["coverage"]) if partly else "")
 
 
 def coverage_rows(run: LeaderboardRun) -> list[dict[str, Any]]:
@@ -198,8 +157,8 @@ def coverage_table(
         title,
         run.records("coverage") if rows is None else rows,
         cells={
-            "sources_rated": lambda row: Cell(f"{count(row['sources_rated'])} of {count(row['sources'])}"),
-            "outputs_rated": lambda row: Cell(f"{count(row['outputs_rated'])} of {count(row['outputs'])}"),
+            "sources_rated": lambda row: f"{count(row['sources_rated'])} of {count(row['sources'])}",
+            "outputs_rated": lambda row: f"{count(row['outputs_rated'])} of {count(row['outputs'])}",
         },
         heads=2,
         notes=(f"{sample}Outputs to rate are chosen ones with a text; those without a text cannot be handed out.",),

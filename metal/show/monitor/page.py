@@ -10,32 +10,11 @@ from metal.data.text import count, known, listed, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.monitoring import why_noisy
 from metal.runs.monitor_run import MonitorRun
-from metal.show.monitor.sections import (
-    agreement_section,
-    beside_section,
-    design_section,
-    examined_section,
-    exclusion_section,
-    history_section,
-    question_section,
-    raters_table,
-)
+from metal.show.monitor.sections import raters_table, sections
 from metal.show.parts import closing
-from metal.show.view import Chart, Paragraph, Screen, Section, TableView
+from metal.show.view import Chart, Paragraph, Screen, TableView
 
-
-def sections(run: MonitorRun) -> list[Section]:
-    """The sections that have something to show."""
-    parts = (
-        examined_section,
-        question_section,
-        beside_section,
-        agreement_section,
-        exclusion_section,
-        design_section,
-        history_section,
-    )
-    return [section for part in parts if (section := part(run))]
+MOST = 20  # people of a table
 
 
 def charts(run: MonitorRun) -> list[Chart]:
@@ -51,9 +30,6 @@ def tables(run: MonitorRun) -> list[TableView]:
 def content(run: MonitorRun) -> dict[str, Any]:
     """What the template shows."""
     return {"sections": sections(run)}
-
-
-MOST = 20  # people of a table
 
 
 def screen(run: MonitorRun, by: Sequence[str] = ()) -> Screen:

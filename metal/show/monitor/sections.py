@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, count, figure, known, name, plural, signed, slug, within
@@ -13,13 +13,18 @@ from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
 from metal.runs.columns import Row
 from metal.runs.monitor_run import MonitorRun
-from metal.show.charts.dots import Dot, Mark
+from metal.show.charts.dots import Dot, dots_chart
 from metal.show.charts.lines import ItemsCurve, design_curve
-from metal.show.parts import dots_chart, exclusions_table
-from metal.show.view import Cell, Chart, Section, TableView
+from metal.show.parts import exclusions_table
+from metal.show.view import Cell, Chart, Rows, Section, TableView
 
 TESTS_LOOKS = {"fine": (0, "not flagged"), "noisy": (5, "noisy"), "judge": (1, "LLM judge, not flagged")}
+COLLEAGUES_LOOKS = {"alike": (0, "as the others"), "out": (5, "stands out")}
 MOST_QUESTIONS = 30
+MOST_CHARTS = 6
+TARGET = 0.05  # width of an interval
+SIZES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the outputs there are
+WIDTH = 2 * 1.96  # of a 95% interval, in standard deviations
 
 
 def examined_section(run: MonitorRun) -> Section | None:
@@ -30,7 +35,9 @@ def examined_section(run: MonitorRun) -> Section | None:
         "Each rater by the task (language, criterion, side) that speaks most against them: share right with 95% "
         f"interval. Left of the line at {THRESHOLD:g} somebody is wrong too often; noisy is who almost surely is.",
     )
-    return Section("tests", "Test questions", words, (_tests_chart(run),), (raters_table(run),), (_cells(run),))
+    by_cell = run.records("workers")
+    further = TableView.of_figures(run, "workers", "By language and criterion", by_cell, cells=RIGHT, heads=3)
+    return Section("tests", "Test questions", words, (_tests_chart(run),), (raters_table(run),), (further,))
 
 
 def _tests_chart(run: MonitorRun) -> Chart:
@@ -49,40 +56,34 @@ def _tests_chart(run: MonitorRun) -> Chart:
         caption="Share right, as drawn",
         heads=2,
         source="raters",
-        marks=(Mark(THRESHOLD, f"accuracy {THRESHOLD:g}"),),
+        mark=(THRESHOLD, f"accuracy {THRESHOLD:g}"),
     )
 
 
-def _look(row: dict[str, Any]) -> str:
+def _look(row: Row) -> str:
     return "noisy" if row["noisy"] else "fine" if row["kind"] == "human" else "judge"
 
 
-def _right(side: str) -> Callable[[Row], Cell]:
+def _right(side: str, row: Row) -> str:
     """How many of the answers to the questions of a side are right."""
-
-    def cell(row: Row) -> Cell:
-        right, asked = row[f"{side}_right"], row[f"{side}_asked"]
-        return Cell(f"{count(right)} of {count(asked)}" if asked else UNDEFINED)
-
-    return cell
+    right, asked = row[f"{side}_right"], row[f"{side}_asked"]
+    return f"{count(right)} of {count(asked)}" if asked else UNDEFINED
 
 
-RIGHT = {f"{side}_right": _right(side) for side in SIDES}
+RIGHT = {f"{side}_right": partial(_right, side) for side in SIDES}
 
 
 def raters_table(run: MonitorRun, without: Iterable[str] = (), most: int | None = None) -> TableView:
     """Everybody who was asked, noisiest first. without: columns left out. most: rows."""
-    cells = {**RIGHT, "weakest": lambda row: Cell(name(row["weakest"]) if known(row["weakest"]) else UNDEFINED)}
-    title = "Answers to test questions"
     return TableView.of_figures(
-        run, "raters", title, run.examined, cells=cells, without=without, name="examined", most=most
-    )
-
-
-def _cells(run: MonitorRun) -> TableView:
-    cells = {**RIGHT, "criterion": lambda row: Cell(run.short(row["criterion"]))}
-    return TableView.of_figures(
-        run, "workers", "By language and criterion", run.records("workers"), cells=cells, heads=3
+        run,
+        "raters",
+        "Answers to test questions",
+        run.examined,
+        cells={**RIGHT, "weakest": lambda row: name(row["weakest"]) if known(row["weakest"]) else UNDEFINED},
+        without=without,
+        name="examined",
+        most=most,
     )
 
 
@@ -100,10 +101,10 @@ def question_section(run: MonitorRun) -> Section | None:
     rows = (
         (
             Cell(within(row["source"]), f"gold of {within(row['gold_of'])}" if row["side"] != SIDES[0] else ""),
-            Cell(row["language"]),
-            Cell(row["side"]),
-            Cell(run.short(row["criterion"])),
-            Cell(f"{count(row['right'])} of {count(row['asked'])}"),
+            row["language"],
+            row["side"],
+            run.short(row["criterion"]),
+            f"{count(row['right'])} of {count(row['asked'])}",
         )
         for row in wrong
     )
@@ -113,9 +114,6 @@ def question_section(run: MonitorRun) -> Section | None:
     return Section("questions", "Questions", tuple(words), (), (table,) if wrong else ())
 
 
-COLLEAGUES_LOOKS = {"alike": (0, "as the others"), "out": (5, "stands out")}
-
-
 def beside_section(run: MonitorRun) -> Section | None:
     """Who stands out and why; agreement with colleagues; severity; competence."""
     rows = run.records("behaviour")
@@ -123,29 +121,29 @@ def beside_section(run: MonitorRun) -> Section | None:
         return None
     overall = [row for row in rows if row["criterion"] == ALL_CRITERIA]
     words = ["Each person beside the colleagues who rated the same outputs, so that hard outputs condemn nobody."]
-    tables = [_reasons(run)] if run.standing_out else []
     if not run.standing_out:
         words.append("Nobody stands out.")
+    why = [(name(rater), line) for rater, lines in run.standing_out.items() for line in lines]
+    apart = [row for row in overall if known(row["not_compared"]) and row["not_compared"]]
+    uncompared = [(name(row["rater"]), name(row["language"]), row["not_compared"]) for row in apart]
+    tables = [
+        *_why("standing_out", "Who stands out, and why", ("rater", "why"), why),
+        TableView.of_figures(run, "behaviour", "All criteria together", overall, heads=3),
+        *_why("not_compared", "Who cannot be compared", ("rater", "language", "why"), uncompared),
+    ]
     charts = tuple(chart for chart in (_colleagues_chart(overall),) if chart)
-    tables.append(_colleagues_table(run, overall, "behaviour", "All criteria together"))
-    if apart := [row for row in overall if known(row["not_compared"]) and row["not_compared"]]:
-        tables.append(_apart(apart))
-    each = [row for row in rows if row["criterion"] != ALL_CRITERIA]
-    further = (_colleagues_table(run, each, "behaviour_by_criterion", "By criterion"),)
-    return Section("beside", "People beside each other", tuple(words), charts, tuple(tables), further)
+    each, key = [row for row in rows if row["criterion"] != ALL_CRITERIA], "behaviour_by_criterion"
+    further = TableView.of_figures(run, "behaviour", "By criterion", each, name=key, heads=3)
+    return Section("beside", "People beside each other", tuple(words), charts, tuple(tables), (further,))
 
 
-def _reasons(run: MonitorRun) -> TableView:
-    rows = tuple((Cell(name(rater)), Cell(line)) for rater, lines in run.standing_out.items() for line in lines)
-    return TableView("standing_out", "Who stands out, and why", ("rater", "why"), rows, "behaviour", heads=2)
+def _why(key: str, title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[TableView]:
+    """The table of who and why; none without rows."""
+    table = TableView.of(None, "behaviour", title, columns, rows, name=key, heads=len(columns))
+    return [table] if rows else []
 
 
-def _apart(rows: list[dict[str, Any]]) -> TableView:
-    body = tuple((Cell(name(row["rater"])), Cell(name(row["language"])), Cell(row["not_compared"])) for row in rows)
-    return TableView("not_compared", "Who cannot be compared", ("rater", "language", "why"), body, "behaviour", heads=3)
-
-
-def _colleagues_chart(rows: list[dict[str, Any]]) -> Chart | None:
+def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
     compared = [row for row in rows if known(row["agreement_difference"])]
     if not compared:
         return None
@@ -175,11 +173,6 @@ def _colleagues_chart(rows: list[dict[str, Any]]) -> Chart | None:
     )
 
 
-def _colleagues_table(run: MonitorRun, rows: list[dict[str, Any]], key: str, title: str) -> TableView:
-    cells = {"criterion": lambda row: Cell(run.short(row["criterion"]))}
-    return TableView.of_figures(run, "behaviour", title, rows, cells=cells, name=key, heads=3)
-
-
 def agreement_section(run: MonitorRun) -> Section | None:
     """Agreement of the people, with all of them and without the noisy ones."""
     records = run.records("agreement")
@@ -192,10 +185,9 @@ def agreement_section(run: MonitorRun) -> Section | None:
         if row["without_noisy"]:
             continue
         left = after.get((row["language"], row["criterion"]))
-        cells = [Cell(row["language"]), Cell(run.short(row["criterion"])), Cell(count(row["people"]))]
-        cells.append(Cell(count(row["items"]), f"then {count(left['items'])}" if left else ""))
-        cells += [Cell(column.text(row), f"then {column.text(left)}" if left else "") for column in columns]
-        rows.append(cells)
+        items = Cell(count(row["items"]), f"then {count(left['items'])}" if left else "")
+        figures = (Cell(column.text(row), f"then {column.text(left)}" if left else "") for column in columns)
+        rows.append((row["language"], run.short(row["criterion"]), count(row["people"]), items, *figures))
     words = ("Below each figure, what it is without noisy people.",) if after else ()
     heads = ("language", "", "people", "outputs", *(column.title for column in columns))
     table = TableView.of(run, "agreement", "Agreement of the people", heads, rows, heads=2)
@@ -222,7 +214,7 @@ def history_section(run: MonitorRun) -> Section | None:
     rounds = dict.fromkeys((row["round"], row["at"]) for row in records)
     by_round = {(row["round"], row["rater"]): row for row in records}
     rows = [
-        (Cell(name(rater)), *(_standing(by_round.get((number, rater))) for number, _ in rounds))
+        (name(rater), *(_standing(by_round.get((number, rater))) for number, _ in rounds))
         for rater in dict.fromkeys(row["rater"] for row in records)
     ]
     columns = ("rater", *(f"{number}: {str(at)[:16].replace('T', ' ')}" for number, at in rounds))
@@ -231,18 +223,12 @@ def history_section(run: MonitorRun) -> Section | None:
     return Section("history", "History", words, (), (table,))
 
 
-def _standing(row: dict[str, Any] | None) -> Cell:
+def _standing(row: Row | None) -> Cell | str:
     """A rater's ratings after an import, and how many test answers were right."""
     if row is None:
-        return Cell(UNDEFINED)
+        return UNDEFINED
     right, asked = (sum(row[f"{side}_{what}"] for side in SIDES) for what in ("right", "asked"))
     return Cell(count(row["ratings"]), f"{count(right)} of {count(asked)} right" if asked else "")
-
-
-TARGET = 0.05
-MOST_CHARTS = 6
-SIZES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of the outputs there are
-WIDTH = 2 * 1.96  # of a 95% interval, in standard deviations
 
 
 def design_section(run: MonitorRun) -> Section | None:
@@ -250,7 +236,7 @@ def design_section(run: MonitorRun) -> Section | None:
     rows = [row for row in run.records("panels") if known(row["sd"]) and row["sd"] > 0]
     if not rows:
         return None
-    cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    cells: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         cells.setdefault((row["language"], row["criterion"]), []).append(row)
     words = [
@@ -264,12 +250,12 @@ def design_section(run: MonitorRun) -> Section | None:
     return Section("design", "How many are needed", tuple(words), charts, (_design_table(run, cells),))
 
 
-def _needed(row: dict[str, Any]) -> int:
+def _needed(row: Row) -> int:
     """Outputs that make the interval as narrow as TARGET: its width falls with the root of their number."""
     return math.ceil(float(row["items"]) * (WIDTH * float(row["sd"]) / TARGET) ** 2)
 
 
-def _design_chart(run: MonitorRun, language: str, criterion: str, rows: list[dict[str, Any]]) -> Chart:
+def _design_chart(run: MonitorRun, language: str, criterion: str, rows: list[Row]) -> Chart:
     curves = [
         ItemsCurve(
             int(row["raters"]),
@@ -279,34 +265,43 @@ def _design_chart(run: MonitorRun, language: str, criterion: str, rows: list[dic
         )
         for row in rows
     ]
-    title = f"{run.short(criterion)}, {language_name(language)}"
-    numbers = TableView(
-        f"design_{slug(criterion)}_{slug(language)}_numbers",
-        title,
-        ("people an output", "width now", f"outputs for {TARGET:g}"),
-        tuple((Cell(count(row["raters"])), Cell(figure(WIDTH * row["sd"])), Cell(count(_needed(row)))) for row in rows),
-        "panels",
-    )
+    key, title = f"design_{slug(criterion)}_{slug(language)}", f"{run.short(criterion)}, {language_name(language)}"
+    columns = ("people an output", "width now", f"outputs for {TARGET:g}")
+    body = ((count(row["raters"]), figure(WIDTH * row["sd"]), count(_needed(row))) for row in rows)
+    numbers = TableView.of(None, "panels", title, columns, body, name=f"{key}_numbers")
     least = min(rows, key=_needed)
     alt = (
         f"Falling lines, one a number of people an output: with {plural(int(least['raters']), 'person', 'people')} "
         f"{count(_needed(least))} outputs make the interval {TARGET:g} wide."
     )
-    picture = design_curve(curves, TARGET, "width")
-    return Chart(f"design_{slug(criterion)}_{slug(language)}", title, alt, picture, numbers)
+    return Chart(key, title, alt, design_curve(curves, TARGET, "width"), numbers)
 
 
-def _design_table(run: MonitorRun, cells: dict[tuple[str, str], list[dict[str, Any]]]) -> TableView:
+def _design_table(run: MonitorRun, cells: dict[tuple[str, str], list[Row]]) -> TableView:
     sizes = sorted({int(row["raters"]) for rows in cells.values() for row in rows})
-    body = []
+    body: Rows = []
     for (language, criterion), rows in cells.items():
         by_size = {int(row["raters"]): row for row in rows}
-        head = (Cell(language), Cell(run.short(criterion)), Cell(count(rows[0]["items"])))
-        body.append((*head, *(_width(by_size.get(size)) for size in sizes)))
+        widths = (_width(by_size.get(size)) for size in sizes)
+        body.append([language, run.short(criterion), count(rows[0]["items"]), *widths])
     columns = ("language", "", "outputs", *(plural(size, "person", "people") for size in sizes))
     title = "Width of a mean score's interval, by people an output"
     return TableView.of(run, "panels", title, columns, body, heads=2)
 
 
-def _width(row: dict[str, Any] | None) -> Cell:
+def _width(row: Row | None) -> Cell:
     return Cell(figure(WIDTH * row["sd"]), f"{count(_needed(row))} for {TARGET:g}") if row else Cell(UNDEFINED)
+
+
+def sections(run: MonitorRun) -> list[Section]:
+    """The sections that have something to show."""
+    parts = (
+        examined_section,
+        question_section,
+        beside_section,
+        agreement_section,
+        exclusion_section,
+        design_section,
+        history_section,
+    )
+    return [section for part in parts if (section := part(run))]

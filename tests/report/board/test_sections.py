@@ -211,7 +211,7 @@ def test_settings_are_told_also_where_they_are_0(rich: BoardRun) -> None:
 
 def test_crowd_has_its_place(rich: BoardRun) -> None:
     main, further = crowd_sections(rich)
-    assert main.words.startswith("No crowd to compare with: judge 0.")
+    assert main.words[0].startswith("No crowd to compare with: judge 0.")
     (table,), (chart,) = main.tables, main.charts
     last, *others = reversed(table.rows)
     assert last[0].text == "one person against the others"

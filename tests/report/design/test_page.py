@@ -12,7 +12,7 @@ from metal.genie.design.settings import DesignSettings, Prices
 from metal.genie.design.study import design
 from metal.runs.design_run import DesignRun
 from metal.runs.parts import manifest
-from metal.show.charts.dots import DesignPanel, PopulationScore, population_panels
+from metal.show.charts.dots import population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.files import chart_svg, to_latex
 from metal.show.pages import charts, page, tables
@@ -113,12 +113,11 @@ def test_curves_are_dashed_and_hollow_beyond_the_data() -> None:
 
 
 def test_a_design_without_a_score_has_no_dot() -> None:
-    dots = [
-        PopulationScore("mon", 0, 0.5, 0.4, 0.6),
-        PopulationScore("mon", 1, NAN, NAN, NAN),
-        PopulationScore("tue", 0, 0.7, 0.6, 0.8),
-    ]
-    drawn = population_panels([DesignPanel("binary, mean", dots)], ("one", "several"))
+    looks = {"uni": (0, "one"), "multi": (1, "several")}
+    figures = [("mon", "uni", 0.5, 0.4, 0.6), ("mon", "multi", None, None, None), ("tue", "uni", 0.7, 0.6, 0.8)]
+    columns = ("population", "labelling", "mean", "low", "high")
+    rows = [dict(zip(columns, row, strict=True)) for row in figures]
+    drawn = population_panels({"binary, mean": rows}, looks)
     assert drawn.count('class="dot m0"') == 3
     assert "several" not in drawn
-    assert population_panels([DesignPanel("x", dots[1:2])], ("one", "several")) == ""
+    assert population_panels({"x": rows[1:2]}, looks) == ""
