@@ -22,7 +22,7 @@ from metal.data.text import signature_line
 from metal.errors import Undefined, UsageError
 from metal.raters.metrics import Item, Metric, Scored, scored
 from metal.stats.correlation import pearson
-from metal.stats.patterns import Codes, Numbers
+from metal.stats.patterns import Numbers
 
 BATCH = 256  # texts handed to a metric at once
 
@@ -75,7 +75,7 @@ def reference_curve(
     settings: BoardSettings,
     choices: ReferenceSettings | None = None,
     *,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ReferenceCurve:
     """Pearson with the reference people by metric and number of references, in every cell of the board.
 
@@ -94,22 +94,16 @@ def reference_curve(
     cells = _cells(dataset, metrics, settings, choices)
     texts = _Texts.of(dataset, cells)
     most = _most(texts, choices, dataset)
-    draws = _draws(texts, most, choices.draws, settings.seed)
-    by_references = [metric for metric in metrics if "references" in metric.needs]
-    plain = [metric for metric in metrics if "references" not in metric.needs]
-    work = {metric.name: _needed(metric, texts, draws) for metric in by_references}
-    work |= {metric.name: list(dict.fromkeys(texts.key(place, ()) for place in texts.places)) for metric in plain}
-    scores = _score(metrics, work, texts, progress)
+    drawn = _draws(texts, most, choices.draws, settings.seed)
+    none: Draws = {None: [dict.fromkeys(texts.references, ())]}
+    draws_of = {metric: drawn if "references" in metric.needs else none for metric in metrics}
+    scores = _score({metric: _needed(metric, texts, draws) for metric, draws in draws_of.items()}, texts, progress)
     rows = []
     for cell in cells:
-        for metric in by_references:
-            rows += [_point(cell, metric, k, draws[k], texts, scores[metric.name]) for k in draws]
+        for metric in sorted(metrics, key=lambda metric: draws_of[metric] is none):
+            rows += [_point(cell, metric, k, subsets, texts, scores[metric]) for k, subsets in draws_of[metric].items()]
         rows += [
-            _line(cell, metric.name, "metric", _without_references(metric, texts, scores[metric.name], cell))
-            for metric in plain
-        ]
-        rows += [
-            _line(cell, rater.name, rater.kind, cell.of(rater.name))
+            {**_row(cell, rater.name, rater.kind, [cell.of(rater.name)]), "references": None, "left_out": 0}
             for name in choices.beside
             for rater in cell.raters
             if rater.name == name
@@ -158,7 +152,8 @@ class _Texts:
         return Item(text, tuple(references[place] for place in sorted(subset)), self.sources[source], language)
 
 
-Draws = Mapping[int, Sequence[Mapping[str, tuple[int, ...]]]]  # k -> draws -> source -> places of its references
+# k (None: a metric that reads no references) -> draws -> source -> places of its references
+Draws = Mapping[int | None, Sequence[Mapping[str, tuple[int, ...]]]]
 
 
 def _cells(
@@ -192,7 +187,7 @@ def _draws(texts: _Texts, most: int, draws: int, seed: int) -> Draws:
     for draw in range(draws):
         rng = np.random.default_rng([seed, draw])
         orders.append({name: rng.permutation(len(kept)).tolist() for name, kept in texts.references.items()})
-    draws_of = {}
+    draws_of: dict[int | None, list[dict[str, tuple[int, ...]]]] = {}
     for k in range(1, most + 1):
         enough = [name for name, references in texts.references.items() if len(references) >= k]
         several = any(len(texts.references[name]) > k for name in enough)
@@ -205,34 +200,34 @@ def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
     keys: dict[Key, None] = {}
     for subsets in (subset for of_k in draws.values() for subset in of_k):
         for place in texts.places:
-            subset = subsets.get(texts.outputs[place].source, ())
-            keys |= dict.fromkeys(texts.key(place, part) for part in _parts(metric, subset) if part)
+            keys |= dict.fromkeys(_keys(metric, texts, place, subsets))
     return list(keys)
 
 
-def _parts(metric: Metric, subset: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The references handed to a metric together: all of them, or each alone where it takes the best of single ones."""
-    return [subset] if metric.multi_reference else [(place,) for place in subset]
+def _keys(metric: Metric, texts: _Texts, place: int, subsets: Mapping[str, tuple[int, ...]]) -> list[Key]:
+    """What an output is scored with: the source's references together, or each alone where a metric takes the best of
+    single ones. Empty where the source has too few.
+    """
+    subset = subsets.get(texts.outputs[place].source)
+    if subset is None:
+        return []
+    parts = [subset] if metric.multi_reference or not subset else [(reference,) for reference in subset]
+    return [texts.key(place, part) for part in parts]
 
 
 def _score(
-    metrics: Sequence[Metric],
-    work: Mapping[str, Sequence[Key]],
-    texts: _Texts,
-    progress: Callable[[int, int], None] | None,
-) -> dict[str, dict[Key, Scored]]:
+    work: Mapping[Metric, Sequence[Key]], texts: _Texts, progress: Callable[[int, int], None]
+) -> dict[Metric, dict[Key, Scored]]:
     done, total = 0, sum(map(len, work.values()))
-    scores: dict[str, dict[Key, Scored]] = {}
-    for metric in metrics:
-        of_metric = scores[metric.name] = {}
-        for start in range(0, len(work[metric.name]), BATCH):
-            keys = work[metric.name][start : start + BATCH]
-            if progress:
-                progress(done, total)
+    scores: dict[Metric, dict[Key, Scored]] = {}
+    for metric, needed in work.items():
+        of_metric = scores[metric] = {}
+        for start in range(0, len(needed), BATCH):
+            keys = needed[start : start + BATCH]
+            progress(done, total)
             of_metric |= dict(zip(keys, scored(metric, [texts.item(key) for key in keys]), strict=True))
             done += len(keys)
-    if progress:
-        progress(total, total)
+    progress(total, total)
     return scores
 
 
@@ -242,73 +237,45 @@ def _score(
 def _point(
     cell: BoardCell,
     metric: Metric,
-    k: int,
+    k: int | None,
     draws: Sequence[Mapping[str, tuple[int, ...]]],
     texts: _Texts,
     scores: Mapping[Key, Scored],
 ) -> dict[str, Any]:
-    """A metric with k references in a cell."""
-    drawn, reason, counted = [], "", np.zeros(len(cell.outputs), dtype=bool)
+    """A metric with k references in a cell; of several scores of an output the best. Higher is better."""
+    sign = -1.0 if metric.direction == "lower" else 1.0
+    drawn = []
     for subsets in draws:
         numbers = np.full(len(cell.outputs), np.nan)
         for row in np.flatnonzero(cell.rated):
-            place = int(cell.outputs[row])
-            subset = subsets.get(texts.outputs[place].source)
-            if subset:
-                numbers[row] = _of_subset(metric, texts, place, subset, scores)
-        counted = ~np.isnan(numbers)
+            answers = [scores[key].score for key in _keys(metric, texts, int(cell.outputs[row]), subsets)]
+            if given := [score for score in answers if score is not None]:
+                numbers[row] = sign * metric.better(given)
+        drawn.append(numbers)
+    sources = {texts.outputs[int(place)].source for place in cell.outputs[cell.rated]}
+    left_out = sum(len(texts.references[name]) < (k or 0) for name in sources)
+    return _row(cell, metric.name, "metric", drawn) | {"references": k, "left_out": left_out}
+
+
+def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[Numbers]) -> dict[str, Any]:
+    """drawn: (items,) the scores in each draw."""
+    values, reason = [], ""
+    for numbers in drawn:
         try:
-            drawn.append(pearson(numbers, cell.human))
+            values.append(pearson(numbers, cell.human))
         except Undefined as error:
             reason = str(error)
-    sources = {texts.outputs[int(place)].source for place in cell.outputs[cell.rated]}
-    left_out = sum(len(texts.references[name]) < k for name in sources)
-    return _row(cell, metric.name, "metric", drawn, reason, counted) | {"references": k, "left_out": left_out}
-
-
-def _of_subset(
-    metric: Metric, texts: _Texts, place: int, subset: tuple[int, ...], scores: Mapping[Key, Scored]
-) -> float:
-    """The metric's score with some references, or the best over them; higher is better, NaN without a score."""
-    answers = (scores[texts.key(place, part)] for part in _parts(metric, subset))
-    numbers = [answer.score for answer in answers if answer.score is not None]
-    return _sign(metric) * metric.better(numbers) if numbers else float("nan")
-
-
-def _without_references(metric: Metric, texts: _Texts, scores: Mapping[Key, Scored], cell: BoardCell) -> Numbers:
-    """(items,) the scores of a metric that reads no references, higher is better; NaN if unrated or unscored."""
-    numbers = np.full(len(cell.outputs), np.nan)
-    for row in np.flatnonzero(cell.rated):
-        score = scores[texts.key(int(cell.outputs[row]), ())].score
-        if score is not None:
-            numbers[row] = _sign(metric) * score
-    return numbers
-
-
-def _sign(metric: Metric) -> float:
-    return -1.0 if metric.direction == "lower" else 1.0
-
-
-def _line(cell: BoardCell, name: str, kind: str, numbers: Numbers) -> dict[str, Any]:
-    drawn, reason = [], ""
-    try:
-        drawn.append(pearson(numbers, cell.human))
-    except Undefined as error:
-        reason = str(error)
-    return _row(cell, name, kind, drawn, reason, ~np.isnan(numbers) & cell.rated) | {"references": None, "left_out": 0}
-
-
-def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[float], reason: str, counted: Codes) -> dict[str, Any]:
+    counted = ~np.isnan(drawn[-1]) & cell.rated
     return {
         **cell.place,
         "metric": name,
-        "pearson": float(np.mean(drawn)) if drawn else None,
-        "spread": float(np.std(drawn, ddof=1)) if len(drawn) > 1 else None,
-        "lowest": min(drawn, default=None),
-        "highest": max(drawn, default=None),
-        "draws": len(drawn),
+        "pearson": float(np.mean(values)) if values else None,
+        "spread": float(np.std(values, ddof=1)) if len(values) > 1 else None,
+        "lowest": min(values, default=None),
+        "highest": max(values, default=None),
+        "draws": len(values),
         "outputs": int(counted.sum()),
-        "sources": len(np.unique(cell.source[counted])),
+        "sources": cell.sources(counted),
         "kind": kind,
         "undefined": f"pearson: {reason}" if reason else "",
     }

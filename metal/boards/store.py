@@ -13,12 +13,12 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from metal.boards.ensemble_records import read_ensemble
 from metal.boards.history import Entry, Submission, board_at, entry_at, standing
@@ -28,7 +28,6 @@ from metal.data.dataset_lines import numbered_records, rater_record, read_output
 from metal.data.files import new_file, new_folder, one_writer, read_json, recover, whole_text, write_jsonl
 from metal.data.ratings_files import find_ratings, read_facts, write_facts
 from metal.errors import DataError
-from metal.stats.ensemble import Rule
 
 BOARD = "board"
 DATA = ("dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl")
@@ -69,7 +68,7 @@ def open_board(folder: Path, version: int | None = None) -> OpenBoard:
         try:
             base, entries = _note_data(folder, base if _files(folder) == files else None, files)
         except OSError:
-            entries, recorded = (*entries, _entry(entries, "data", digest)), False
+            entries, recorded = (*entries, _entry(entries, digest)), False
     at = len(entries) if version is None else version
     wanted = entry_at(entries, at).digest
     if wanted != entries[-1].digest:
@@ -134,22 +133,22 @@ def read_file(path: Path) -> bytes | None:
 # ---------------------------------------------------------------- adding to the history
 
 
-def add_entry(
-    folder: Path, seen: OpenBoard, make: Callable[[Entry], Entry | Submission], files: Mapping[str, bytes] | None = None
-) -> OpenBoard | None:
+def add_entry(folder: Path, seen: OpenBoard, new: Entry | Submission, files: Mapping[str, bytes]) -> OpenBoard | None:
     """Write an entry with its submission. None when the board has changed since it was `seen`; nothing is written then.
 
-    make: gets the entry's place (version, time, digest) and returns it filled in. files: kept beside the submission.
+    new: the entry, or a submission with its own, which gets its place here (version, time, digest). files: kept beside
+    the submission.
     """
     with one_writer(folder):
         now = open_board(folder)
         if now.entries != seen.entries:
             return None
-        made = make(_entry(now.entries, "data", now.entries[-1].digest))
-        entry = made.entry if isinstance(made, Submission) else made
+        place = _entry(now.entries, now.entries[-1].digest)
+        entry = new.entry if isinstance(new, Submission) else new
+        entry = replace(entry, version=place.version, at=place.at, digest=place.digest)
         _clear(folder, entry.version)
-        if isinstance(made, Submission):
-            _write_submission(submission_folder(folder, entry.version), made, files or {})
+        if isinstance(new, Submission):
+            _write_submission(submission_folder(folder, entry.version), new, files)
         _append(folder / BOARD / "history.jsonl", [entry.to_dict()])
         return replace(now, entries=read_history(folder), version=entry.version)
 
@@ -179,8 +178,9 @@ def _sync(folder: Path) -> None:
             os.fsync(file.fileno())
 
 
-def _entry(entries: Sequence[Entry], what: Any, digest: str) -> Entry:
-    return Entry(len(entries) + 1, datetime.now(UTC).isoformat(timespec="seconds"), what, digest)
+def _entry(entries: Sequence[Entry], digest: str) -> Entry:
+    """The next entry, of new data."""
+    return Entry(len(entries) + 1, datetime.now(UTC).isoformat(timespec="seconds"), "data", digest)
 
 
 def _note_data(
@@ -205,7 +205,7 @@ def _note_data(
                     # No links: whatever writes into the dataset's own files must not change the past.
                     shutil.copyfile(folder / name, partial / name)
                 _sync(partial)
-        entry = _entry(entries, "data", digest)
+        entry = _entry(entries, digest)
         _clear(folder, entry.version)
         _append(folder / BOARD / "history.jsonl", [entry.to_dict()])
         return base, (*entries, entry)
@@ -315,13 +315,9 @@ def _well_typed(settings: BoardSettings) -> bool:
     """Whether every setting has the type of its default, and collections hold texts."""
     for key, default in vars(BoardSettings()).items():
         value = getattr(settings, key)
-        if key == "alpha":
-            if value is not None and type(value) not in (int, float):
-                return False
-            continue
-        if type(value) is not type(default):
+        if type(value) not in ((int, float, type(None)) if key == "alpha" else (type(default),)):
             return False
         inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, tuple) else ()
         if not all(isinstance(item, str) for item in inside):
             return False
-    return settings.rule in get_args(Rule) and settings.seed >= 0
+    return True

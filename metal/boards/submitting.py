@@ -64,9 +64,9 @@ class Joined:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A submission for a board as it was seen. make: gets the entry's place and returns what is written there."""
+    """What is to be written, for a board as it was seen."""
 
-    make: Callable[[Entry], Entry | Submission]
+    new: Entry | Submission
     lines: Sequence[str]
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -79,22 +79,12 @@ def join_board(folder: Path, prepare: Callable[[OpenBoard], Prepared]) -> Joined
             raise UsageError(f"{folder} cannot be written; a submission needs that")
         prepared = prepare(seen)
         try:
-            board = add_entry(folder, seen, prepared.make, prepared.files)
+            board = add_entry(folder, seen, prepared.new, prepared.files)
         except OSError as error:
             raise UsageError(f"{folder} cannot be written ({error.strerror}); a submission needs that") from None
         if board:
             return Joined(board, tuple(prepared.lines))
     raise UsageError(f"{folder}: others keep joining; nothing was written. Run this again")
-
-
-def _placed(submission: Submission) -> Callable[[Entry], Submission]:
-    """Gives the submission its place in the history."""
-
-    def make(place: Entry) -> Submission:
-        entry = replace(submission.entry, version=place.version, at=place.at, digest=place.digest)
-        return replace(submission, entry=entry)
-
-    return make
 
 
 # ---------------------------------------------------------------- a generator
@@ -142,7 +132,7 @@ def submit_generator(
             raters=tuple(metric.rater for metric in all_scores),
             facts=tidy_facts(concat_facts(facts) if facts else unscored.facts),
         )
-        return Prepared(_placed(submission), [f"{len(outputs):,} outputs", *lines])
+        return Prepared(submission, [f"{len(outputs):,} outputs", *lines])
 
     return join_board(folder, prepare)
 
@@ -310,7 +300,7 @@ def submit_metric(
         about |= {"signature": scores.rater.about["signature"], "direction": scores.rater.about["direction"]}
         entry = Entry(0, "", "metric", "", plain, by or ANONYMOUS, about)
         submission = Submission(entry, (), (scores.rater,), scores.facts)
-        return Prepared(_placed(submission), [_summary(scores), *lines], {PROGRAM: content} if metric else {})
+        return Prepared(submission, [_summary(scores), *lines], {PROGRAM: content} if metric else {})
 
     joined = join_board(folder, prepare)
     return replace(joined, protections=tuple(protections(limits))) if is_program else joined
@@ -349,11 +339,8 @@ def withdraw(folder: Path, name: str, by: str) -> Joined:
 
     def prepare(seen: OpenBoard) -> Prepared:
         gone = find_standing(seen.entries, name)
-
-        def make(place: Entry) -> Entry:
-            about = {"was": gone.what, "version": gone.version}
-            return replace(place, what="withdrawn", name=gone.name, by=by or ANONYMOUS, about=about)
-
-        return Prepared(make, [f"it was {gone.what} {gone.name} of version {gone.version}, by {gone.by}"])
+        about = {"was": gone.what, "version": gone.version}
+        entry = Entry(0, "", "withdrawn", "", gone.name, by or ANONYMOUS, about)
+        return Prepared(entry, [f"it was {gone.what} {gone.name} of version {gone.version}, by {gone.by}"])
 
     return join_board(folder, prepare)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from metal.boards import store as board_folder
-from metal.boards.history import Entry, Submission
+from metal.boards.history import Entry
 from metal.boards.store import add_entry, kept_settings, open_board, read_history, stored_ensembles
 from metal.data.dataset import Dataset, assemble, load_dataset, update_dataset
 from metal.data.records import Output
@@ -495,11 +495,7 @@ def test_random_damage_gives_one_line_or_nothing(small: Commands) -> None:
 def test_no_entry_for_a_board_that_is_not_what_was_seen(small: Commands) -> None:
     seen = open_board(small.board)
     small.generator("new")
-
-    def never(place: Entry) -> Submission:
-        raise AssertionError(place)
-
-    assert add_entry(small.board, seen, never) is None
+    assert add_entry(small.board, seen, Entry(0, "", "withdrawn", ""), {}) is None
 
 
 def test_data_that_changed_between_reading_and_keeping(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
