@@ -251,7 +251,7 @@ def design(
     Returns the study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
     """
     from metal.api.design_result import Design
-    from metal.genie.design.settings import DesignSettings, Prices
+    from metal.genie.design.cells import DesignSettings, Prices
     from metal.genie.design.study import design as planned
     from metal.genie.exclusion import with_exclusions, without_noisy
     from metal.runs.design_run import measured_seconds

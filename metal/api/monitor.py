@@ -133,8 +133,7 @@ def monitor_simulate(
     nobody was flagged, or nobody was noisy. progress: called with simulations done and in all. Raises UnknownName for
     a model that does not exist.
     """
-    from metal.genie.noisy import MODELS
-    from metal.genie.simulate import PRINTED, simulate
+    from metal.genie.noisy import MODELS, PRINTED, simulate
 
     table = simulate(
         names(model) or tuple(MODELS),

@@ -46,7 +46,7 @@ def simulate(as_json: bool, **options: Any) -> None:
 
 
 def _print(table: pd.DataFrame, what: str) -> None:
-    from metal.genie.simulate import BUCKETS
+    from metal.genie.noisy import BUCKETS
 
     shares, doubts = [], []
     for name, rows in table.groupby("model", sort=False):

@@ -73,7 +73,7 @@ class DesignRun(Run):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What was asked for (metal.genie.design.settings)."""
+        """What was asked for (metal.genie.design.cells)."""
         return dict(self.manifest["settings"])
 
     @cached_property

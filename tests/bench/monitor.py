@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betaln, digamma
 
-from metal.genie.noisy import examine, learning_starts, with_pseudo_people
-from metal.genie.simulate import draw_round
+from metal.genie.noisy import draw_round, examine, learning_starts, with_pseudo_people
 from metal.stats.beta_mixture import BetaMixture
 from metal.stats.beta_mixture_fit import MOST_CONCENTRATED, Starts, fit
 from tests.bench.clock import median_seconds, timed

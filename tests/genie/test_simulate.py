@@ -12,8 +12,19 @@ from click.testing import CliRunner
 
 from metal.cli.monitor import simulate as command
 from metal.errors import UnknownName, UsageError
-from metal.genie.noisy import MODELS, NOISY_BETA
-from metal.genie.simulate import BUCKETS, COLUMNS, PRINTED, Round, _count, _flags, _rows, draw_round, simulate
+from metal.genie.noisy import (
+    BUCKETS,
+    COLUMNS,
+    MODELS,
+    NOISY_BETA,
+    PRINTED,
+    Round,
+    _count,
+    _flags,
+    _rows,
+    draw_round,
+    simulate,
+)
 
 # Precision and recall in % by 40 seeds x 25 rounds x 60 workers of an independent program (None: nobody flagged).
 EXPECTED = {

@@ -15,10 +15,9 @@ from metal import __version__
 from metal.data.dataset import Dataset
 from metal.data.text import signature_line
 from metal.errors import Undefined
-from metal.genie.design.cells import DesignCell, design_cells
+from metal.genie.design.cells import DesignCell, DesignSettings, Prices, design_cells
 from metal.genie.design.planning import F1, NAN, SCORE, TEST, SizePlan, plans
 from metal.genie.design.sampling import Aggregation, Labelling, binarised, by_panel, simulate
-from metal.genie.design.settings import DesignSettings, Prices
 
 ALL = "all"  # all people together, as a population; all languages, in the table of costs
 FEW_SOURCES = 30

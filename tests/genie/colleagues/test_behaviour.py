@@ -14,7 +14,7 @@ from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import UnknownName
 from metal.genie.behaviour import ALL_CRITERIA, COLUMNS, behaviour
-from metal.genie.stands_out import not_compared, stands_out
+from metal.genie.monitor_tables import not_compared, stands_out
 
 QUALITY = Criterion("quality", Scale("ordinal", tuple(Level(value, f"L{value}") for value in range(5))))
 ERRORS = Criterion("errors", Scale("nominal", (Level(0, "no"), Level(1, "yes"))), direction="lower")

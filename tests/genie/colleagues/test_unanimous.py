@@ -12,7 +12,7 @@ from metal.data.dataset import Card, Dataset, assemble
 from metal.data.formats.thumb import read as read_thumb
 from metal.data.ratings import tidy_facts
 from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
-from metal.genie.stands_out import Unanimous, unanimous
+from metal.genie.monitor_tables import Unanimous, unanimous
 
 SCALE = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
 

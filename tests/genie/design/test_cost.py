@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metal.errors import UsageError
-from metal.genie.design.settings import Prices
+from metal.genie.design.cells import Prices
 
 
 def test_by_hand() -> None:

@@ -10,7 +10,7 @@ import pytest
 from metal.auditing.audit import audit
 from metal.auditing.settings import AuditSettings
 from metal.errors import Undefined
-from metal.genie.design.cells import design_cells
+from metal.genie.design.cells import DesignSettings, design_cells
 from metal.genie.design.judged import _t_test_p, judged_pool
 from metal.genie.design.planning import (
     F1,
@@ -25,7 +25,6 @@ from metal.genie.design.planning import (
     share_of,
     width_of,
 )
-from metal.genie.design.settings import DesignSettings
 from metal.stats.alternative_annotator import alternative_annotator_test
 from metal.stats.significance import benjamini_yekutieli
 from tests.genie.design.studies import BINARY, study

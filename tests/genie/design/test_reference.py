@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from metal.data import formats
+from metal.genie.design.cells import DesignSettings
 from metal.genie.design.planning import F1, TEST
-from metal.genie.design.settings import DesignSettings
 from metal.genie.design.study import ALL, DesignTables, design
 
 pytestmark = pytest.mark.reference

@@ -9,8 +9,8 @@ import pytest
 from metal.data.dataset import Dataset
 from metal.data.records import Scale
 from metal.errors import MetalError, UnknownName, UsageError
+from metal.genie.design.cells import DesignSettings, Prices
 from metal.genie.design.planning import F1, TEST
-from metal.genie.design.settings import DesignSettings, Prices
 from metal.genie.design.study import ALL, COLUMNS, DesignTables, design
 from tests.genie.design.studies import BINARY, LIKERT, study
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metal.data.dataset import Dataset
-from metal.genie.design.settings import DesignSettings, Prices
+from metal.genie.design.cells import DesignSettings, Prices
 from metal.genie.design.study import design
 from metal.runs.design_run import DesignRun
 from metal.runs.parts import manifest
