@@ -1,4 +1,4 @@
-"""Batches of Gemini, by key and through Vertex AI, against a local server that speaks their endpoints."""
+"""Batches of Gemini by key, of Gemini on Vertex AI, and of a model deployed there, against a local server of theirs."""
 
 from __future__ import annotations
 
@@ -7,27 +7,31 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import certifi
 import pytest
 
-from metal.errors import UsageError
+from metal.errors import MetalError, MissingExtra, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.judge import cancel_batch
 from metal.raters.judges.call import BatchClient, CallFailed, Reply, Status
 from metal.raters.judges.models import BatchSettings, Model, find_model, with_settings
 from metal.raters.judges.prompts import Message
-from metal.raters.judges.providers.google import open_client
-from metal.raters.judges.providers.google_batch import open_batch_client
+from metal.raters.judges.providers import open_batch_client, open_client
 from metal.raters.judges.providers.google_cloud import job_status, read_error, result_files
-from tests.batch_jobs import Behaviour, in_turn
-from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, GoogleBatchServer
+from tests.batch_jobs import EXPIRED, Behaviour, drawn, in_turn
+from tests.google_batch_server import NOT_PERMITTED, QUEUE_FULL, ROUGH, GoogleBatchServer, machine
 from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip
+from tests.judges.test_batch_run import session
+from tests.judges.test_runner import a_plan
+from tests.judges.test_runner import session as local_session
 from tests.llm_server import Fault
 
-GEMINI, VERTEX = "gemini:gemini-2.5-flash", "vertex:gemini-2.5-flash"
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the package's own asynchronous client
+GEMINI, VERTEX, ENDPOINT = "gemini:gemini-2.5-flash", "vertex:gemini-2.5-flash", "vertex-endpoint:123"
+pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
 BOTH = pytest.mark.parametrize("name", [GEMINI, VERTEX])
+ALL = pytest.mark.parametrize("name", [GEMINI, VERTEX, ENDPOINT])
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +55,17 @@ def server(monkeypatch: pytest.MonkeyPatch, one_certificate: Path) -> Iterator[G
         yield server
 
 
-def model_of(name: str, server: GoogleBatchServer, bucket: str = "gs://ours/judging") -> Model:
-    own = {"api_key_env": "VERTEX_TOKEN"} if name.startswith("vertex") else {}
+def model_of(name: str, server: GoogleBatchServer, **batch: Any) -> Model:
+    own = {} if name == GEMINI else {"api_key_env": "VERTEX_TOKEN"}
     model = with_settings(find_model(name, {}), timeout=5.0, base_url=server.url, **own)
-    return replace(model, batch=BatchSettings(bucket=bucket))
+    return replace(model, batch=BatchSettings(**({"bucket": "gs://ours/judging"} | batch)))
 
 
-def opened(name: str, server: GoogleBatchServer) -> BatchClient:
-    return open_batch_client(model_of(name, server))
+def opened(name: str, server: GoogleBatchServer, **batch: Any) -> BatchClient:
+    return open_batch_client(model_of(name, server, **batch))
 
 
-@BOTH
+@ALL
 def test_all_answers_come_in_whatever_order(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(shuffled=True))
     questions = asks(30)
@@ -74,7 +78,9 @@ def test_all_answers_come_in_whatever_order(name: str, server: GoogleBatchServer
         assert sorted(key for key, _ in result) == list(questions)
         direct = open_client(model_of(name, server))
         for key, reply in result[:5]:
-            assert reply == await direct.ask(questions[key])
+            answer = await direct.ask(questions[key])
+            assert isinstance(reply, Reply)
+            assert (reply.text, name == ENDPOINT or reply == answer) == (answer.text, True)
         await direct.close()
 
     trip(opened(name, server), steps)
@@ -111,7 +117,7 @@ def test_a_parameter_that_gemini_does_not_have_is_refused_before_anything_is_sen
     assert result.value.kind == calls.REJECTED
 
 
-@BOTH
+@ALL
 def test_the_wait(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     server.service.wait = 0.3
 
@@ -124,7 +130,7 @@ def test_the_wait(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     trip(opened(name, server), steps)
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize(("refusal", "kind"), [(QUEUE_FULL, calls.BUSY), (NOT_PERMITTED, calls.DENIED)])
 def test_a_refused_batch_says_why(
     name: str, refusal: object, kind: str, server: GoogleBatchServer, tmp_path: Path
@@ -140,7 +146,7 @@ def test_a_refused_batch_says_why(
     trip(opened(name, server), steps)
 
 
-@BOTH
+@ALL
 def test_an_expired_batch_has_what_there_is(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
 
@@ -149,6 +155,8 @@ def test_an_expired_batch_has_what_there_is(name: str, server: GoogleBatchServer
         assert (status.stage, status.failure) == ("expired", None)
         if name == GEMINI:  # it keeps nothing
             assert result == []
+        elif name == ENDPOINT:
+            assert sorted(key for key, _ in result) == list(asks(5))
         else:
             answered = [isinstance(item, Reply) for _, item in result]
             assert (sum(answered), len(answered)) == (5, 10)
@@ -192,7 +200,7 @@ def test_blocked_cut_and_broken_replies_are_read_as_direct_ones(
         assert trip(opened(name, server), steps) == ending
 
 
-@BOTH
+@ALL
 def test_a_cancelled_batch(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     server.service.wait = 60.0
 
@@ -209,7 +217,7 @@ def test_a_cancelled_batch(name: str, server: GoogleBatchServer, tmp_path: Path)
     trip(opened(name, server), steps)
 
 
-@BOTH
+@ALL
 def test_a_batch_whose_answer_was_lost_is_found(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     other = [Behaviour() for _ in range(5)]  # so that the list has pages
     server.service.behaviour = in_turn(Behaviour(lost=True), *other)
@@ -231,7 +239,7 @@ def test_a_batch_whose_answer_was_lost_is_found(name: str, server: GoogleBatchSe
     assert len(server.service.jobs) == 6  # nothing was sent twice by the package
 
 
-@BOTH
+@ALL
 def test_a_refused_call_makes_no_batch(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     for status, kind in ((503, calls.SERVER), (429, calls.BUSY), (403, calls.DENIED)):
         server.service.behaviour = lambda job, status=status: Behaviour(refused_call=status)  # type: ignore[misc]
@@ -241,7 +249,7 @@ def test_a_refused_call_makes_no_batch(name: str, server: GoogleBatchServer, tmp
     assert server.service.jobs == []
 
 
-@BOTH
+@ALL
 def test_a_request_file_that_is_gone_is_no_fault_of_the_model(
     name: str, server: GoogleBatchServer, tmp_path: Path
 ) -> None:
@@ -257,9 +265,10 @@ def test_a_request_file_that_is_gone_is_no_fault_of_the_model(
     trip(opened(name, server), steps)
 
 
-@BOTH
+@ALL
 def test_a_batch_that_nobody_knows(name: str, server: GoogleBatchServer) -> None:
-    batch = "batches/none" if name == GEMINI else "projects/p1/locations/global/batchPredictionJobs/1"
+    place = "us-central1" if name == ENDPOINT else "global"
+    batch = "batches/none" if name == GEMINI else f"projects/p1/locations/{place}/batchPredictionJobs/1"
     with pytest.raises(CallFailed) as unknown:
         trip(opened(name, server), lambda client: client.status(batch))
     assert unknown.value.kind == calls.UNKNOWN_MODEL
@@ -273,12 +282,13 @@ def test_a_model_that_takes_no_batches(name: str, server: GoogleBatchServer, tmp
     assert refused.value.kind in (calls.UNKNOWN_MODEL, calls.REJECTED)
 
 
-@BOTH
+@ALL
 def test_a_request_file_is_taken_away_again(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
     async def steps(client: BatchClient) -> None:
         file = tmp_path / "requests.jsonl"
         file.write_bytes(client.line("0" * 32, asks(1)["0" * 32]) + b"\n")
         uploaded = await client.upload(file, TOKEN)
+        assert uploaded.startswith("files/" if name == GEMINI else f"gs://ours/judging/metal/{TOKEN}/requests.jsonl")
         kept = server.files if name == GEMINI else server.storage.objects
         assert list(kept.values()) == [file.read_bytes()]
         await client.forget(uploaded)
@@ -352,14 +362,14 @@ async def all_of(client: BatchClient, folder: Path) -> list[tuple[str, Reply | C
 @pytest.mark.parametrize("bucket", ["", "ours", "gs://", "s3://ours"])
 def test_vertex_without_a_bucket_says_what_to_write(bucket: str, server: GoogleBatchServer) -> None:
     with pytest.raises(UsageError, match="gs://") as refused:
-        open_batch_client(model_of(VERTEX, server, bucket))
+        opened(VERTEX, server, bucket=bucket)
     assert "\n" not in str(refused.value)
 
 
 def test_a_bucket_that_is_missing_or_may_not_be_touched(server: GoogleBatchServer, tmp_path: Path) -> None:
     server.storage.missing, server.storage.denied = frozenset({"gone"}), frozenset({"theirs"})
     for bucket, kind in (("gs://gone", calls.UNKNOWN_MODEL), ("gs://theirs", calls.DENIED)):
-        client = open_batch_client(model_of(VERTEX, server, bucket))
+        client = opened(VERTEX, server, bucket=bucket)
         with pytest.raises(CallFailed, match=f"bucket {bucket[5:]}") as failed:
             trip(client, lambda client: submitted(client, tmp_path, asks(1)))
         assert failed.value.kind == kind
@@ -407,3 +417,135 @@ def test_which_files_of_a_batch_are_results() -> None:
 )
 def test_what_errors_mean(error: object, kind: str) -> None:
     assert read_error(error, "us").kind == kind
+
+
+# ---------------------------------------------------------------- a model deployed on Vertex AI
+
+
+def test_a_batch_says_what_to_ask_and_on_what(server: GoogleBatchServer, tmp_path: Path) -> None:
+    trip(opened(ENDPOINT, server, bucket="gs://ours"), lambda client: submitted(client, tmp_path, asks(1)))
+    body = server.created[0]
+    assert body["outputConfig"]["gcsDestination"]["outputUriPrefix"] == f"gs://ours/metal/{TOKEN}/results/"
+    assert body["model"] == "projects/1/locations/us-central1/models/77@3"
+    assert body["labels"] == {"metal": TOKEN}
+    assert body["instanceConfig"] == {"instanceType": "object", "keyField": "key"}
+    assert body["modelParameters"] == {"temperature": 0.0}
+    assert (
+        body["dedicatedResources"]
+        == {
+            "machineSpec": {"machineType": "n1-standard-8", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1},
+            "startingReplicaCount": 1,
+            "maxReplicaCount": 2,
+        }
+        or body["dedicatedResources"]["machineSpec"]["machineType"] == "n1-standard-8"
+    )
+
+
+def test_the_model_is_given_what_a_direct_call_gives_it(server: GoogleBatchServer) -> None:
+    ask = asks(1)["0" * 32]
+
+    async def directly() -> None:
+        client = open_client(model_of(ENDPOINT, server))
+        await client.ask(ask)
+        await client.close()
+
+    asyncio.run(directly())
+    line = json.loads(opened(ENDPOINT, server).line("0" * 32, ask))
+    assert line.pop("key") == "0" * 32
+    assert [line] == server.bodies[-1]["instances"]
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_lines_that_failed_with_and_without_names(named: bool, server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.names_errors = named
+    server.service.behaviour = in_turn(Behaviour(failing=0.5, fault=Fault("500")))
+
+    async def steps(client: BatchClient) -> None:
+        status, result = await results(client, await submitted(client, tmp_path, asks(8)), tmp_path)
+        assert (status.stage, status.done) == ("succeeded", 8)
+        assert sum(isinstance(item, Reply) for _, item in result) == 4
+        assert len(result) == (8 if named else 4)  # what is missing was not answered
+        assert {item.kind for _, item in result if isinstance(item, CallFailed)} <= {calls.SERVER}
+
+    trip(opened(ENDPOINT, server), steps)
+
+
+def test_machines_that_judges_toml_names(server: GoogleBatchServer, tmp_path: Path) -> None:
+    message = {"machine_type": "a2-highgpu-2g", "accelerator_type": "NVIDIA_TESLA_A100", "accelerator_count": 2}
+    trip(opened(ENDPOINT, server, replicas=4, **message), lambda client: submitted(client, tmp_path, asks(1)))
+    result = server.created[0]["dedicatedResources"]
+    assert result["machineSpec"]["machineType"] == "a2-highgpu-2g"
+    assert result["machineSpec"]["acceleratorCount"] == 2
+    assert (result["startingReplicaCount"], result["maxReplicaCount"]) == (4, 4)
+    trip(
+        opened(ENDPOINT, server, machine_type="n1-standard-4"),
+        lambda client: submitted(client, tmp_path, asks(1), "second"),
+    )
+    assert server.created[1]["dedicatedResources"]["machineSpec"] == {"machineType": "n1-standard-4"}
+
+
+@pytest.mark.parametrize(
+    ("deployed", "batch", "says"),
+    [
+        ([machine("")], {}, "machine_type"),
+        ([machine("n1-standard-4")], {"accelerator_type": "NVIDIA_T5"}, "NVIDIA_TESLA_T4"),
+        ([machine("n1-standard-4"), machine("n1-standard-4", model="m2") | {"id": "2"}], {}, "2 models"),
+        ([], {}, "no model"),
+    ],
+)
+def test_endpoints_whose_batch_needs_more_to_be_said(
+    deployed: list[Any], batch: Any, says: str, server: GoogleBatchServer, tmp_path: Path
+) -> None:
+    server.deployed, server.traffic = deployed, {item["id"]: 50 for item in deployed}
+    with pytest.raises(MetalError, match=says) as refused:
+        trip(opened(ENDPOINT, server, **batch), lambda client: submitted(client, tmp_path, asks(1)))
+    assert "\n" not in str(refused.value)
+    assert not server.storage.objects  # nothing was sent in vain
+
+
+def test_the_model_that_gets_the_traffic_is_the_one(server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.deployed = [machine("n1-standard-4", model="m1"), machine("n1-standard-4", model="m2@5") | {"id": "2"}]
+    server.traffic = {"2": 100}
+    trip(opened(ENDPOINT, server), lambda client: submitted(client, tmp_path, asks(1)))
+    assert server.created[0]["model"] == "m2@5"
+
+
+def test_without_a_bucket_or_the_package(server: GoogleBatchServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="bucket"):
+        opened(ENDPOINT, server, bucket="")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, package=None: None)
+    with pytest.raises(MissingExtra, match=r"metal-eval\[vertex\]"):
+        opened(ENDPOINT, server)
+
+
+def test_lines_of_an_endpoint_that_cannot_be_read(server: GoogleBatchServer) -> None:
+    client = opened(ENDPOINT, server)
+    for line in (b"", b"{", b"('Failed', 4)", b'{"prediction": "x"}', b'{"key": 3}', b"[" * 100_000):
+        with pytest.raises(CallFailed) as failed:
+            client.read(line)
+        assert failed.value.kind == calls.SERVER
+    key, result = client.read(b'{"instance": {"prompt": "p", "key": "k"}, "prediction": ["the text"]}')
+    assert (key, result) == ("k", Reply("the text", raw=b'{"prediction": ["the text"]}'))
+    key, result = client.read(b'{"instance": {"key": "k"}, "error": {"code": 8, "message": "busy"}}')
+    assert isinstance(result, CallFailed)
+    assert (key, result.kind) == ("k", calls.BUSY)
+
+
+# ---------------------------------------------------------------- whole runs
+
+
+@ALL
+def test_rough_batches_come_to_what_is_asked_directly(name: str, server: GoogleBatchServer, tmp_path: Path) -> None:
+    server.service.behaviour = drawn(5, *ROUGH, attempts=2)
+    plan = a_plan(model_of(name, server, requests=12, poll=0.01, settle=0.05), count=40)
+    outcome = session(plan, tmp_path)
+    assert outcome.stopped == [""]
+    assert not server.service.overlapping
+    twice = {key for key, times in server.service.answers.items() if times > 1}
+    if name.startswith("gemini"):  # it keeps what a batch that expires has answered
+        twice -= {key for job in server.service.jobs if job.state == EXPIRED for key, _ in job.requests}
+    assert not twice
+    server.service.behaviour = lambda job: Behaviour()
+    (tmp_path / "local").mkdir()
+    assert outcome.ratings == local_session(plan, tmp_path / "local").ratings
+    assert outcome.reasons == {"verdict": 40}

@@ -8,7 +8,8 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,19 +18,18 @@ import pytest
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.judge import cancel_batch
-from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status, answer_schema
+from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import open_client
 from metal.raters.judges.providers.openai_batch import open_batch_client, read_http_failure, read_result
 from tests import batch_jobs
 from tests.batch_jobs import Behaviour, Refusal, in_turn
-from tests.conftest import TASK_QUALITY
+from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, trip
 from tests.llm_server import Fault, SideRequest, rejects_parameters
 from tests.openai_batch_server import OpenAIBatchServer
 
 KEY = "sk-canary-key-0123456789"
-TOKEN = "abcdefghij0123456789"
 T = TypeVar("T")
 
 
@@ -57,19 +57,15 @@ MODELS: dict[str, Callable[[OpenAIBatchServer], str]] = {
 OPENAI = "openai:gpt-4o"
 
 
-def question(text: str) -> ModelRequest:
-    return ModelRequest(
-        Message("You judge.", text), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
-    )
-
-
 def with_client(name: str, url: str, does: Callable[[BatchClient], Awaitable[T]]) -> T:
-    model = with_settings(find_model(name, {}, base_url=url), base_url=url)
+    return trip(open_batch_client(with_settings(find_model(name, {}, base_url=url), base_url=url)), does)
 
-    async def once() -> T:
-        client = open_batch_client(model)
+
+def directly(name: str, url: str, questions: Iterable[ModelRequest]) -> list[Reply]:
+    async def once() -> list[Reply]:
+        client = open_client(with_settings(find_model(name, {}, base_url=url), base_url=url))
         try:
-            return await does(client)
+            return [await client.ask(question) for question in questions]
         finally:
             await client.close()
 
@@ -77,36 +73,14 @@ def with_client(name: str, url: str, does: Callable[[BatchClient], Awaitable[T]]
 
 
 def keys(count: int) -> list[str]:
-    return [f"{number:032x}" for number in range(count)]
-
-
-async def submitted(client: BatchClient, folder: Path, count: int = 4, token: str = TOKEN) -> str:
-    file = folder / f"{token}.jsonl"
-    lines = [client.line(key, question(f"Question {place}")) for place, key in enumerate(keys(count))]
-    file.write_bytes(b"".join(line + b"\n" for line in lines))
-    return await client.submit(await client.upload(file, token), token)
-
-
-async def ended(client: BatchClient, batch: str) -> Status:
-    for _ in range(200):
-        outcome = await client.status(batch)
-        if outcome.ended:
-            return outcome
-        await asyncio.sleep(0.02)
-    raise AssertionError("never ended")
-
-
-async def results(client: BatchClient, batch: str, into: Path) -> dict[str, Reply | CallFailed]:
-    await ended(client, batch)
-    await client.fetch(batch, into)
-    read = [client.read(line) for line in into.read_bytes().splitlines()]
-    assert len(dict(read)) == len(read)
-    return dict(read)
+    return list(asks(count))
 
 
 def carried_out(name: str, server: OpenAIBatchServer, folder: Path, count: int = 4) -> dict[str, Reply | CallFailed]:
     async def does(client: BatchClient) -> dict[str, Reply | CallFailed]:
-        return await results(client, await submitted(client, folder, count), folder / "results")
+        _, read = await results(client, await submitted(client, folder, asks(count)), folder)
+        assert len(dict(read)) == len(read)
+        return dict(read)
 
     return with_client(name, MODELS[name](server), does)
 
@@ -121,7 +95,7 @@ def refused(server: OpenAIBatchServer, folder: Path, refusal: Refusal) -> CallFa
     server.service.behaviour = in_turn(Behaviour(refusal=refusal))
 
     async def does(client: BatchClient) -> Status:
-        return await ended(client, await submitted(client, folder))
+        return await ended(client, await submitted(client, folder, asks(4)))
 
     outcome = with_client(OPENAI, server.openai_url, does)
     assert outcome.stage == "failed"
@@ -136,16 +110,7 @@ def refused(server: OpenAIBatchServer, folder: Path, refusal: Refusal) -> CallFa
 def test_a_batch_is_answered_as_single_calls_are(name: str, server: OpenAIBatchServer, tmp_path: Path) -> None:
     outcome = carried_out(name, server, tmp_path)
     assert list(outcome) == keys(4)
-    model = with_settings(find_model(name, {}, base_url=MODELS[name](server)), base_url=MODELS[name](server))
-
-    async def directly() -> list[Reply]:
-        client = open_client(model)
-        try:
-            return [await client.ask(question(f"Question {place}")) for place in range(4)]
-        finally:
-            await client.close()
-
-    assert list(outcome.values()) == asyncio.run(directly())
+    assert list(outcome.values()) == directly(name, MODELS[name](server), asks(4).values())
     batched, single = server.bodies[0], server.bodies[-4]
     assert batched == single, "the same body is sent"
 
@@ -153,11 +118,11 @@ def test_a_batch_is_answered_as_single_calls_are(name: str, server: OpenAIBatchS
 @pytest.mark.parametrize("name", MODELS)
 def test_lines_name_the_endpoint_of_their_service(name: str, server: OpenAIBatchServer) -> None:
     async def line(client: BatchClient) -> bytes:
-        return client.line("k" * 32, question("Grüße, 世界\nund mehr"))
+        return client.line("k" * 32, asks(2)[keys(2)[1]])
 
     written = with_client(name, MODELS[name](server), line)
     assert b"\n" not in written
-    assert "世界".encode() in written
+    assert "这个摘要怎么样？".encode() in written
     asked = json.loads(written)
     azure = name.startswith("azure")
     assert asked["url"] == ("/chat/completions" if azure else "/v1/chat/completions")
@@ -167,7 +132,7 @@ def test_lines_name_the_endpoint_of_their_service(name: str, server: OpenAIBatch
 
 def test_a_text_that_cannot_be_sent_is_rejected(server: OpenAIBatchServer) -> None:
     async def line(client: BatchClient) -> bytes:
-        return client.line("k" * 32, question("\ud800"))
+        return client.line("k" * 32, replace(asks(1)[keys(1)[0]], message=Message("You judge.", "\ud800")))
 
     assert failed(line, server.openai_url).kind == calls.REJECTED
 
@@ -185,7 +150,7 @@ def test_limits(server: OpenAIBatchServer) -> None:
 
 def test_stages_and_counts(server: OpenAIBatchServer, tmp_path: Path) -> None:
     async def does(client: BatchClient) -> list[Status]:
-        batch = await submitted(client, tmp_path)
+        batch = await submitted(client, tmp_path, asks(4))
         seen = [await client.status(batch)]
         for seconds in (10.0, 2.0, 4.0):
             server.service.ahead += seconds
@@ -207,7 +172,7 @@ def test_older_versions_of_azure_are_understood(server: OpenAIBatchServer, tmp_p
     server.disturbs = lambda request, time: queries.append(request.query)
 
     async def does(client: BatchClient) -> tuple[Status, str | None, str | None]:
-        batch = await submitted(client, tmp_path)
+        batch = await submitted(client, tmp_path, asks(4))
         status = await ended(client, batch)
         return status, await client.find(TOKEN), await client.find("z" * 20)
 
@@ -223,17 +188,8 @@ def test_a_deployment_for_batches_alone_answers_batches(server: OpenAIBatchServe
     server.batch_only = True
     outcome = carried_out("azure:my-deployment", server, tmp_path)
     assert [type(item) for item in outcome.values()] == [Reply] * 4
-    model = with_settings(find_model("azure:my-deployment", {}), base_url=server.url)
-
-    async def directly() -> None:
-        client = open_client(model)
-        try:
-            await client.ask(question("?"))
-        finally:
-            await client.close()
-
     with pytest.raises(CallFailed) as alone:
-        asyncio.run(directly())
+        directly("azure:my-deployment", server.url, asks(1).values())
     assert alone.value.kind == calls.REJECTED
 
 
@@ -285,7 +241,7 @@ def test_an_upload_that_is_cut_off_or_refused(server: OpenAIBatchServer, tmp_pat
 
 def test_request_files_are_taken_away(server: OpenAIBatchServer, tmp_path: Path) -> None:
     async def does(client: BatchClient) -> None:
-        await submitted(client, tmp_path)
+        await submitted(client, tmp_path, asks(4))
         await client.forget("file-000001")
         with pytest.raises(CallFailed, match="404"):
             await client.forget("file-000001")
@@ -400,7 +356,7 @@ def test_the_service_refuses_files_that_it_cannot_read(server: OpenAIBatchServer
         return (await ended(client, await client.submit(await client.upload(file, TOKEN), TOKEN))).failure
 
     async def line(client: BatchClient) -> bytes:
-        return client.line("a" * 32, question("?"))
+        return client.line(*next(iter(asks(1).items())))
 
     good = with_client(OPENAI, server.openai_url, line)
     for content, code in [(b"", "empty"), (b"{\n", "parseable"), (good + b"\n" + good, "duplicate")]:
@@ -416,13 +372,13 @@ def test_the_service_refuses_files_that_it_cannot_read(server: OpenAIBatchServer
 
 
 def test_too_many_tokens_wait(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.enqueued_tokens, server.service.wait = 40, 10.0
+    server.service.enqueued_tokens, server.service.wait = 100, 10.0
 
     async def does(client: BatchClient) -> list[CallFailed | None]:
-        first = await submitted(client, tmp_path)
-        second = await submitted(client, tmp_path, token="b" * 20)
+        first = await submitted(client, tmp_path, asks(4))
+        second = await submitted(client, tmp_path, asks(4), "b" * 20)
         server.service.ahead += 10.0
-        third = await submitted(client, tmp_path, token="c" * 20)
+        third = await submitted(client, tmp_path, asks(4), "c" * 20)
         server.service.ahead += 10.0
         return [(await ended(client, item)).failure for item in (first, second, third)]
 
@@ -496,7 +452,7 @@ def test_nobody_there_and_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_batch_whose_answer_was_lost_is_found_by_its_token(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(lost=True, hidden=60.0))
-    assert failed(lambda client: submitted(client, tmp_path), server.openai_url).kind == calls.DROPPED
+    assert failed(lambda client: submitted(client, tmp_path, asks(4)), server.openai_url).kind == calls.DROPPED
 
     def find(token: str) -> str | None:
         return with_client(OPENAI, server.openai_url, lambda client: client.find(token))
@@ -509,7 +465,7 @@ def test_a_batch_whose_answer_was_lost_is_found_by_its_token(server: OpenAIBatch
 
 def test_a_create_that_was_refused_makes_no_batch(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(refused_call=503))
-    assert failed(lambda client: submitted(client, tmp_path), server.openai_url).kind == calls.SERVER
+    assert failed(lambda client: submitted(client, tmp_path, asks(4)), server.openai_url).kind == calls.SERVER
     assert not server.service.jobs
 
 
@@ -547,15 +503,15 @@ def test_cancelled_batches_keep_what_was_answered(server: OpenAIBatchServer, tmp
     server.service.behaviour = in_turn(Behaviour(rate=1.0, cancelling=5.0))
 
     async def does(client: BatchClient) -> list[Any]:
-        batch = await submitted(client, tmp_path)
+        batch = await submitted(client, tmp_path, asks(4))
         server.service.ahead += 2.5
         await client.cancel(batch)
         await cancel_batch(client, batch)  # it is stopping already
         stage = (await client.status(batch)).stage
         server.service.ahead += 60.0
-        outcome = await results(client, batch, tmp_path / "results")
+        _, outcome = await results(client, batch, tmp_path)
         await cancel_batch(client, batch)  # it has ended
-        return [stage, list(outcome), (await client.status(batch)).stage]
+        return [stage, [key for key, _ in outcome], (await client.status(batch)).stage]
 
     assert with_client(OPENAI, server.openai_url, does) == ["cancelling", keys(2), "cancelled"]
     assert sum(server.counts.values()) == 2
@@ -563,7 +519,7 @@ def test_cancelled_batches_keep_what_was_answered(server: OpenAIBatchServer, tmp
 
 def test_a_batch_that_cannot_be_cancelled(server: OpenAIBatchServer, tmp_path: Path) -> None:
     async def does(client: BatchClient) -> None:
-        batch = await submitted(client, tmp_path)
+        batch = await submitted(client, tmp_path, asks(4))
         server.disturbs = lambda request, time: Fault("409") if request.path.endswith("cancel") else None
         await cancel_batch(client, batch)
 
@@ -577,18 +533,16 @@ def test_a_batch_that_cannot_be_cancelled(server: OpenAIBatchServer, tmp_path: P
 def test_a_download_that_breaks_off_leaves_nothing_and_can_be_repeated(
     server: OpenAIBatchServer, tmp_path: Path
 ) -> None:
-    into = tmp_path / "results"
-
     async def does(client: BatchClient) -> int:
-        batch = await submitted(client, tmp_path, 40)
+        batch = await submitted(client, tmp_path, asks(40))
         server.disturbs = lambda request, time: (
             Fault("drop_mid_body") if request.path.endswith("content") and time == 1 else None
         )
         with pytest.raises(CallFailed) as broken:
-            await client.fetch(batch, into)
+            await client.fetch(batch, tmp_path / "results.jsonl")
         assert broken.value.kind == calls.DROPPED
-        assert sorted(path.name for path in tmp_path.iterdir()) == [f"{TOKEN}.jsonl"]
-        return len(await results(client, batch, into))
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["requests.jsonl"]
+        return len((await results(client, batch, tmp_path))[1])
 
     assert with_client(OPENAI, server.openai_url, does) == 40
 
@@ -596,7 +550,7 @@ def test_a_download_that_breaks_off_leaves_nothing_and_can_be_repeated(
 def test_nothing_to_fetch_is_an_empty_file(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.behaviour = in_turn(Behaviour(expires_after=0.0, silent=True))
     assert carried_out(OPENAI, server, tmp_path) == {}
-    assert (tmp_path / "results").read_bytes() == b""
+    assert (tmp_path / "results.jsonl").read_bytes() == b""
 
 
 def read(line: bytes) -> tuple[str, Reply | CallFailed]:
@@ -697,7 +651,7 @@ def test_spoilt_lines_stand_where_they_came(server: OpenAIBatchServer, tmp_path:
     server.service.behaviour = in_turn(cut)
 
     async def does(client: BatchClient) -> list[str]:
-        batch = await submitted(client, tmp_path)
+        batch = await submitted(client, tmp_path, asks(4))
         await ended(client, batch)
         await client.fetch(batch, tmp_path / "results")
         message = []

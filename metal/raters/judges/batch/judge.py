@@ -14,15 +14,8 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import ABANDONED, BUSY_ATTEMPTS, LONGEST_WAIT, Attempts
 from metal.raters.judges.batch import ledger as states
 from metal.raters.judges.batch.ledger import Batch, new_token
-from metal.raters.judges.batch.questions import (
-    SAMPLE,
-    BatchQuestions,
-    room,
-    smaller,
-    tokens_that_may_wait,
-    written_of,
-)
-from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, Status
+from metal.raters.judges.batch.questions import BatchQuestions, tokens_that_may_wait, written_of
+from metal.raters.judges.call import BatchClient, CallFailed, Status
 from metal.raters.judges.journal import rejected_line
 from metal.raters.judges.limits import sleep_until
 from metal.raters.judges.models import Model
@@ -51,7 +44,6 @@ class BatchJudge:
         self.attempts = Attempts(session.setup(model), client, self._note)
         self.progress = self.attempts.progress
         self.questions = BatchQuestions(run, self.attempts, self.service)
-        self.limits = smaller(self.service.limits, model)
         self.open = self.ledger.open_batches(model.name)
         for batch in self.open:
             run.claimed.update(self.ledger.keys(batch))
@@ -139,30 +131,18 @@ class BatchJudge:
             await self._submit(unsent)
         await self._ask_directly()
         while not self._closed():
-            limits = self._room() if self.hold_until <= time.monotonic() and len(self.open) < MOST_OPEN else None
-            if limits is None:
+            limits = self.questions.room([batch.tokens for batch in self.open])
+            if limits is None or self.hold_until > time.monotonic() or len(self.open) >= MOST_OPEN:
                 return False
-            batch = await self._make(limits)
-            if batch is None:
+            batch = Batch(new_token(), self.model.name)
+            keys = await self.questions.pack(batch, limits, self.ledger.requests(batch.token))
+            if not keys:
                 return True
+            self.ledger.write_keys(batch.token, keys)  # from here on it is complete on the disk
+            self.ledger.note(batch, states.MADE)
+            self.open.append(batch)
             await self._submit(batch)
         return True
-
-    def _room(self) -> BatchLimits | None:
-        """What the next batch may hold; None while it has to wait for another to end."""
-        cost_unknown = self.run.budget.limit is not None and self.attempts.estimator.answers < SAMPLE
-        return room(self.limits, [batch.tokens for batch in self.open], cost_unknown=cost_unknown)
-
-    async def _make(self, limits: BatchLimits) -> Batch | None:
-        """The next batch, complete on the disk; None when there is nothing to ask."""
-        batch = Batch(new_token(), self.model.name)
-        keys = await self.questions.pack(batch, limits, self.ledger.requests(batch.token))
-        if not keys:
-            return None
-        self.ledger.write_keys(batch.token, keys)
-        self.ledger.note(batch, states.MADE)
-        self.open.append(batch)
-        return batch
 
     async def _ask_directly(self) -> None:
         """Ask questions without a batch, one at a time, until one is answered."""
@@ -175,7 +155,7 @@ class BatchJudge:
             if not self.run.may_begin(item.key, item.dollars):
                 self.questions.put_back(item)
                 return
-            attempt = self.questions.attempt(item.key)
+            attempt = self.questions.attempt(item.question, item.key)
             try:
                 reply = await self.attempts.reply(item.question, attempt)
                 self.questions.settle(item.question, item.key, reply, attempt, price)
@@ -183,7 +163,7 @@ class BatchJudge:
                 if failure.kind in (*calls.TRANSIENT, ABANDONED):
                     self.questions.free([item.key])
                     raise
-                self.questions.fail(item.question, item.key, failure, attempt, self.attempts.request(item.question))
+                self.questions.fail(item.question, item.key, failure)
             finally:
                 self.run.budget.release(item.dollars)
         self.progress.sent = max(self.progress.sent, 1)
@@ -195,14 +175,13 @@ class BatchJudge:
         file = self.ledger.requests(batch.token)
         if batch.state == states.MADE:
             try:
-                uploaded = await self._retry(self.service.upload, file, batch.token)
+                await self._upload(batch)
             except CallFailed as failure:
                 if failure.kind != calls.TOO_LONG or batch.requests == 1:
                     raise
-                self.limits = replace(self.limits, bytes=file.stat().st_size // 2)
+                self.questions.limits = replace(self.questions.limits, bytes=file.stat().st_size // 2)
                 await self._refused(batch, CallFailed(calls.BUSY, failure.message))
                 return
-            self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
         batch_id = await self._find(batch) if batch.state == states.SUBMITTING else None
         failures = 0
         while not batch_id:
@@ -218,13 +197,16 @@ class BatchJudge:
                 if not batch_id and failures >= self.rules.attempts:
                     raise
                 if not batch_id and failures > 1:  # providers keep uploaded files for a limited time
-                    uploaded = await self._retry(self.service.upload, file, batch.token)
-                    self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
+                    await self._upload(batch)
         self.ledger.note(batch, states.SUBMITTED, id=batch_id)
         self.progress.sent += batch.requests
         self.looks = 0
         file.unlink(missing_ok=True)
         self._show_progress()
+
+    async def _upload(self, batch: Batch) -> None:
+        uploaded = await self._retry(self.service.upload, self.ledger.requests(batch.token), batch.token)
+        self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
 
     async def _find(self, batch: Batch) -> str | None:
         """The id of a batch whose submission was not answered; None when the provider surely does not have it."""
@@ -249,10 +231,8 @@ class BatchJudge:
         self._drop(batch)
         await self._forget(batch)
         self.progress.retries[failure.kind] += 1
-        if failure.kind == calls.PARAMETER and first:
-            question = next(iter(first.values()))
-            if self.attempts.drop_rejected(failure, question, self.questions.request(batch, question)):
-                return
+        if any(self.questions.drops(failure, question, batch) for question in first.values()):
+            return
         self.fruitless += 1
         busy = failure.kind == calls.BUSY
         if busy:
@@ -274,8 +254,9 @@ class BatchJudge:
         """Too many tokens are waiting: take the provider's limit, else what was waiting without this batch."""
         if "token" not in failure.message.lower() and (self.open or self.fruitless < 2):
             return  # too many requests at this moment
+        limits = self.questions.limits
         most = tokens_that_may_wait(batch, sum(other.tokens for other in self.open), failure.message)
-        self.limits = replace(self.limits, tokens=min(most, self.limits.tokens or most))
+        self.questions.limits = replace(limits, tokens=min(most, limits.tokens or most))
 
     def _hold(self, wait: float) -> None:
         """Submit nothing for a while; longer, the more batches in a row brought nothing."""

@@ -19,7 +19,7 @@ from metal.raters.judges.attempts import Attempts, request_for
 from metal.raters.judges.batch.ledger import Batch
 from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Question, Reply
 from metal.raters.judges.journal import LASTING, Attempt, Record, scan
-from metal.raters.judges.models import Model, Price
+from metal.raters.judges.models import Price
 
 if TYPE_CHECKING:
     from metal.raters.judges.batch.run import BatchRun
@@ -54,6 +54,12 @@ class BatchQuestions:
         self.price = self.model.batch_price or self.model.price
         self.begins = self.answered.begins.get(self.model.name, 0)
         self._queue = self._from_start()
+        own, provider = self.model.batch, service.limits
+        self.limits = BatchLimits(  # the provider's, lowered by the user's settings
+            min(provider.requests, own.requests or provider.requests),
+            min(provider.bytes, own.bytes or provider.bytes),
+            own.tokens or provider.tokens,
+        )
         keys = (bytes.fromhex(question.key) for question in self.plan.questions(self.model))
         self.progress.done = sum(key in self.answered.settled for key in keys)
         attempts.ever_answered = self.progress.done > 0
@@ -70,6 +76,21 @@ class BatchQuestions:
     def put_back(self, item: PackedRequest) -> None:
         """It was not asked; next time it comes first, and its item is made again."""
         self._queue = chain([(item.place, item.question)], self._queue)
+
+    def room(self, waiting: Sequence[float]) -> BatchLimits | None:
+        """What the next batch may hold beside open batches of so many tokens; None while it has to wait for one to end.
+
+        With a budget, and too few answers to show what questions cost, a small batch comes first.
+        """
+        limits = self.limits
+        if self.run.budget.limit is not None and self.attempts.estimator.answers < SAMPLE:
+            if waiting:
+                return None
+            limits = replace(limits, requests=min(limits.requests, SAMPLE))
+        if limits.tokens is None:
+            return limits
+        left = limits.tokens - sum(waiting)
+        return replace(limits, tokens=left) if not waiting or left >= ROOM * limits.tokens else None
 
     async def pack(self, batch: Batch, limits: BatchLimits, path: Path) -> list[bytes]:
         """Write a batch's request file, synced. Returns the keys of its questions; without any there is no file.
@@ -116,7 +137,7 @@ class BatchQuestions:
         try:
             line = self.service.line(question.key, request)
         except CallFailed as failure:  # the provider's format cannot express it
-            self.fail(question, key, failure, self.attempt(key), request)
+            self.fail(question, key, failure)
             return None
         tokens_in, _ = self.attempts.estimator.expected(question.rough_tokens)
         return PackedRequest(question, key, line, place, tokens_in, dollars)
@@ -146,9 +167,9 @@ class BatchQuestions:
                 questions[key] = question
         return questions
 
-    def request(self, batch: Batch, question: Question) -> ModelRequest:
-        """The request that a batch contains for a question."""
-        return request_for(self.model, question, batch.without)
+    def request(self, question: Question, batch: Batch | None) -> ModelRequest:
+        """The request that a batch contains for a question; without a batch, as it is sent now."""
+        return request_for(self.model, question, batch.without if batch else self.attempts.rejected)
 
     # ------------------------------------------------------------ results
 
@@ -176,27 +197,24 @@ class BatchQuestions:
                     continue
                 if isinstance(result, CallFailed):
                     failure = result
-                    self._fail_in(batch, question, key, result)
+                    self.fail(question, key, result, batch)
                 else:
                     answered += 1
-                    self.settle(question, key, result, self.attempt(key, batch, question), self.price)
+                    self.settle(question, key, result, self.attempt(question, key, batch), self.price)
         for key, question in missing.items():
             if key not in written:
                 failure = failure or CallFailed(calls.SERVER, "the batch ended without an answer to it")
-                self._fail_in(batch, question, key, failure)
+                self.fail(question, key, failure, batch)
         return answered, failure
 
-    def _fail_in(self, batch: Batch, question: Question, key: bytes, failure: CallFailed) -> None:
-        self.fail(question, key, failure, self.attempt(key, batch, question), self.request(batch, question))
-
-    def attempt(self, key: bytes, batch: Batch | None = None, question: Question | None = None) -> Attempt:
+    def attempt(self, question: Question, key: bytes, batch: Batch | None = None) -> Attempt:
         """The attempt at a question that is being made, or was made in a batch."""
-        attempt = Attempt(number=self.answered.unreadable[key] + 1)
-        if batch and question:
-            request = self.request(batch, question)
-            attempt.failures, attempt.took, attempt.batch = self.failures[key], None, batch.token
-            attempt.sent = {**request.parameters, "structured": request.structured}
-        return attempt
+        number = self.answered.unreadable[key] + 1
+        if not batch:
+            return Attempt(number)
+        request = self.request(question, batch)
+        sent = {**request.parameters, "structured": request.structured}
+        return Attempt(number, self.failures[key], took=None, batch=batch.token, sent=sent)
 
     def settle(self, question: Question, key: bytes, reply: Reply, attempt: Attempt, price: Price | None) -> None:
         """Record a reply; its question is asked again when the reply cannot be read, as often as the rules allow."""
@@ -210,9 +228,7 @@ class BatchQuestions:
             self.answered.unreadable[key] += 1
             self.free([key])
 
-    def fail(
-        self, question: Question, key: bytes, failure: CallFailed, attempt: Attempt, request: ModelRequest
-    ) -> None:
+    def fail(self, question: Question, key: bytes, failure: CallFailed, batch: Batch | None = None) -> None:
         """Ask a question without a reply again, or record its failure. A fatal failure stops the judge."""
         self.attempts.hide_secrets(failure)
         if failure.kind in calls.FATAL:
@@ -220,12 +236,17 @@ class BatchQuestions:
         elif failure.kind in calls.TRANSIENT and self.failures[key] + 1 < self.attempts.rules.attempts:
             self.failures[key] += 1
             self.progress.retries[failure.kind] += 1
-        elif not (failure.kind == calls.PARAMETER and self.attempts.drop_rejected(failure, question, request)):
-            attempt.failures = self.failures[key] + 1
+        elif not self.drops(failure, question, batch):
+            attempt = replace(self.attempt(question, key, batch), failures=self.failures[key] + 1)
             self._write(self.attempts.record_failure(question, failure, attempt))
             (self.answered.settled if failure.kind in LASTING else self.given_up).add(key)
             return
         self.free([key])
+
+    def drops(self, failure: CallFailed, question: Question, batch: Batch | None) -> bool:
+        """Whether a request that failed can be sent again without the parameter that the model rejects."""
+        request = self.request(question, batch)
+        return failure.kind == calls.PARAMETER and self.attempts.drop_rejected(failure, question, request)
 
     def _write(self, record: Record) -> None:
         self.run.session.journal.append(record.line, partial(self.progress.count, record.kind, record.settled))
@@ -235,34 +256,6 @@ def written_of(journal: Path, token: str) -> set[bytes]:
     """The keys of the questions whose answers from this batch are in the journal."""
     mark = f'"batch":"{token}"'.encode()
     return {bytes.fromhex(key) for key, _, _, line in scan(journal) if mark in line}
-
-
-# ---------------------------------------------------------------- what a batch may hold
-
-
-def smaller(limits: BatchLimits, model: Model) -> BatchLimits:
-    """The provider's limits, lowered by the user's settings."""
-    own = model.batch
-    return BatchLimits(
-        min(limits.requests, own.requests or limits.requests),
-        min(limits.bytes, own.bytes or limits.bytes),
-        own.tokens or limits.tokens,
-    )
-
-
-def room(limits: BatchLimits, waiting: Sequence[float], *, cost_unknown: bool) -> BatchLimits | None:
-    """What the next batch may hold beside open batches of so many tokens; None while it has to wait for one to end.
-
-    cost_unknown: there is a budget, and too few answers to show what questions cost: a small batch comes first.
-    """
-    if cost_unknown:
-        if waiting:
-            return None
-        limits = replace(limits, requests=min(limits.requests, SAMPLE))
-    if limits.tokens is None:
-        return limits
-    left = limits.tokens - sum(waiting)
-    return replace(limits, tokens=left) if not waiting or left >= ROOM * limits.tokens else None
 
 
 def tokens_that_may_wait(refused: Batch, others: float, message: str) -> float:
