@@ -41,15 +41,11 @@ COLUMNS_IF_EMPTY = {
 class AuditTables:
     """The results of an audit.
 
-    tables: name -> rows, each with its signature. disagreements: see metal.auditing.disagreements.
-    people: how many people were compared. compared: the names of the people and judges that were compared.
-    warnings: problems of the data.
+    tables: name -> rows, each with its signature. disagreements: see metal.auditing.disagreements. compared: the names
+    of the people and judges that were compared. warnings: problems of the data.
     """
 
-    data: str
-    settings: AuditSettings
     judges: tuple[str, ...]
-    people: int
     compared: tuple[str, ...]
     tables: dict[str, pd.DataFrame]
     disagreements: pa.Table
@@ -131,10 +127,7 @@ def _result(
     judges = list(dict.fromkeys(judge for cell in audited for judge in cell.judges))
     people = sorted({person for cell in audited for person in cell.people})
     return AuditTables(
-        data=data,
-        settings=settings,
         judges=tuple(judges),
-        people=len(people),
         compared=(*people, *judges),
         tables=tables,
         disagreements=disagreements(audited, dataset),

@@ -6,7 +6,6 @@ A judge is compared with itself where it was asked the same questions again (`re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -38,20 +37,19 @@ SELF_COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
 class _Pair:
-    """Two judges on the items that both answered; drawn: the classes of the truth, the first and the second judge."""
+    """Two judges on the items that both answered.
 
-    first: str
-    second: str
-    levels: int
-    drawn: Resampled
+    drawn: the classes of the truth, the first and the second judge. sides: the truth with the answers of each judge.
+    """
 
-    @property
-    def sides(self) -> list[tuple[Codes, Codes]]:
-        """The truth with the answers of each judge."""
-        truth, first, second = self.drawn.rows.T
-        return [(truth, first), (truth, second)]
+    def __init__(self, cell: AuditCell, first: str, second: str, bootstrap: SourceBootstrap) -> None:
+        codes = np.column_stack([cell.truth, cell.by_judge(first), cell.by_judge(second)])
+        answered = (codes >= 0).all(axis=1)
+        self.first, self.second, self.levels = first, second, cell.levels
+        self.drawn = Resampled(codes[answered], cell.matrix.sources[answered], bootstrap, cell.rated)
+        truth, *answers = self.drawn.rows.T
+        self.sides = [(truth, of_judge) for of_judge in answers]
 
     def ahead(self, confusions: Numbers) -> Numbers:
         """(...) F1 of the first judge minus F1 of the second, from (..., 2, levels, levels)."""
@@ -67,9 +65,11 @@ def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dic
     """First minus second judge of each pair, over the items that both were asked about and answered."""
     every = list(combinations(cell.judges, 2))
     for start in range(0, len(every), AT_ONCE):
-        pairs = [_pair(cell, first, second, bootstrap) for first, second in every[start : start + AT_ONCE]]
+        pairs = [_Pair(cell, first, second, bootstrap) for first, second in every[start : start + AT_ONCE]]
         for pair, difference in zip(pairs, _differences(pairs, bootstrap), strict=True):
-            estimate = pair.drawn.estimate(np.asarray, "no common items", difference)
+            estimate, p = pair.drawn.estimate(np.asarray, "no common items", difference), float("nan")
+            if pair.drawn.n_sources > 1:
+                p = min(1.0, 2 * min(share_at_most(difference.resamples), share_at_most(-difference.resamples)))
             yield {
                 "language": cell.language,
                 "criterion": cell.criterion.name,
@@ -77,38 +77,27 @@ def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dic
                 "second": pair.second,
                 "items": pair.drawn.n,
                 **columns({"difference": estimate}),
-                "p": _two_sided_p(difference.resamples) if pair.drawn.n_sources > 1 else float("nan"),
+                "p": p,
                 "undefined": estimate.reason,
             }
-
-
-def _pair(cell: AuditCell, first: str, second: str, bootstrap: SourceBootstrap) -> _Pair:
-    codes = np.column_stack([cell.truth, cell.by_judge(first), cell.by_judge(second)])
-    answered = (codes >= 0).all(axis=1)
-    drawn = Resampled(codes[answered], cell.matrix.sources[answered], bootstrap, cell.rated)
-    return _Pair(first, second, cell.levels, drawn)
 
 
 def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sums]:
     """The difference of each pair; pairs over the same number of sources are resampled in one product."""
     differences = [pair.difference() for pair in pairs]
-    by_sources: dict[int, list[int]] = {}
+    by_sources: dict[int, dict[int, Codes]] = {}  # sources -> places of the pairs -> what each source adds to the sums
     for place, pair in enumerate(pairs):
-        if pair.drawn.by_source and pair.drawn.n_sources > 1:
-            by_sources.setdefault(pair.drawn.sources_drawn, []).append(place)
-    for places in by_sources.values():
-        levels = pairs[places[0]].levels
-        features = [
-            pairs[place].drawn.contributions(confusion_features(pairs[place].sides, levels)) for place in places
-        ]
-        drawn = bootstrap.totals(np.stack(features, axis=1)).reshape(-1, len(places), 2, levels, levels)
-        for position, place in enumerate(places):
+        draws = pair.drawn.by_source
+        if draws and pair.drawn.n_sources > 1:
+            features = confusion_features(pair.sides, pair.levels)
+            by_sources.setdefault(draws.sources, {})[place] = draws.contributions(features)
+    for added in by_sources.values():
+        drawn = bootstrap.totals(np.stack(list(added.values()), axis=1))
+        levels = pairs[0].levels
+        drawn = drawn.reshape(-1, len(added), 2, levels, levels)
+        for position, place in enumerate(added):
             differences[place] = differences[place].resampled(pairs[place].ahead(drawn[:, position]))
     return differences
-
-
-def _two_sided_p(resamples: Numbers) -> float:
-    return min(1.0, 2 * min(share_at_most(resamples), share_at_most(-resamples)))
 
 
 def adjust(rows: list[dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.data.records import Criterion
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 from metal.stats.aggregate import NOBODY, TIE, agreement_case, consensus
 from metal.stats.patterns import Codes, Numbers
 
@@ -132,7 +132,13 @@ def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[AuditCell]:
     Criteria without levels (continuous scores) have no classes and no cell.
     Raises UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is left.
     """
-    _check_names(dataset, settings)
+    named = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
+    check_known("judge", settings.judges, named)
+    check_known("criterion", settings.criteria, dataset.criteria)
+    for name in settings.criteria:
+        if not dataset.criteria[name].scale.levels:
+            raise UsageError(f"criterion {name} has no levels; an audit compares classes, not continuous scores")
+    check_known("language", settings.languages, dataset.languages)
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     groups = {name: dataset.raters[name].group for name in people}
     table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
@@ -184,18 +190,3 @@ def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
     else:
         judges = [rater for rater in judges if rater.about.get("repeats") not in dataset.raters]
     return tuple(judge.rater for judge in sorted(judges, key=lambda judge: (order[judge.kind], judge.rater)))
-
-
-def _check_names(dataset: Dataset, settings: AuditSettings) -> None:
-    judges = [rater.rater for rater in dataset.raters.values() if rater.kind != "human"]
-    for name in settings.judges:
-        if name not in judges:
-            raise UnknownName("judge", name, sorted(judges))
-    for name in settings.criteria:
-        if name not in dataset.criteria:
-            raise UnknownName("criterion", name, dataset.criteria)
-        if not dataset.criteria[name].scale.levels:
-            raise UsageError(f"criterion {name} has no levels; an audit compares classes, not continuous scores")
-    for name in settings.languages:
-        if name not in dataset.languages:
-            raise UnknownName("language", name, dataset.languages)

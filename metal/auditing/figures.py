@@ -71,24 +71,9 @@ class Resampled:
         return self._bootstrap.draws(self.patterns, self._sources, self._among)
 
     @property
-    def by_source(self) -> bool:
-        """Whether sources are resampled; figures with the same number of sources then share resamples.
-
-        False without items.
-        """
-        return bool(self.n) and isinstance(self.resamples, SourceDraws)
-
-    @property
-    def sources_drawn(self) -> int:
-        """The number of sources, or blocks of sources, that a resample is drawn from; only if by_source."""
-        assert isinstance(self.resamples, SourceDraws)
-        return self.resamples.sources
-
-    def contributions(self, features: Codes) -> Codes:
-        """(sources, F) what each source adds to the sums of features, (patterns, F); only if by_source."""
-        assert isinstance(self.resamples, SourceDraws)
-        added: Codes = self.resamples.contributions(features)
-        return added
+    def by_source(self) -> SourceDraws | None:
+        """The resamples where sources are drawn: figures with as many sources share them. None without items, too."""
+        return self.resamples if self.n and isinstance(self.resamples, SourceDraws) else None
 
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
         """Sums over the items, from the weights of the patterns."""

@@ -40,10 +40,10 @@ ONE_CLASS = "one class on both sides"
 class JudgedItems:
     """The items of a cell that have an aggregate class and that a judge was asked about: what its figures are made of.
 
-    truth, answers: (items,) the class codes of the people's aggregate and of the judge, UNANSWERED without an answer.
-    drawn: the patterns of these two, resampled. matrix: confusion matrices (..., levels, levels) of the answered items.
-    strict: confusion matrices (..., levels + 1, levels + 1) of all items, where no answer is a class of its own.
-    lead: weighted F1 minus that of always answering the people's most frequent class.
+    truth, answers: (items,) the class codes of the people's aggregate and of the judge, UNANSWERED without an answer;
+    codes: (items, 2) both; drawn: their patterns, resampled. matrix: confusion matrices (..., levels, levels) of the
+    answered items; strict: (..., levels + 1, levels + 1) of all items, where no answer is a class of its own. lead:
+    weighted F1 minus that of always answering the people's most frequent class.
     """
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> None:
@@ -52,8 +52,8 @@ class JudgedItems:
         self.items = cell.judged(judge)
         self.truth = cell.truth[self.items]
         self.answers = np.maximum(cell.by_judge(judge)[self.items], UNANSWERED)
-        codes = np.column_stack([self.truth, self.answers])
-        self.drawn = Resampled(codes, cell.matrix.sources[self.items], bootstrap, cell.rated)
+        self.codes = np.column_stack([self.truth, self.answers])
+        self.drawn = Resampled(self.codes, cell.matrix.sources[self.items], bootstrap, cell.rated)
         truth, answers = self.drawn.rows.T
         strict_answers = np.where(answers < 0, levels, answers)
         self.strict = self.drawn.sums(lambda weights: confusion(weights, truth, strict_answers, levels + 1))
@@ -87,11 +87,6 @@ def quadratic_kappa(judged: JudgedItems) -> Estimate:
     return judged.estimate(lambda matrix: cohen_kappa(matrix, quadratic=True), ONE_CLASS)
 
 
-def alpha(judged: JudgedItems) -> Estimate:
-    """Krippendorff's alpha of the judge with the aggregate, at the scale's measure."""
-    return krippendorff_alpha(np.column_stack([judged.truth, judged.answers]), judged.cell.criterion)
-
-
 def difference_to_people(judged: JudgedItems) -> Estimate:
     """The judge's weighted F1 minus the leave-one-out human ceiling, paired on the same items.
 
@@ -103,12 +98,9 @@ def difference_to_people(judged: JudgedItems) -> Estimate:
         people, ceilings = _ceiling(judged)
         if people.by_source:
             f1 = judged.matrix.then(weighted_f1)
-            differences = Sums(
-                lambda: f1.observed - ceilings.observed,
-                lambda: f1.resamples - ceilings.resamples,
-            )
+            differences = Sums(lambda: f1.observed - ceilings.observed, lambda: f1.resamples - ceilings.resamples)
             return judged.drawn.estimate(np.asarray, reason, differences)
-    codes = np.column_stack([judged.truth, judged.answers, cell.by_people[items]])
+    codes = np.column_stack([judged.codes, cell.by_people[items]])
     drawn = Resampled(codes, cell.matrix.sources[items], judged.bootstrap, cell.rated)
     truth, answers, rows = drawn.rows[:, 0], drawn.rows[:, 1], drawn.rows[:, 2:]
     raters = agreement.raters_with(drawn.observed, rows, MIN_RATED)
@@ -142,7 +134,7 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
     "percent_agreement": lambda judged: judged.estimate(percent_agreement),
     "macro_f1": lambda judged: judged.estimate(macro_f1),
     "gwet_ac1": lambda judged: judged.estimate(gwet_ac1),
-    "alpha": alpha,
+    "alpha": lambda judged: krippendorff_alpha(judged.codes, judged.cell.criterion),
     "majority_f1": lambda judged: judged.estimate(judged.majority_f1),
     "lead_over_majority": lambda judged: judged.estimate(np.asarray, of=judged.lead),
     "difference_to_people": difference_to_people,

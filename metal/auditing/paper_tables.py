@@ -17,7 +17,7 @@ from metal.data.dataset import Dataset
 from metal.data.records import Estimate
 from metal.data.text import MINUS, figure, signature_line
 from metal.data.text import UNDEFINED as DASH
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 from metal.stats.aggregate import CASES, TIE
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 
@@ -164,12 +164,10 @@ def _means(scores: np.ndarray[Any, Any], bootstrap: SourceBootstrap) -> Iterator
         yield Estimate(float(scores[:, column].mean()), low, high, n=sources)
 
 
-def _chosen(kind: str, asked: Sequence[str], names: list[str]) -> list[str]:
-    """The names asked for, or all of them; every name asked for must be among them."""
-    for name in asked:
-        if name not in names:
-            raise UnknownName(kind, name, names)
-    return list(asked) or names
+def _chosen(kind: str, names: Sequence[str], among: list[str]) -> list[str]:
+    """The names asked for, or all of them."""
+    check_known(kind, names, among)
+    return list(names) or among
 
 
 def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:

@@ -69,19 +69,18 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
     data: Dataset.identity. about: judge, language (lang), criterion (crit), n, dropped, ... in this order;
     the separators | and : never occur unescaped in a value.
     """
-    parts: dict[str, object] = {"metal": __version__, "data": data}
-    parts |= about
-    parts["agg"] = settings.aggregate
-    parts["minr"] = settings.min_raters or "panel"
-    if settings.reference:
-        parts["ref"] = settings.reference.removeprefix("group=")
-    if settings.exclude_noisy:
-        parts["without"] = f"noisy@{settings.exclude_noisy}"
-    parts["eps"] = "group" if settings.epsilon is None else f"{settings.epsilon:g}"
-    if settings.wilcoxon:
-        parts["small"] = "wilcoxon"
-    parts["bs"] = settings.resamples
-    parts["seed"] = settings.seed
-    if settings.paper_compat:
-        parts["compat"] = "paper"
+    parts = {
+        "metal": __version__,
+        "data": data,
+        **about,
+        "agg": settings.aggregate,
+        "minr": settings.min_raters or "panel",
+        "ref": settings.reference.removeprefix("group="),
+        "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else about.get("without"),
+        "eps": "group" if settings.epsilon is None else f"{settings.epsilon:g}",
+        "small": "wilcoxon" if settings.wilcoxon else "",
+        "bs": settings.resamples,
+        "seed": settings.seed,
+        "compat": "paper" if settings.paper_compat else "",
+    }
     return signature_line(parts)
