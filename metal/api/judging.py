@@ -135,9 +135,10 @@ async def judge_async(
     there `await metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError.
     """
     from metal.api.asked import Judging, default_callbacks
+    from metal.raters.judges.engine import EngineOptions
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.running.asking import Terms, carry_out
-    from metal.running.job import How, engine_of, read_request
+    from metal.running.job import engine_of, read_request
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
 
     functions: dict[str, JudgeFunction] = {}
@@ -187,7 +188,7 @@ async def judge_async(
     callbacks = callbacks or default_callbacks()
     for warning in job.warnings if not dry_run else ():
         callbacks.say(warning)
-    how = How(engine=chosen, wait=wait, address=address)
+    how = EngineOptions(engine=chosen, wait=wait, address=address)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force, how)
     return Judging(run, job, terms, await carry_out(job, run, terms, callbacks))
 
@@ -204,13 +205,14 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     Returns the run as it is then. Raises NothingToDo, a UsageError, when it has no open batches.
     """
     from metal.api.asked import Judging, default_callbacks
+    from metal.raters.judges.engine import EngineOptions
     from metal.running.asking import Terms, carry_out, run_to_end
-    from metal.running.job import How, read_request, under_way
+    from metal.running.job import read_request, under_way
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
 
     folder = Path(run)
     request, settings = read_request(folder, "judge", JudgeRequest)
-    how = How(engine="batch", cancelling=True)
+    how = EngineOptions(engine="batch", cancelling=True)
     if not under_way(folder, how):
         raise NothingToDo(f"{folder} has no open batches; nothing to cancel")
     place = dataset_of(folder, settings)

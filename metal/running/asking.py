@@ -20,13 +20,13 @@ from metal.errors import UsageError
 from metal.raters.judges.call import VERDICT
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
-from metal.raters.judges.engine import Engine, Rules, Session, load_engine
+from metal.raters.judges.engine import BATCH, LOCAL, Engine, EngineOptions, Rules, Session, load_engine
 from metal.raters.judges.functions import PROVIDER as FUNCTION
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import Answered, Journal, lock_run, read_answered, scan
 from metal.raters.judges.limits import CostEstimate, check_priced, estimates
 from metal.raters.judges.secrets import Secrets
-from metal.running.job import BATCH, LOCAL, How, Job, check_place, discard, under_way
+from metal.running.job import Job, check_place, discard, under_way
 
 EVERY = 0.25  # seconds between two looks at the progress
 Value = TypeVar("Value")
@@ -65,7 +65,7 @@ class Terms:
     limit: int | None = None
     reuse: tuple[Path, ...] = ()
     force: bool = False
-    how: How = field(default_factory=How)
+    how: EngineOptions = field(default_factory=EngineOptions)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from metal.data.files import check_outside, one_writer, whole_text
 from metal.data.languages import sides
 from metal.data.records import Output
 from metal.data.tokens import ENCODING, count_text, load_encoding
-from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.errors import DataError, MetalError, UsageError, check_known
 from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
@@ -223,9 +223,7 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
         for name in request.models
     )
     languages = sorted({source.language for source in dataset.sources.values()})
-    for language in request.languages:
-        if language not in languages:
-            raise UnknownName("language", language, languages)
+    check_known("language", request.languages, languages)
     sources = [
         source for source in dataset.sources.values() if not request.languages or source.language in request.languages
     ]

@@ -22,7 +22,7 @@ from metal.raters.judges.batch.ledger import open_calls
 from metal.raters.judges.call import Client
 from metal.raters.judges.cluster.shards import clear as clear_shards
 from metal.raters.judges.collect import CallStatistics
-from metal.raters.judges.engine import EngineOptions
+from metal.raters.judges.engine import BATCH, LOCAL, EngineOptions
 from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import LOCK
 from metal.raters.judges.models import Model
@@ -30,15 +30,7 @@ from metal.raters.judges.providers import open_client
 from metal.runs.parts import manifest
 
 PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet")
-LOCAL, BATCH = "local", "batch"
 PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}  # where a setting is named otherwise
-
-
-@dataclass(frozen=True)
-class How(EngineOptions):
-    """An engine by name, and its options."""
-
-    engine: str = LOCAL
 
 
 def engine_of(out: Path) -> str:
@@ -46,7 +38,7 @@ def engine_of(out: Path) -> str:
     return BATCH if (out / BATCHES).is_dir() else LOCAL  # there before the first question is asked
 
 
-def under_way(out: Path, how: How) -> set[bytes]:
+def under_way(out: Path, how: EngineOptions) -> set[bytes]:
     """The keys of questions in open batches. Raises UsageError when another engine would pay for them again."""
     keys = open_calls(out)
     if keys and how.engine != BATCH:

@@ -15,7 +15,7 @@ from metal.data.files import bundled, new_file, write_jsonl
 from metal.data.ratings import FACTS
 from metal.data.ratings_files import write_ratings
 from metal.data.records import Output, Rating
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 from metal.genie.gold_questions import with_questions
 from metal.genie.store import draw_questions, read_questions, write_tests
 from metal.raters.judges.baselines import BASELINES, run_baselines
@@ -158,11 +158,8 @@ def judge_job(
         for name in request.judges
         if name not in baselines
     )
-    criteria = {}
-    for name in request.criteria or dataset.criteria:
-        if name not in dataset.criteria:
-            raise UnknownName("criterion", name, dataset.criteria)
-        criteria[name] = dataset.criteria[name]
+    check_known("criterion", request.criteria, dataset.criteria)
+    criteria = {name: dataset.criteria[name] for name in request.criteria or dataset.criteria}
     folders = prompt_folders(request.prompt_folders, folder)
     if functions:
         prompts: tuple[Prompt, ...] = (direct_prompt(criteria.values()),)

@@ -45,7 +45,7 @@ from metal.data.dataset import Dataset
 from metal.data.languages import sides
 from metal.data.ratings import code_matrix, facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Source
-from metal.errors import UnknownName
+from metal.errors import check_known
 from metal.stats.aggregate import aggregate
 
 FOLDS = 5
@@ -60,9 +60,7 @@ def run_baselines(dataset: Dataset, names: Sequence[str], *, seed: int = 0) -> t
     Where a baseline has no answer (no rule for a criterion, nothing to learn from), `reason` says why.
     Raises UnknownName for a name not in BASELINES.
     """
-    for name in names:
-        if name not in BASELINES:
-            raise UnknownName("judge", name, BASELINES)
+    check_known("judge", names, BASELINES)
     criteria = [criterion for criterion in dataset.criteria.values() if criterion.scale.levels]
     ratings = [
         rating for name in names for criterion in criteria for rating in BASELINES[name](dataset, criterion, seed)

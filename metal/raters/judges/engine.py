@@ -21,6 +21,7 @@ from metal.raters.judges.providers import open_batch_client, open_client
 from metal.raters.judges.secrets import Secrets
 
 ATTEMPTS = 6
+LOCAL, BATCH = "local", "batch"  # two of the engines
 
 
 @dataclass(frozen=True)
@@ -72,14 +73,16 @@ class Progress:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """What engines can be told. wait: for batches to end. address: of a Ray cluster; empty starts one on this machine.
+    """An engine by name, and what it can be told. wait: for batches to end.
 
+    address: of a Ray cluster; empty starts one on this machine.
     cancelling: cancel the open batches, merge what they have answered, and ask nothing.
     """
 
     wait: bool = True
     cancelling: bool = False
     address: str = ""
+    engine: str = LOCAL
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.files import read_toml
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UsageError, check_known
 from metal.raters.judges.providers import find_provider, provider_names
 
 STRUCTURED = ("json_schema", "json_object", "none")
@@ -250,9 +250,7 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
 
 def _check_entry(entry: Mapping[str, Any], place: str) -> None:
     """Raise UnknownName or DataError for a key or value of a judge's table that cannot be."""
-    for key in entry:
-        if key not in _KEYS:
-            raise UnknownName(f"{place}: key", key, _KEYS)
+    check_known(f"{place}: key", entry, _KEYS)
     for key in _TEXTS:
         if not isinstance(entry.get(key, ""), str):
             raise DataError(place, f"{key} is not a text", f'Write {key} = "..."')
@@ -272,9 +270,8 @@ def _check_entry(entry: Mapping[str, Any], place: str) -> None:
 def _read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
     """The settings from their TOML table. Raises UnknownName, or DataError for a value of the wrong kind."""
     kinds = {field.name: type(field.default) for field in fields(BatchSettings)}
+    check_known(f"{place}: batch: key", entry, kinds)
     for key, value in entry.items():
-        if key not in kinds:
-            raise UnknownName(f"{place}: batch: key", key, kinds)
         if kinds[key] is str:
             if not isinstance(value, str):
                 raise DataError(place, f"batch: {key} = {value!r}", "It is a text")
@@ -290,9 +287,7 @@ def _read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
 def _read_price(entry: Mapping[str, Any] | None, place: str) -> Price | None:
     if not entry:
         return None
-    for key in entry:
-        if key not in ("input", "output"):
-            raise UnknownName(f"{place}: price: key", key, ("input", "output"))
+    check_known(f"{place}: price: key", entry, ("input", "output"))
     amounts: list[Any] = [entry.get(key) for key in ("input", "output")]
     if not all(type(dollars) in (int, float) and 0 <= dollars < float("inf") for dollars in amounts):
         raise DataError(place, f"price {entry!r}", "Write price = { input = 2.5, output = 10 }: $ a million tokens")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from metal.data.records import Criterion, Output, Source
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, answer_schema
 from metal.raters.judges.models import Model
@@ -175,9 +175,7 @@ def choose_outputs(
     Raises UnknownName for a language without outputs, UsageError when no output is chosen.
     """
     available = sorted({output.language for output in outputs.values()})
-    for language in languages:
-        if language not in available:
-            raise UnknownName("language", language, available)
+    check_known("language", languages, available)
     if outputs and not any(output.chosen for output in outputs.values()):
         raise UsageError(
             "none of the outputs is chosen to be rated; `metal.generate` chooses some, and with "

@@ -19,7 +19,7 @@ from typing import Any
 from metal.data.files import read_toml
 from metal.data.languages import language_name
 from metal.data.records import Scale
-from metal.errors import DataError, UnknownName
+from metal.errors import DataError, UnknownName, check_known
 from metal.raters.judges.rubric import DETAILED, SIMPLE, LevelText, Rubric
 
 _SLOT = re.compile("\ue000(source|output)\ue001")
@@ -78,9 +78,7 @@ def load_template(name: str, folders: Sequence[Path], language: str = "") -> Tem
 
 def _read_template(name: str, path: Path) -> Template:
     content = read_toml(path)
-    for key in content:
-        if key not in ("system", "user", "letters"):
-            raise UnknownName(f"{path}: key", key, ["system", "user", "letters"])
+    check_known(f"{path}: key", content, ["system", "user", "letters"])
     system, user, letters = content.get("system"), content.get("user"), content.get("letters", False)
     if not isinstance(system, str) or not isinstance(user, str):
         raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")

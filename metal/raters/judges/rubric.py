@@ -14,7 +14,7 @@ from typing import Any
 from metal.data.dataset_lines import read_criterion
 from metal.data.files import read_json, read_toml
 from metal.data.records import Criterion
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UsageError, check_known
 
 SIMPLE, DETAILED = "simple", "detailed"
 
@@ -65,9 +65,7 @@ def rubrics_for(
     rubrics = {}
     flip, needed = tuple(flip), tuple(needed)
     by_name = {criterion.name: criterion for criterion in criteria}
-    for name in flip:
-        if name not in by_name:
-            raise UnknownName("criterion", name, by_name)
+    check_known("criterion", flip, by_name)
     for name, criterion in by_name.items():
         rubric = _from_folders(criterion, folders, language, name in flip)
         if rubric is None and language:
@@ -166,9 +164,7 @@ def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, Leve
     for level in listed:
         if not isinstance(level, dict):
             raise DataError(path, "levels", "Each is a table with value, label, definition and reasons")
-        for key in level:
-            if key not in ("value", "label", "definition", "reasons"):
-                raise UnknownName(f"{path}: levels: key", key, ["value", "label", "definition", "reasons"])
+        check_known(f"{path}: levels: key", level, ["value", "label", "definition", "reasons"])
         reasons = level.get("reasons", [])
         if not isinstance(reasons, list) or not all(isinstance(reason, str) for reason in reasons):
             raise DataError(path, "reasons is not a list of texts", 'Write reasons = ["...", "..."]')
