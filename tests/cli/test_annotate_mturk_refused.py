@@ -30,7 +30,7 @@ def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatc
     ]
     assert "is the real Mechanical Turk; pass `production=True`" in crowd.refused(*real)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(click, "confirm", lambda text, default: "production, for up to $2.40" not in text)
+    monkeypatch.setattr(click, "confirm", lambda text: "production, for up to $2.40" not in text)
     assert crowd.refused(*crowd.pushing, "--production") == "nothing was sent"
     assert not crowd.server.hits
     assert not crowd.state.exists()
