@@ -214,16 +214,6 @@ def test_people_need_other_names_than_judges(people: Metal) -> None:
     assert "rater 'openai:x' is of kind llm" in people.refused("annotate", "import", "mine", file)
 
 
-def test_two_peoples_files_mixed_up(people: Metal) -> None:
-    """en-2's answers in a sheet under en-1's name conflict with en-1's own."""
-    own = one_person(people, lambda *who: scores(*who) | {"fluency": "1"})
-    theirs = one_person(people, lambda *who: scores(*who) | {"fluency": "3"}, rater="en-2")
-    mixed = edited(theirs, "mixed.json", ('"en-2"', '"en-1"'))
-    message = people.refused("annotate", "import", "mine", own, mixed)
-    assert message.startswith("metal: mixed.json answer ")
-    assert " in en-1.answers.json answer " in message
-
-
 def test_a_file_of_another_dataset(people: Metal) -> None:
     answers = one_person(people, scores)
     card = people.cwd / "other/dataset.toml"
