@@ -1,19 +1,62 @@
-"""The whole board: tables, warnings, signatures."""
+"""The whole board: settings, tables, warnings, signatures; boards of a few outputs with gaps and odd scales."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from metal.boards.board import TABLES, billboard
+from metal.boards.board import TABLES, Board, billboard
 from metal.boards.ensemble import board_ensemble
 from metal.boards.ensemble_records import ensemble_base, ensemble_signature
 from metal.boards.settings import BoardSettings, signature
-from metal.data.records import Rater, Source
+from metal.data.dataset import Dataset
+from metal.data.records import METRIC_SCORE, Criterion, Level, Rater, Scale, Source
+from metal.errors import UsageError
 from tests.billboard.conftest import QUALITY, QUICK, made, one_cell, world
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"resamples": 99}, "99 resamples: an interval needs at least 100"),
+        ({"permutations": 99}, "99 permutations: a test needs at least 100"),
+        ({"nonzero": 0}, "an ensemble of 0: use 1 or more"),
+        ({"alpha": 0.0}, "alpha 0.0: use a number above 0"),
+        ({"alpha": float("nan")}, "alpha nan"),
+        ({"rule": "largest"}, "rule 'largest': one of smallest, middle"),
+        ({"seed": -1}, "seed -1: use 0 or a positive whole number"),
+        ({"members": ("metric", "people")}, "members 'people': one of human, llm, metric, baseline"),
+    ],
+)
+def test_what_is_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        BoardSettings(**wrong)
+    assert said in str(raised.value)
+
+
+def test_as_plain_values() -> None:
+    plain = BoardSettings().to_dict()
+    assert plain == {
+        "reference": "",
+        "common": False,
+        "members": ["metric"],
+        "nonzero": 3,
+        "rule": "smallest",
+        "resamples": 2000,
+        "permutations": 1000,
+        "seed": 0,
+        "version": 1,
+        "exclude_noisy": "",
+    }
+    chosen = BoardSettings(reference="expert", raters=("a", "b"), alpha=2.3, families={"g": "f"})
+    plain = chosen.to_dict()
+    assert (plain["raters"], plain["alpha"], plain["families"]) == (["a", "b"], 2.3, {"g": "f"})
+    assert BoardSettings(**{key: tuple(v) if isinstance(v, list) else v for key, v in plain.items()}) == chosen
+
 
 FOUR = ("g0", "g1", "g2", "g3")
 
@@ -165,3 +208,69 @@ def test_criteria_of_two_scales_together() -> None:
         "other": 1,
         "overall": 2,
     }
+
+
+CRITERIA = (
+    Criterion("three", Scale("ordinal", tuple(Level(n, str(n)) for n in range(3)))),
+    Criterion("faulty", Scale("nominal", (Level(0, "no"), Level(1, "yes"))), direction="lower"),
+    Criterion("free", Scale("interval", (), -1e6, 1e6)),
+)
+RATERS = {"A1": Rater("A1", "human", "x"), "A3": Rater("A3", "human", "y")}
+
+
+def column(rng: np.random.Generator, criterion: Criterion, length: int) -> list[float | None]:
+    """Scores of which some, most, or all may be missing, sometimes all the same."""
+    if criterion.scale.levels:
+        values = rng.choice(criterion.scale.values, length)
+    else:
+        values = rng.normal(size=length) * 10.0 ** rng.integers(-3, 5)
+    if rng.random() < 0.15:
+        values[:] = values[0]
+    missing = rng.random(length) < rng.choice([0, 0.3, 0.9, 1], p=[0.5, 0.3, 0.15, 0.05])
+    return [None if gone else float(value) for gone, value in zip(missing, values, strict=True)]
+
+
+def odd(rng: np.random.Generator) -> Dataset:
+    length, generators, sources = (int(rng.integers(1, most)) for most in (30, 5, 8))
+    places = [(f"s{rng.integers(sources)}", f"g{rng.integers(generators)}") for _ in range(length)]
+    used = [one for one in CRITERIA if rng.random() < 0.6] or [CRITERIA[0]]
+    scores: dict[str, Any] = {
+        one.name: {name: column(rng, one, length) for name in ("A1", "A2", "A3", "j1", "j2")} for one in used
+    }
+    scores["score"] = {f"m{at}": column(rng, METRIC_SCORE, length) for at in range(int(rng.integers(1, 6)))}
+    tongue = {source: str(rng.choice(["en", "hi"])) for source, _ in places}
+    return made(scores, outputs=places, language=[tongue[source] for source, _ in places], criteria=used, raters=RATERS)
+
+
+def reasons_given(board: Board) -> None:
+    for name in ("raters", "within_generators"):
+        table = board.tables[name]
+        for figure in ("pearson", "kendall", "system_pearson", "soft_pairwise_accuracy", "pairwise_accuracy"):
+            if figure in table:
+                unsaid = table[figure].isna() & ~table["undefined"].str.contains(f"{figure}: ")
+                assert not unsaid.any(), (name, figure)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_board_or_a_message(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    settings: BoardSettings = replace(
+        QUICK,
+        nonzero=int(rng.integers(1, 4)),
+        common=bool(rng.random() < 0.2),
+        reference=str(rng.choice(["", "x"])),
+        alpha=0.5 if rng.random() < 0.3 else None,
+        members=("metric", "llm", "human") if rng.random() < 0.5 else ("metric",),
+    )
+    dataset = odd(rng)
+    said = ""
+    try:
+        board = billboard(dataset, settings)
+    except UsageError as error:
+        said = str(error)
+    if said:
+        assert "rated nothing" in said or "`common`" in said
+        return
+    reasons_given(board)
+    ranks = board.tables["raters"].groupby(["language", "criterion"])["rank"].agg(lambda one: one.dropna().tolist())
+    assert all(rank == list(range(1, len(rank) + 1)) for rank in ranks)

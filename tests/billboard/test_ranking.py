@@ -1,4 +1,4 @@
-"""Raters' agreement with people: figures worked by hand, undefined ones with their reasons, ranks and clusters."""
+"""Raters ranked by agreement with people, and generators by their mean score."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.boards.agreement import agreements
+from metal.boards import agreement as module
+from metal.boards.agreement import agreements, intervals
 from metal.boards.board import billboard
 from metal.boards.cells import BoardRater
-from metal.boards.ranking import ceiling, ranking
+from metal.boards.ranking import ceiling, generator_rows, ranking, resampled_means
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, assemble
 from metal.data.ratings import tidy_facts
 from metal.data.records import Criterion, Rater, Scale
-from metal.stats.bootstrap import SourceBootstrap
+from metal.errors import Undefined, UsageError
+from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.correlation import pearson, system_pearson
 from tests.billboard.conftest import QUALITY, QUICK, made, one_cell, row, world
 
 FOUR = ("g0", "g1", "g2", "g3")
@@ -272,3 +275,183 @@ def test_a_rater_that_was_added_by_hand() -> None:
     found = ranking(more, SourceBootstrap(100), 100)
     assert [one["rater"] for one in found.rows] == ["judge", "mine"]
     assert found.rows[1]["pearson"] == pytest.approx(-1)
+
+
+BOOTSTRAP = SourceBootstrap(100)
+NAN = float("nan")
+
+
+def test_means_over_sources_best_first() -> None:
+    places = [("s0", "a"), ("s0", "a"), ("s0", "b"), ("s1", "a"), ("s1", "b"), ("s1", "c")]
+    cell = one_cell(made({"quality": {"A1": [1, 3, 5, 4, 7, None], "judge": [1, 2, 3, 4, 5, 6]}}, outputs=places))
+    rows = generator_rows(cell, "people", cell.human, BOOTSTRAP, 100, ("b",))
+    assert [(row["rank"], row["generator"], row["score"], row["sources"]) for row in rows] == [
+        (1, "b", 6, 2),
+        (2, "a", 3, 2),  # on s0 the mean of two outputs
+    ]
+    assert [row["human"] for row in rows] == [True, False]
+    assert rows[1]["score_low"] >= 2
+    assert rows[1]["score_high"] <= 4
+    by_judge = generator_rows(cell, "judge", cell.of("judge"), BOOTSTRAP, 100)
+    assert [(row["generator"], row["sources"]) for row in by_judge] == [("c", 1), ("b", 2), ("a", 2)]
+    assert generator_rows(cell, "nobody", np.full(6, NAN), BOOTSTRAP, 100) == []
+
+
+def test_clusters_follow_ranks_and_the_best_is_in_the_first() -> None:
+    rng = np.random.default_rng(0)
+    quality = rng.normal(size=(60, 1)) + np.array([3, 3, 1.5, 0]) + rng.normal(0, 0.5, (60, 4))
+    quality[:, 1] = quality[:, 0]  # two generators with equal scores
+    scores: list[float | None] = quality.ravel().tolist()
+    cell = one_cell(made({"score": {"A1": scores, "m": scores}}, ("g0", "g1", "g2", "g3")))
+    rows = generator_rows(cell, "people", cell.human, BOOTSTRAP, 1000)
+    assert [(row["generator"], row["cluster"]) for row in rows] == [("g0", 1), ("g1", 1), ("g2", 2), ("g3", 3)]
+    assert all(row["score_low"] <= row["score"] <= row["score_high"] for row in rows)
+
+
+def test_without_a_common_source_there_are_no_clusters() -> None:
+    places = [("s0", "a"), ("s1", "b"), ("s2", "a"), ("s3", "b")]
+    cell = one_cell(made({"quality": {"A1": [1, 2, 3, 4], "judge": [1, 2, 3, 5]}}, outputs=places))
+    rows = generator_rows(cell, "people", cell.human, BOOTSTRAP, 100)
+    assert [(row["generator"], row["score"], row["cluster"]) for row in rows] == [("b", 3, None), ("a", 2, None)]
+
+
+def test_equal_generators_share_their_rank() -> None:
+    cell = one_cell(made({"quality": {"A1": [3, 3, 1, 4, 4, 9], "judge": [1, 2, 3, 4, 5, 6]}}, ("g0", "g1", "g2")))
+    rows = generator_rows(cell, "people", cell.human, BOOTSTRAP, 100)
+    assert [(row["rank"], row["generator"]) for row in rows] == [(1, "g2"), (2, "g0"), (2, "g1")]
+
+
+def test_of_one_source_there_is_no_interval() -> None:
+    """Every resample of one source is that source: an interval of no width would say that the mean is certain."""
+    places = [("s0", "a"), ("s0", "b"), ("s1", "a"), ("s2", "a")]
+    cell = one_cell(made({"quality": {"A1": [1, 3, 5, 4], "judge": [1, 2, 3, 4]}}, outputs=places))
+    rows = {row["generator"]: row for row in generator_rows(cell, "people", cell.human, BOOTSTRAP, 100)}
+    assert rows["a"]["score_low"] < rows["a"]["score_high"]
+    assert (rows["b"]["score_low"], rows["b"]["score_high"]) == (None, None)
+
+
+def test_one_generator() -> None:
+    cell = one_cell(made({"quality": {"A1": [1, 2, 3], "judge": [1, 2, 3]}}, ("g0",)))
+    (only,) = generator_rows(cell, "people", cell.human, BOOTSTRAP, 100)
+    assert (only["rank"], only["cluster"], only["score"]) == (1, 1, 2)
+
+
+def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:
+    """Of many sources blocks are drawn, the last of which is smaller: equal scores have an interval without width."""
+    table = np.full((2, 20_401), 50.0)  # blocks of 5, and one of 1
+    assert resampled_means(table, SourceBootstrap(200, 0)) == pytest.approx(50.0, rel=1e-12)
+
+
+def test_by_whom_the_board_ranks() -> None:
+    """By people; by the best rater; by the best that scored every generator; by the ensemble, our own."""
+    scores = world()
+    unrated = [None if at % 4 == 3 else one for at, one in enumerate(scores["quality"]["A1"])]
+    scores["quality"] = {"A1": unrated, "judge": unrated}  # the judge saw what people saw
+    scores["score"]["released"] = scores["score"]["ensemble"] = scores["score"]["near"]
+    known = {"released": Rater("released", "metric", "ensemble"), "ensemble": Rater("ensemble", "metric", "ensemble")}
+    board = billboard(made(scores, ("g0", "g1", "g2", "g3"), raters=known), replace(QUICK, nonzero=2))
+    table = board.tables["generators"]
+    assert table.drop_duplicates("by")["by"].tolist() == ["people", "judge", "near", "ensemble of 2"]
+    assert table.groupby("by")["generator"].agg(len).to_dict() == {
+        "people": 3,
+        "judge": 3,
+        "near": 4,
+        "ensemble of 2": 4,
+    }
+    ours = table[table["by"] == "ensemble of 2"]["score"].mean()
+    assert ours == pytest.approx(np.nanmean(np.array(unrated, dtype=float)), abs=5)  # on people's scale, 0 to 100
+
+
+@pytest.mark.parametrize("name", ["people", "ensemble (unseen)", "ensemble of 3"])
+def test_no_rater_passes_for_the_people_or_the_ensemble(name: str) -> None:
+    """A metric called `people` had its own ranking of the generators shown as theirs."""
+    scores = world()
+    scores["score"][name] = scores["score"]["near"]
+    with pytest.raises(UsageError, match="rename it"):
+        billboard(made(scores, ("g0", "g1", "g2", "g3")), QUICK)
+
+
+SEEDED = SourceBootstrap(100, 3)
+
+
+def gapped(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Scores, people, sources and generators: gaps, constant raters, generators that wrote of some sources only."""
+    rng = np.random.default_rng(seed)
+    sources, generators = int(rng.integers(2, 7)), int(rng.integers(1, 4))
+    source, generator = (axis.ravel() for axis in np.meshgrid(np.arange(sources) * 5, np.arange(generators)))
+    kept = (rng.random(len(source)) < rng.choice([0.6, 1.0])) | (source == 0)
+    source, generator = source[kept], generator[kept]
+    order = rng.permutation(len(source))
+    human = np.round(rng.normal(size=len(source)), 1) + 40
+    scores = np.round(human + rng.normal(size=(4, len(source))), 1)
+    scores[1][generator == 0] = 0.1
+    scores[2] = 0.7
+    scores[3][rng.random(len(source)) < 0.3] = np.nan
+    return scores[:, order], human[order], source[order], generator[order]
+
+
+def plain(compute: object, *sides: np.ndarray) -> float:
+    try:
+        return float(compute(*sides))  # type: ignore[operator]
+    except Undefined:
+        return float("nan")
+
+
+def value(figure: object) -> float:
+    found = figure.value  # type: ignore[attr-defined]
+    return float("nan") if found is None else found
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_figures_are_the_plain_ones(seed: int) -> None:
+    scores, human, source, generator = gapped(seed)
+    for mine, found in zip(scores, agreements(scores, human, source, generator, SEEDED), strict=True):
+        assert value(found.instance) == pytest.approx(plain(pearson, mine, human), nan_ok=True)
+        assert value(found.system) == pytest.approx(plain(system_pearson, mine, human, generator), nan_ok=True)
+        for code, within in enumerate(found.within):
+            here = generator == code
+            assert value(within) == pytest.approx(plain(pearson, mine[here], human[here]), nan_ok=True)
+            assert within.n == (~np.isnan(mine[here])).sum()
+            assert within.value is not None or within.reason
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_intervals_are_those_of_resamples_written_out(seed: int) -> None:
+    scores, human, source, generator = gapped(seed)
+    weights = {}
+    for mine, found in zip(scores, agreements(scores, human, source, generator, SEEDED), strict=True):
+        for code, figure in enumerate((found.instance, *found.within), -1):
+            here = (generator == code) | (code < 0)
+            names, place = np.unique(source[here], return_inverse=True)
+            weights[len(names)] = np.concatenate(list(SEEDED.source_weights(len(names)))).astype(int)
+            drawn = []
+            for counts in weights[len(names)]:
+                items = np.repeat(np.flatnonzero(here), counts[place])
+                drawn.append(plain(pearson, mine[items], human[items]))
+            if figure.low is not None:
+                assert (figure.low, figure.high) == pytest.approx(percentile_interval(np.array(drawn)), abs=1e-9)
+            elif figure.value is not None:
+                assert (
+                    len(np.unique(source[here & ~np.isnan(mine)])) < 2 or percentile_interval(np.array(drawn)) is None
+                )
+
+
+def test_raters_in_several_parts_are_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = agreements(*gapped(1), SEEDED)
+    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    assert agreements(*gapped(1), SEEDED) == whole
+
+
+def test_intervals_of_many_columns() -> None:
+    drawn = np.random.default_rng(0).normal(size=(200, 2, 3))
+    drawn[:50, 0, 1] = np.nan
+    drawn[:150, 1, 2] = np.nan
+    low, high = intervals(drawn)
+    for place in np.ndindex(2, 3):
+        expected = percentile_interval(drawn[:, *place])
+        if expected is None:
+            assert np.isnan(low[place])
+        else:
+            assert (low[place], high[place]) == pytest.approx(expected, rel=1e-12)

@@ -13,7 +13,8 @@ from metal.auditing.check import lint as audit_lint
 from metal.boards.board import Board
 from metal.boards.cells import board_cells
 from metal.boards.ensemble import board_ensemble
-from metal.boards.lint import lint, overrating_rows
+from metal.boards.lint import lint
+from metal.boards.overrating import overrating_rows
 from metal.boards.ranking import ceiling
 from metal.data.dataset import Dataset
 from metal.data.merge import merge

@@ -1,11 +1,14 @@
-"""A whole design study: its tables, and what it says of data that cannot answer."""
+"""Studies of small datasets and of published ratings, and what work costs."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from metal.data import formats
 from metal.data.dataset import Dataset
 from metal.data.records import Scale
 from metal.errors import MetalError, UnknownName, UsageError
@@ -199,3 +202,71 @@ def test_people_who_rated_nothing() -> None:
 def test_impossible_settings_have_their_line(wrong: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         DesignSettings(**wrong)  # type: ignore[arg-type]
+
+
+def test_by_hand() -> None:
+    # 300 items x 3 people are 900 ratings; with a tenth of the tasks test questions 1000 tasks: 1000 x 0.4 x 1.2 USD,
+    # 1000 x 90 / 3600 hours, 0.4 USD for 90 seconds is 16 USD an hour.
+    prices = Prices(pay=0.4, seconds=90)
+    assert list(prices.cost(300, 3).values()) == [1000, 100, pytest.approx(480.0), pytest.approx(25.0)]
+    assert prices.hourly == pytest.approx(16.0)
+    assert not prices.underpaid
+
+
+def test_parts_of_a_task_are_rounded_up() -> None:
+    assert Prices().cost(10, 1)["tasks"] == 12  # 11.1
+    assert Prices().cost(9, 1)["tasks"] == 10
+    nan = pytest.approx(float("nan"), nan_ok=True)
+    assert Prices(test_share=0).cost(7, 2) == {"tasks": 14, "test_questions": 0, "usd": nan, "hours": nan}
+    assert Prices().cost(0, 1)["tasks"] == 0
+
+
+@pytest.mark.parametrize(("pay", "underpaid"), [(0.25, False), (0.24, True), (None, False)])
+def test_too_little_pay(pay: float | None, underpaid: bool) -> None:
+    assert Prices(pay=pay, seconds=60).underpaid is underpaid
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"pay": 0},
+        {"pay": float("nan")},
+        {"seconds": -1},
+        {"seconds": float("inf")},
+        {"fee": -0.1},
+        {"test_share": 1},
+        {"min_hourly": -1},
+    ],
+)
+def test_impossible_prices_have_their_line(wrong: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="use"):
+        Prices(**wrong)
+
+
+@pytest.fixture(scope="module")
+def hindi(reference: Path) -> DesignTables:
+    data = formats.read("pariksha", reference / "pariksha", {}).assemble(Path("pariksha"))
+    return design(data, DesignSettings(languages=("hi",), criteria=("task_quality",), raters=(3,)))
+
+
+@pytest.mark.reference
+def test_unilabelling_is_steadier(hindi: DesignTables) -> None:
+    rows = hindi.tables["designs"]
+    rows = rows[rows["population"] == ALL]
+    sd = rows.set_index(["scale", "aggregation", "labelling"])["sd"]
+    for scale in ("as rated", "binary"):
+        for aggregation in ("mean", "majority"):
+            assert sd[scale, aggregation, "unilabelling"] < sd[scale, aggregation, "multilabelling"]
+
+
+@pytest.mark.reference
+def test_what_hindi_needs(hindi: DesignTables) -> None:
+    needs = hindi.tables["needs"].set_index("question")
+    f1, test = needs.loc[F1], needs.loc[TEST]
+    assert f1["items_now"] == 360
+    assert f1["now"] == pytest.approx(0.11, abs=0.02)
+    # Width falls as 1 / sqrt(n).
+    assert f1["items_needed"] == pytest.approx(360 * (f1["now"] / 0.05) ** 2, rel=0.3)
+    assert f1["at_needed"] == pytest.approx(0.05, abs=4 * f1["at_needed_error"])
+    assert test["now"] > 0.9
+    assert test["items_needed"] < 360

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from metal.data.dataset import Dataset
 from metal.genie.leaderboard.cautions import told_apart
-from tests.genie.leaderboard.boards import dataset, ranked
+from tests.genie.leaderboard.boards import Row, dataset, ranked
 from tests.genie.leaderboard.test_leaderboard import board, row, rows
 
 GOOD, BAD = [5.0, 4.0] * 6, [3.0, 1.0] * 6
@@ -70,3 +72,124 @@ def test_as_many_sources_of_other_languages_are_told_as_well() -> None:
 
 def test_the_same_languages_are_no_warning() -> None:
     assert board(dataset(ranked({"a": GOOD, "b": GOOD}) + ranked({"a": GOOD, "b": GOOD}, "hi"))).warnings == ()
+
+
+GROUPS = {"A1": "expert", "A2": "expert", "W1": "crowd", "W2": "crowd", "W3": "crowd"}
+HIGH, LOW = [5.0, 4.0] * 6, [3.0, 2.0] * 6
+
+
+def rated_by(panels: Mapping[str, Sequence[str]], groups: Mapping[str, str] = GROUPS) -> Dataset:
+    """Experts (A...) score high, the crowd (W...) low, whatever they rate; each panel is that of one generator."""
+    lines: list[Row] = []
+    for generator, people in panels.items():
+        for person in people:
+            lines += ranked({generator: HIGH if person.startswith("A") else LOW}, rater=person)
+    return dataset(lines, groups=groups)
+
+
+MIXED = {"a": ("A1", "W1", "W2"), "b": ("A1", "W1", "W2"), "c": ("A1", "W1", "W2"), "odd": ("A1",)}
+
+
+def test_a_generator_of_other_people_is_in_no_cluster_and_not_tested() -> None:
+    found = board(rated_by(MIXED))
+    odd = row(found, generator="odd")
+    assert odd["rank"] == 1
+    assert math.isnan(odd["cluster"])
+    assert odd["undefined"] == "cluster: rated by group expert only"
+    assert {row(found, generator=name)["cluster"] for name in "abc"} == {1}
+    pair = row(found, "comparisons", first="odd", second="a")
+    assert math.isnan(pair["p"])
+    assert math.isnan(pair["p_holm"])
+    assert pair["undefined"] == "p: rated by different people (group expert only, and groups crowd 67% and expert 33%)"
+    assert (pair["sources"], round(pair["difference"], 4)) == (12, 0.3333)  # 2/3 of the crowd's 2 levels below
+    assert found.warnings[0] == (
+        "en, quality: generators were rated by different groups of people, who can differ in how high they score: "
+        "'odd' by group expert only; the rest by groups crowd 67% and expert 33%. Their scores are not comparable, no "
+        "test compares them, and the former are in no cluster; `reference='group=expert'` ranks all by the same people"
+    )
+
+
+def test_by_the_group_that_rated_all_nobody_is_odd() -> None:
+    found = board(rated_by(MIXED), reference="group=expert")
+    assert {one["cluster"] for one in rows(found)} == {1}
+    assert {one["rank"] for one in rows(found)} == {1}
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("groups", [{}, dict.fromkeys(GROUPS, "native")])
+def test_people_of_one_group_or_none_change_nothing(groups: Mapping[str, str]) -> None:
+    found = board(rated_by(MIXED, groups))
+    assert row(found, generator="odd")["cluster"] == 1
+    assert found.warnings == ()
+
+
+def test_people_without_a_group_are_a_group_beside_others() -> None:
+    groups = {name: group for name, group in GROUPS.items() if group == "expert"}
+    found = board(rated_by({**MIXED, "odd": ("W1",)}, groups))
+    assert row(found, generator="odd")["undefined"] == "cluster: rated by people without a group only"
+    assert 'no group rated every generator; `reference="group=NAME"`' in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [
+        # Of three: the crowd has 2/3. Another of the same groups, 1/3: moved by .33; of four, 3/4: by .08.
+        (("A1", "A2", "W1"), True),
+        (("A1", "W1", "W2", "W3"), False),
+        (("A2", "W3", "W1"), False),
+        (("W1", "W2"), True),
+    ],
+)
+def test_shares_of_groups_have_to_differ_much(other: Sequence[str], *, differs: bool) -> None:
+    found = board(rated_by({**MIXED, "odd": other}))
+    assert math.isnan(row(found, generator="odd")["cluster"]) is differs
+    assert bool(found.warnings) is differs
+
+
+def test_a_group_that_is_missing_counts_from_a_tenth_on() -> None:
+    def odd(sources: int) -> bool:
+        # a, b, c: by the crowd, and on so many of 20 sources half by an expert; d: by the crowd only.
+        lines = ranked({name: [3.0] * 20 for name in "abcd"}, rater="W1")
+        lines += ranked({name: [4.0] * sources for name in "abc"}, rater="A1")
+        return math.isnan(row(board(dataset(lines, groups=GROUPS)), generator="d")["cluster"])
+
+    assert [odd(sources) for sources in (3, 4)] == [False, True]
+
+
+def test_groups_are_held_against_each_other_on_shared_sources() -> None:
+    # Each language has people of its own: on the Hindi sources both were rated by the same group.
+    lines = ranked({"both": HIGH, "other": HIGH}, rater="A1") + ranked({"both": HIGH, "hindi": LOW}, "hi", rater="W1")
+    found = board(dataset(lines, groups=GROUPS))
+    assert row(found, "comparisons", language="", first="both", second="hindi")["p"] < 0.05
+    pair = row(found, "comparisons", language="", first="other", second="hindi")
+    assert pair["undefined"] == "p: fewer than 5 shared sources"
+    assert "'other' by group expert only" in found.warnings[0]
+    assert row(found, language="", generator="hindi")["cluster"] == 2
+
+
+def test_of_two_the_one_with_fewer_ratings_is_odd_and_neither_has_a_cluster() -> None:
+    found = board(rated_by({"a": ("A1",), "b": ("W1", "W2")}))
+    assert row(found, generator="a")["undefined"] == "cluster: rated by group expert only"
+    assert row(found, generator="b")["undefined"] == "cluster: rated by group crowd only"
+    assert "'a' by group expert only; the rest by group crowd only" in found.warnings[0]
+
+
+def test_many_odd_ones_are_counted_and_a_group_is_quoted_for_the_shell() -> None:
+    groups = {"A1": "the experts", "W1": "crowd"}
+    few = dict.fromkeys("pqrst", ("A1",))
+    found = board(rated_by({**dict.fromkeys("abcdef", ("A1", "W1")), **few}, groups))
+    assert "'p', 'q', 'r' by group the experts only; 2 more by others than most; the rest by" in found.warnings[0]
+    assert "`reference='group=the experts'` ranks all" in found.warnings[0]
+    assert sum("different groups of people" in told for told in found.warnings) == 1
+
+
+def test_a_criterion_of_other_people_is_told_where_overall_is_not() -> None:
+    # errors: "odd" by experts only, the others by both; on quality all by both, so that overall differs by less.
+    people = ("A1", "W1", "W2")
+    lines = [line for name in "abcd" for person in people for line in ranked({name: HIGH}, rater=person)]
+    errors = {"a": people, "b": people, "c": people, "d": ("A1", "A2", "W1")}
+    lines += [(f"en-{n:02d}/{name}", "errors", who, 2) for name in errors for who in errors[name] for n in range(12)]
+    found = board(dataset(lines, groups=GROUPS))
+    assert found.warnings[0].startswith("en, errors: generators were rated by different groups of people")
+    assert "'d' by groups expert 67% and crowd 33%" in found.warnings[0]
+    assert {one["cluster"] for one in rows(found, criterion="overall")} == {1}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metal.data.records import Source
 from metal.errors import UsageError
-from metal.genie.leaderboard import output_scores as subsample
 from metal.genie.leaderboard.output_scores import sources_chosen
 
 SOURCES = tuple(Source(f"{language}-{number}", language) for language in ("en", "hi") for number in range(40))
@@ -60,7 +57,3 @@ def test_what_cannot_be_asked_for() -> None:
     assert sources_chosen([], 3) == frozenset()
     with pytest.raises(UsageError, match="a sample of 0 sources: use 1 or more"):
         sources_chosen(SOURCES, 0)
-
-
-def test_the_example() -> None:
-    assert doctest.testmod(subsample).failed == 0
