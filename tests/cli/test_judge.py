@@ -23,11 +23,12 @@ from metal.data.files import bundled
 from metal.raters.judges.journal import lock_run
 from tests.cli.forks import Metal, Started, environment
 from tests.cli.runs import KEY, records, snapshot, until
-from tests.llm_server import Fault, LlmServer, always, prompt_digest, rejects_parameters
+from tests.llm_server import Fault, LlmServer, always, prompt_digest, random_faults, rejects_parameters
 
 DEMO = bundled("datasets/demo")
 OUTPUTS = 80  # of the demo
 SMALL = ("-l", "en,fr", "-c", "task_quality")  # 16 calls
+RATES = {"429": 0.05, "500": 0.03, "503": 0.02, "drop": 0.02, "drop_mid_body": 0.02, "not_json_body": 0.01}
 
 
 @pytest.fixture
@@ -171,6 +172,37 @@ def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path
     rows = {(row.output, row.criterion): row.comment for row in table.itertuples()}
     told = {(record["output"], record["criterion"]): record["text"] for record in records(run)}
     assert all(json.loads(told[place])["justification"] == comment for place, comment in rows.items())
+
+
+@pytest.mark.reference
+def test_new_judges_beside_a_released_one(reference: Path, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+    """PARIKSHA imported, judged through faults and a kill, resumed, audited."""
+    calls = 2 * 30 * 3 * 2  # of two models: outputs, criteria, prompts
+    metal.env |= {"GOOGLE_GEMINI_BASE_URL": llm_server.url, "GEMINI_API_KEY": KEY}
+    llm_server.latency_ms = 30
+    llm_server.faults = random_faults(3, RATES, max_attempt=1, retry_after=0.1)
+    metal("import", "pariksha", reference / "pariksha", "--out", "pariksha")
+    run = tmp_path / "judges"
+    command = ("judge", "pariksha", "-j", "openai:gpt-4o,gemini:gemini-2.5-pro", "-p", "simple,detailed")
+    started = metal.start(*command, "--sample", "30", "--concurrency", "4", "--out", run)
+    until(lambda: llm_server.completed >= 60 or started.over)
+    started.send(signal.SIGKILL)
+    assert started.wait().code == -signal.SIGKILL
+    assert 40 <= len(records(run)) < calls
+    done = metal("judge", "--resume", run, "--concurrency", "16")
+    assert f"{calls} ratings" in done.said
+    assert len(records(run)) == len({record["key"] for record in records(run)}) == calls
+    wasted = sum(call.fault == "not_json_body" for call in llm_server.calls)
+    assert llm_server.completed - wasted <= calls + 8  # those in flight at the kill
+    assert len(ratings(run)) == calls
+    assert ratings(run)["score"].notna().all()
+    assert not [name for name, body in snapshot(run).items() if KEY.encode() in body]
+    audit = metal("audit", "pariksha", run, "--resamples", "100", "--out", "audit")
+    names = {f"{model}/{prompt}" for model in ("openai:gpt-4o", "gemini:gemini-2.5-pro")
+             for prompt in ("simple", "detailed")}  # fmt: skip
+    board = pd.read_csv(next((tmp_path / "audit" / "tables").glob("judges*.csv")))
+    assert names | {"gpt-4-32k/detailed"} <= set(board["judge"])
+    assert "gpt-4-32k" in audit.said
 
 
 def test_killed_before_the_run_has_a_manifest(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
