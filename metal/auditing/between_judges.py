@@ -20,7 +20,7 @@ from metal.data.records import Criterion, Estimate
 from metal.stats.agreement import pooled_agreement, weighted_f1
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
 from metal.stats.patterns import Codes, Numbers, class_counts, confusion_features, confusions
-from metal.stats.significance import holm
+from metal.stats.significance import by_family, holm
 
 DIFFERENCE_COLUMNS = (
     *("language", "criterion", "first", "second", "items"),
@@ -102,12 +102,9 @@ def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sum
 
 def adjust(rows: list[dict[str, Any]]) -> None:
     """Add p_adjusted: Holm over the languages of a pair and criterion, for the claim that there is any difference."""
-    families: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        families.setdefault((row["criterion"], row["first"], row["second"]), []).append(row)
-    for members in families.values():
-        for row, p in zip(members, holm([member["p"] for member in members]), strict=True):
-            row["p_adjusted"] = float(p)
+    families = [(row["criterion"], row["first"], row["second"]) for row in rows]
+    for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):
+        row["p_adjusted"] = p
 
 
 def repeats_of(dataset: Dataset, settings: AuditSettings) -> dict[str, list[str]]:

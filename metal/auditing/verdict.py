@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from metal.data.records import Estimate
 from metal.data.text import MINUS, interval, signed
-from metal.stats.significance import benjamini_yekutieli
+from metal.stats.significance import benjamini_yekutieli, by_family
 
 if TYPE_CHECKING:
     from metal.auditing.judging import JudgeFigures  # its statistics take a second to import, and the rules need none
@@ -62,23 +62,11 @@ def verdicts(judges: Sequence[JudgeFigures], people: Mapping[tuple[str, str], fl
     people: (language, criterion) -> lower end of the interval of the people's Fleiss' kappa, NaN where there is none.
     """
     result = []
-    for judge, p in zip(judges, _adjusted_leads(judges), strict=True):
+    leads, families = [judge.lead_p for judge in judges], [(judge.judge, judge.criterion) for judge in judges]
+    for judge, p in zip(judges, by_family(leads, families, benjamini_yekutieli), strict=True):
         verdict, reason = _decide(judge, p, people[judge.language, judge.criterion])
         result.append(Verdict(judge.language, judge.criterion, judge.judge, verdict, reason, p))
     return result
-
-
-def _adjusted_leads(judges: Sequence[JudgeFigures]) -> list[float]:
-    """Each lead's p-value, corrected over the languages of its judge and criterion ("in which languages?")."""
-    adjusted = [float("nan")] * len(judges)
-    families: dict[tuple[str, str], list[int]] = {}
-    for position, judge in enumerate(judges):
-        families.setdefault((judge.judge, judge.criterion), []).append(position)
-    for members in families.values():
-        corrected = benjamini_yekutieli([judges[member].lead_p for member in members])
-        for member, p in zip(members, corrected, strict=True):
-            adjusted[member] = float(p)
-    return adjusted
 
 
 def _decide(judge: JudgeFigures, lead_p: float, people_low: float) -> tuple[str, str]:

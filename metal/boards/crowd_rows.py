@@ -15,7 +15,7 @@ from metal.boards.cells import ALL_LANGUAGES, BoardCell, BoardRater, ScaleEnds
 from metal.data.dataset import Dataset
 from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers
-from metal.stats.significance import holm
+from metal.stats.significance import by_family, holm
 
 CEILING = "one against the others"
 LEVEL = 0.05
@@ -62,13 +62,9 @@ def largest_family(cells: Sequence[BoardCell]) -> int:
 
 def adjust(rows: Sequence[dict[str, Any]]) -> None:
     """Adds p_holm: all comparisons of a criterion are a family; those of all languages together one of their own."""
-    families: dict[tuple[str, bool], list[dict[str, Any]]] = {}
-    for row in rows:
-        families.setdefault((row["criterion"], row["language"] == ALL_LANGUAGES), []).append(row)
-    for family in families.values():
-        adjusted = holm([np.nan if row["p"] is None else row["p"] for row in family])
-        for row, p in zip(family, adjusted, strict=True):
-            row["p_holm"] = None if np.isnan(p) else float(p)
+    families = [(row["criterion"], row["language"] == ALL_LANGUAGES) for row in rows]
+    for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):
+        row["p_holm"] = None if np.isnan(p) else p
 
 
 def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], reference: str) -> dict[str, Any]:

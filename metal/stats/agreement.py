@@ -19,7 +19,7 @@ on two classes:
       1        0  3        3 of 3
 
 The three human ceilings are weighted F1, because "how well do people do" is not one number. They take weights and rows
-(patterns, raters) of class codes, and return (...): a mean over the raters or pairs that are passed in (all by default)
+(patterns, raters) of class codes, and return (...): a mean over the raters or pairs that are passed in
 and have items in common, NaN when none is left. In such a mean, somebody who shares three items with another would
 weigh as much as somebody who shares three hundred: see `raters_with`.
 """
@@ -213,20 +213,18 @@ def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
     return list(combinations(raters, 2))
 
 
-def pairwise(weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[int, int]] | None = None) -> Numbers:
+def pairwise(weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[int, int]]) -> Numbers:
     """Person against person: the mean over pairs, with the first of a pair as truth (METAL section 5.1)."""
-    pairs = pairs_of(range(rows.shape[1])) if pairs is None else pairs
     return _mean_f1(weights, [(rows[:, first], rows[:, second]) for first, second in pairs], levels)
 
 
-def leave_one_out(weights: Counts, rows: Codes, levels: int, raters: Sequence[int] | None = None) -> Numbers:
+def leave_one_out(weights: Counts, rows: Codes, levels: int, raters: Sequence[int]) -> Numbers:
     """Each person against the majority of the *others*: the fair ceiling for a judge.
 
     At least two others must have rated. Items without a majority of the others are left out, because the mean of two
     different answers is nobody's answer. The majority is used whatever the audit's aggregate: a model fitted without
     one person would be a different model for each person, and with two others it would have nothing to weigh.
     """
-    raters = range(rows.shape[1]) if raters is None else raters
     pairs = [(majority_of_others(rows, rater, levels), rows[:, rater]) for rater in raters]
     return _mean_f1(weights, pairs, levels)
 
@@ -238,14 +236,11 @@ def majority_of_others(rows: Codes, rater: int, levels: int) -> Codes:
     return np.where((others >= 0).sum(axis=1) < 2, -1, majority)
 
 
-def against_all(
-    weights: Counts, rows: Codes, truth: Codes, levels: int, raters: Sequence[int] | None = None
-) -> Numbers:
+def against_all(weights: Counts, rows: Codes, truth: Codes, levels: int, raters: Sequence[int]) -> Numbers:
     """Each person against an aggregate that contains their own answer: optimistic.
 
     truth: (patterns,) the aggregate's class codes.
     """
-    raters = range(rows.shape[1]) if raters is None else raters
     return _mean_f1(weights, [(truth, rows[:, rater]) for rater in raters], levels)
 
 

@@ -34,12 +34,11 @@ class PersonTest:
     the other one. p: that the person's lead reaches epsilon; None, with the reason, where the test could not be run.
     """
 
-    person: int
     items: int
-    judge_wins: float | None
-    person_wins: float | None
-    p: float | None
-    rejected: bool
+    judge_wins: float | None = None
+    person_wins: float | None = None
+    p: float | None = None
+    rejected: bool = False
     reason: str = ""
 
 
@@ -99,7 +98,7 @@ def _person(
     count = int(items.sum())
     floor = WILCOXON_MIN_ITEMS if wilcoxon else MIN_ITEMS
     if count < floor:
-        return PersonTest(person, count, None, None, None, False, f"fewer than {floor} items")
+        return PersonTest(count, reason=f"fewer than {floor} items")
     far_judge = _distance(judge, person, people, rated, closeness)[items]
     far_person = _distance(people[person], person, people, rated, closeness)[items]
     judge_wins = (far_judge <= far_person).astype(np.float64)
@@ -107,10 +106,13 @@ def _person(
     lead = person_wins - judge_wins
     shares = float(judge_wins.mean()), float(person_wins.mean())
     if (lead == lead[0]).all():
-        return PersonTest(person, count, *shares, None, False, "all differences equal, p undefined")
+        return PersonTest(count, *shares, reason="all differences equal, p undefined")
     if count >= MIN_ITEMS:
-        return PersonTest(person, count, *shares, _t_test_p(lead - epsilon), False)
-    return PersonTest(person, count, *shares, _wilcoxon_p(lead - epsilon), False, "Wilcoxon")
+        return PersonTest(count, *shares, _t_test_p(lead - epsilon))
+    from scipy.stats import wilcoxon as signed_rank_test
+
+    p = float(signed_rank_test(lead - epsilon, alternative="less").pvalue)
+    return PersonTest(count, *shares, p, reason="Wilcoxon")
 
 
 def _distance(answer: Numbers, left_out: int, people: Numbers, rated: Codes, closeness: Closeness) -> Numbers:
@@ -131,12 +133,6 @@ def _t_test_p(shifted: Numbers) -> float:
     """One-sided one-sample t test that the mean is below 0."""
     error = shifted.std(ddof=1) / np.sqrt(len(shifted))
     return t_cdf(float(shifted.mean() / error), len(shifted) - 1)
-
-
-def _wilcoxon_p(shifted: Numbers) -> float:
-    from scipy.stats import wilcoxon
-
-    return float(wilcoxon(shifted, alternative="less").pvalue)
 
 
 def _conclude(results: Sequence[PersonTest], epsilon: float) -> AlternativeAnnotatorTest:

@@ -48,14 +48,14 @@ class Answers:
     @cached_property
     def given(self) -> Codes:
         """(raters,) how many items each rated."""
-        return self._by_rater(np.ones(len(self.rater)))
+        return self.by_rater(np.ones(len(self.rater)))
 
     @cached_property
     def shared(self) -> Codes:
         """(raters,) how many of these items somebody else rated, too."""
-        return self._by_rater(np.bincount(self.pattern, minlength=len(self.times))[self.pattern] > 1)
+        return self.by_rater(np.bincount(self.pattern, minlength=len(self.times))[self.pattern] > 1)
 
-    def _by_rater(self, answers: Codes) -> Codes:
+    def by_rater(self, answers: Codes) -> Codes:
         """(raters,) the sum of a number for each answer, over all items."""
         sums = np.bincount(self.rater, weights=answers * self.times[self.pattern], minlength=self.raters)
         return np.rint(sums).astype(np.int64)

@@ -44,10 +44,6 @@ class Starts:
     alpha: Numbers
     beta: Numbers
 
-    def __post_init__(self) -> None:
-        if self.alpha.ndim != 2 or self.alpha.shape != self.beta.shape or not self.alpha.size:
-            raise ValueError("alpha and beta are (starts, components)")
-
 
 def draw_starts(rng: np.random.Generator, components: int, starts: int = 10) -> Starts:
     """Random starts: means uniform from 0 to 1, alpha + beta from a gamma distribution of shape 2.

@@ -121,10 +121,7 @@ def _trust(answers: Answers, starts: int, seed: int) -> Numbers:
     votes = np.bincount(answers.pattern * classes + answers.place, minlength=len(answers.times) * classes)
     same = votes[answers.pattern * classes + answers.place]
     asked = np.bincount(answers.pattern, minlength=len(answers.times))[answers.pattern]
-    facts = np.zeros((answers.raters, 3), dtype=np.int64)
-    for column, fact in enumerate((np.ones_like(same), same, asked)):
-        total = np.bincount(answers.rater, weights=fact * answers.times[answers.pattern], minlength=answers.raters)
-        facts[:, column] = np.rint(total)
+    facts = np.stack([answers.given, answers.by_rater(same), answers.by_rater(asked)], axis=1)
     _, kind = np.unique(facts, axis=0, return_inverse=True)
     trust = np.random.default_rng(seed).random((starts, answers.raters))
     trust[0] = 1.0

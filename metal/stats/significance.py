@@ -5,6 +5,7 @@ A p-value of NaN is a test that could not be run: it is passed through and not c
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,23 @@ def benjamini_yekutieli(p_values: Any) -> Numbers:
     scaled = rising * len(rising) * (1 / ranks).sum() / ranks
     adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
     return adjusted
+
+
+def by_family(
+    p_values: Sequence[float | None], families: Sequence[Hashable], adjust: Callable[[Any], Numbers]
+) -> list[float]:
+    """The p-values adjusted within each family, for which equal names stand. None, like NaN, is a test not run.
+
+    >>> by_family([0.01, 0.02, 0.03], ["a", "b", "a"], holm)
+    [0.02, 0.02, 0.03]
+    """
+    p = np.array(p_values, dtype=np.float64)
+    members: dict[Hashable, list[int]] = {}
+    for place, family in enumerate(families):
+        members.setdefault(family, []).append(place)
+    for places in members.values():
+        p[places] = adjust(p[places])
+    return [float(adjusted) for adjusted in p]
 
 
 def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:

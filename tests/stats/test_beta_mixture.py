@@ -82,8 +82,6 @@ def test_impossible_parameters_are_refused() -> None:
         BetaMixture(np.ones(1), np.zeros(1), np.ones(1))
     with pytest.raises(ValueError, match="each component"):
         BetaMixture(np.ones(1), np.ones(2), np.ones(2))
-    with pytest.raises(ValueError, match="starts, components"):
-        Starts(np.ones(3), np.ones(3))
 
 
 components = st.tuples(st.floats(0.05, 1), st.floats(0.01, 200), st.floats(0.01, 200))
