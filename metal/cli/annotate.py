@@ -17,14 +17,19 @@ from typing import Any
 import click
 
 from metal.api.annotate import annotate_export, annotate_import, annotate_status
+from metal.api.platforms import GROUP, platform_of
 from metal.cli.verb import AS_JSON, DATASET, verb
 from metal.data.plugins import plugins
+from metal.show.terminal import annotation_text, console
 
 
-@verb(
+def _export(data: Path, to: str = "html", **options: Any) -> None:
+    inside = annotation_text.is_inside(data)
+    annotation_text.show_handed_out(annotate_export(data, to=to, say=console.say, **options), inside=inside)
+
+
+export = verb(
     annotate_export,
-    DATASET,
-    name="export",
     short_help="Write tasks for people.",
     required=("to",),  # `metal annotate html` is the short way
     examples=r"""
@@ -37,27 +42,13 @@ from metal.data.plugins import plugins
       --only datasets/mine/annotation/ambiguous.csv
     metal annotate export datasets/mine --to html --generators new-model --sample 300
     """,
-)
-def export(data: Path, **options: Any) -> None:
-    _export(data, **options)
-
-
+)(_export)
 for form in export.params:
     if form.name == "to":
         form.type = click.Choice(list(plugins("metal.forms")))
 
 
-@verb(
-    annotate_export,
-    DATASET,
-    name="html",
-    short_help="Write a rating page for each person.",
-    without=("to",),
-)
-def html(data: Path, **options: Any) -> None:
-    _export(data, to="html", **options)
-
-
+html = verb(annotate_export, name="html", short_help="Write a rating page for each person.", without=("to",))(_export)
 html.help = """Write one HTML file for each person: open it, rate, download the answers, send them back.
 
 No server and no network is needed; answers are saved on the device as people go. The same as
@@ -67,22 +58,6 @@ No server and no network is needed; answers are saved on the device as people go
 Example:
   metal annotate html datasets/mine -l sw --raters 3
 """
-
-
-def _export(data: Path, **options: Any) -> None:
-    from metal.show.terminal import annotation_text
-
-    inside = annotation_text.is_inside(data)
-    annotation_text.show_handed_out(annotate_export(data, say=say, **options), inside=inside)
-
-
-def say(text: str) -> None:
-    """Print what a public function says, in words of the command line."""
-    from metal.cli import as_typed
-    from metal.show.terminal import console
-
-    console.say(as_typed(text))
-
 
 FILES = click.Argument(["files"], nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 
@@ -99,8 +74,6 @@ FILES = click.Argument(["files"], nargs=-1, required=True, type=click.Path(path_
     """,
 )
 def import_(data: Path, files: tuple[Path, ...], **options: Any) -> None:
-    from metal.show.terminal import annotation_text
-
     inside = annotation_text.is_inside(data)
     annotation_text.show_import(annotate_import(data, files, **options), inside=inside)
 
@@ -136,8 +109,6 @@ class Platforms(click.Group):
 
     @property
     def commands(self) -> dict[str, click.Command]:
-        from metal.api.platforms import GROUP
-
         self._made = self._made or {name: self._make(name) for name in plugins(GROUP)}
         return self._made
 
@@ -147,8 +118,6 @@ class Platforms(click.Group):
 
 
 def _push(name: str) -> click.Command:
-    from metal.api.platforms import platform_of
-
     platform = platform_of(name)
     required = inspect.signature(platform.push).parameters["export"].default is inspect.Parameter.empty
     path = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -162,8 +131,6 @@ def _push(name: str) -> click.Command:
         examples=EXAMPLES.get(("push", name), ""),
     )
     def push(data: Path, export: Path | None, **options: Any) -> None:
-        from metal.show.terminal import annotation_text
-
         with _callbacks(platform.push, "Posting") as callbacks:
             posted = platform.push(data, export, **callbacks, **options)
         if posted:
@@ -173,20 +140,15 @@ def _push(name: str) -> click.Command:
 
 
 def _pull(name: str) -> click.Command:
-    from metal.api.platforms import platform_of
-
     platform = platform_of(name)
 
     @verb(
         platform.pull,
-        DATASET,
         name=name,
         short_help=f"Fetch answers from {platform.title}.",
         examples=EXAMPLES.get(("pull", name), ""),
     )
     def pull(data: Path, **options: Any) -> None:
-        from metal.show.terminal import annotation_text
-
         inside = annotation_text.is_inside(data)
         with _callbacks(platform.pull, "Fetching", inside) as callbacks:
             pulled = platform.pull(data, **callbacks, **options)
@@ -219,16 +181,11 @@ pull = Platforms(
 
 @verb(
     annotate_status,
-    DATASET,
     AS_JSON,
-    name="status",
     short_help="How campaigns on platforms stand.",
     examples="metal annotate status datasets/mine",
 )
 def status(data: Path, as_json: bool) -> None:
-    from metal.show.terminal import annotation_text
-    from metal.show.terminal import console as show
-
     campaigns = annotate_status(data)
     if as_json:
         listed = [campaign for group in campaigns.values() for campaign in group]
@@ -236,27 +193,24 @@ def status(data: Path, as_json: bool) -> None:
     elif any(campaigns.values()):
         annotation_text.show_campaigns(campaigns)
     else:
-        show.say(f"{data} has no campaign; `metal annotate push` begins one")
+        console.say(f"{data} has no campaign; `metal annotate push` begins one")
 
 
 @contextmanager
 def _callbacks(function: Callable[..., Any], doing: str, inside: bool = False) -> Iterator[dict[str, Any]]:
     """The callbacks that a function of a platform takes. doing: what the progress bar says."""
-    from metal.show.terminal import annotation_text
-    from metal.show.terminal import console as show
-
     with ExitStack() as bar:
         advance: Callable[[int, int], None] | None = None
 
         def progress(done: int, total: int) -> None:
             nonlocal advance
-            advance = advance or bar.enter_context(show.progress(doing))  # not before: questions are asked first
+            advance = advance or bar.enter_context(console.progress(doing))  # not before: questions are asked first
             advance(done, total)
             if done >= total:
                 bar.close()
 
         callbacks: dict[str, Any] = {
-            "say": say,
+            "say": console.say,
             "progress": progress,
             "confirm": click.confirm if sys.stdin.isatty() else None,
             "countdown": _countdown,
