@@ -209,11 +209,9 @@ def load_dataset(folder: str | Path) -> Dataset:
     """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it."""
     folder = Path(folder)
     recover(folder)
-    if not folder.is_dir():
-        raise UsageError(f"{folder}: no such dataset folder (make one with `metal.read(...).save(folder)`)")
     card_path = folder / "dataset.toml"
     if not card_path.is_file():
-        problem = "not a dataset folder, dataset.toml is missing"
+        problem = "not a dataset folder, dataset.toml is missing" if folder.is_dir() else "no such dataset folder"
         raise UsageError(f"{folder}: {problem} (make one with `metal.read(...).save(folder)`)")
     card, criteria, extra = _read_card(read_toml(card_path), card_path)
     where = ratings_files.find_ratings(folder)

@@ -31,11 +31,7 @@ OTHER_NAMES = {
 @lru_cache(maxsize=1024)
 def is_language(code: str) -> bool:
     """Whether `code` is a BCP-47 code (`hi`, `zh-Hant`) or a translation pair (`zh-en`)."""
-    if not code or code != code.strip():
-        return False
-    if langcodes.tag_is_valid(code):
-        return True
-    return _pair(code) is not None
+    return bool(code) and code == code.strip() and (langcodes.tag_is_valid(code) or _pair(code) is not None)
 
 
 @lru_cache(maxsize=1024)
@@ -126,8 +122,7 @@ def text_direction(code: str) -> str:
     """`rtl` or `ltr` as in CLDR, for a pair that of the second language; `auto` where CLDR has none."""
     from babel import Locale, UnknownLocaleError
 
-    pair = _pair(code)
     try:
-        return str(Locale.parse(langcodes.standardize_tag(pair[1] if pair else code), sep="-").text_direction)
+        return str(Locale.parse(langcodes.standardize_tag(sides(code)[1]), sep="-").text_direction)
     except (UnknownLocaleError, ValueError):
         return "auto"

@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from metal.errors import DataError, UsageError
-from metal.raters.isolation import isolated_metric
-from metal.raters.isolation.parent import ChildReply, _end
+from metal.raters.isolation import ChildReply, _end, isolated_metric
 from metal.raters.metrics import Item, Metric, find_metric, scored
 from tests.isolation.conftest import Run
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from metal.raters.isolation import Limits, isolated_metric
+from metal.raters.isolation import Limits, child_path, isolated_metric
 from metal.raters.isolation.kernel import MACHINES, REFUSED, SOMETIMES_REFUSED, filter_for, numbers
-from metal.raters.isolation.parent import child_path
 from metal.raters.metrics import Item, scored
 
 HEADERS = ["x86_64-linux-gnu/asm/unistd_64.h", "asm-generic/unistd.h"]  # of x86-64, of other machines
@@ -167,7 +166,7 @@ sys.path[:] = {child_path()!r}
 sys.platform = "darwin"
 from pathlib import Path
 from metal.raters.isolation.child import confine
-from metal.raters.isolation.parent import Limits
+from metal.raters.isolation import Limits
 print(*confine(Limits(), Path.cwd(), [], os.getppid()), sep="\\n")
 open(os.devnull).close()
 """

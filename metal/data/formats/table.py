@@ -87,12 +87,11 @@ def read_frame(path: str | Path, *, as_text: bool = False) -> pd.DataFrame:
     try:
         if ending == ".parquet":
             return pd.read_parquet(path)
-        if ending == ".xlsx":
-            sheet: pd.DataFrame = pd.read_excel(path, **cells)
-            return sheet
         if ending == ".jsonl":
             return pd.read_json(path, lines=True, dtype=False)
-        table: pd.DataFrame = pd.read_csv(path, sep="\t" if ending == ".tsv" else ",", encoding="utf-8-sig", **cells)
+        if ending != ".xlsx":
+            cells |= {"sep": "\t" if ending == ".tsv" else ",", "encoding": "utf-8-sig"}
+        table: pd.DataFrame = pd.read_excel(path, **cells) if ending == ".xlsx" else pd.read_csv(path, **cells)
         return table
     except UnicodeDecodeError as error:
         raise DataError(
@@ -165,10 +164,9 @@ def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any],
     for role, guesses in GUESSES.items():
         if role in roles or (wide and role in ("rater", "score")):
             continue
-        for column in filter(None, map(plain.get, guesses)):
-            if column not in roles.values() and column not in wide:
-                roles[role] = column
-                break
+        free = [column for column in map(plain.get, guesses) if column and column not in {*roles.values(), *wide}]
+        if free:
+            roles[role] = free[0]
     return roles
 
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import metal
 from metal.errors import MetalError, UsageError
+from metal.raters.isolation import Limits
 from metal.raters.isolation.kernel import die_with, give_up_privileges, leave_network, refuse_system_calls, shut_in
-from metal.raters.isolation.parent import Limits
 from metal.raters.metrics.contract import Item, Metric
 from metal.raters.metrics.own import metric_from_file
 
@@ -36,7 +36,7 @@ OPEN_FILES = 256
 
 
 def main(request: Mapping[str, Any]) -> None:
-    """Carry out a request of metal.raters.isolation.parent and end this process."""
+    """Carry out a request of metal.raters.isolation and end this process."""
     sys.dont_write_bytecode = True
     answers = os.fdopen(request["answers"], "w", encoding="ascii")
     os.set_inheritable(answers.fileno(), False)
