@@ -262,11 +262,8 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     again = np.flatnonzero(pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[len(dataset.ratings) :])
     if len(again):
         line = more.iloc[int(again[0])]
-        raise DataError(
-            where,
-            f"{len(again)} ratings are in the dataset already, the first by {line['rater']!r} of {line['output']!r}",
-            "Give each run once",
-        )
+        first = f"the first by {line['rater']!r} of {line['output']!r}"
+        raise DataError(where, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once")
     table = ratings.join(facts, criteria=criteria, outputs=dataset.outputs, raters=raters, where=where)
     return replace(dataset, criteria=criteria, raters=raters, ratings=table)
 

@@ -79,11 +79,9 @@ def merge(
     met = {name: output for name, output in target.items() if output is not None}
     unmet = [f"{o.source}/{o.generator}" for name, o in incoming.outputs.items() if target[name] is None]
     if not met:
-        raise DataError(
-            f"{incoming.card.name} into {base.card.name}",
-            f"no output meets on source and generator: {_example(incoming)} here, {_example(base)} there",
-            "Rename ids with `map_sources` and `map_generators`",
-        )
+        problem = f"no output meets on source and generator: {_example(incoming)} here, {_example(base)} there"
+        where = f"{incoming.card.name} into {base.card.name}"
+        raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
     criteria = _criteria(base, incoming)
     raters = _raters(base, incoming)
     facts = incoming.ratings.loc[:, list(FACTS)]
@@ -115,12 +113,9 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
     for language in sorted({source.language for source in incoming.sources.values()}):
         ours = [name for name, source in base.sources.items() if source.language == language]
         if not ours:
-            raise DataError(
-                base.card.name,
-                f"no sources of {language}, which {incoming.card.name} counts; here they are of "
-                + ", ".join(sorted({source.language for source in base.sources.values()})),
-                "Say with `language` which language's sources are counted",
-            )
+            languages = ", ".join(sorted({source.language for source in base.sources.values()}))
+            problem = f"no sources of {language}, which {incoming.card.name} counts; here they are of {languages}"
+            raise DataError(base.card.name, problem, "Say with `language` which language's sources are counted")
         numbers = [int(name) for name, source in incoming.sources.items() if source.language == language]
         by_number = {str(n): ours[n - first] if first <= n < first + len(ours) else "" for n in numbers}
         renamed |= by_number
@@ -147,11 +142,8 @@ def _targets(
     for output in base.outputs.values():
         key = (output.source, output.generator)
         if key in places:
-            raise DataError(
-                base.card.name,
-                f"two outputs of source {key[0]!r} by {key[1]!r}; a merge needs one",
-                "Give the generators different names",
-            )
+            problem = f"two outputs of source {key[0]!r} by {key[1]!r}; a merge needs one"
+            raise DataError(base.card.name, problem, "Give the generators different names")
         places[key] = output.output
     return {
         name: places.get(

@@ -83,11 +83,8 @@ def _add_judge(folder: Path, reading: Reading, criteria: dict[str, None]) -> Non
             raise DataError(file, f"columns {', '.join(table.columns)}", "They should be model, feedback, score")
         for model, rows in table.groupby("model", sort=False):
             if len(rows) != len(reading.sources):
-                raise DataError(
-                    file,
-                    f"{len(rows)} rows of {model!r} for {len(reading.sources)} documents",
-                    "Rows carry no document id and are matched by order: every document needs one",
-                )
+                remedy = "Rows carry no document id and are matched by order: every document needs one"
+                raise DataError(file, f"{len(rows)} rows of {model!r} for {len(reading.sources)} documents", remedy)
             for source, feedback, score in zip(reading.sources, rows["feedback"], rows["score"], strict=True):
                 output = f"{source}/{model}"
                 if output not in reading.outputs:

@@ -49,7 +49,10 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     languages = _languages(folders, options.get("language"))
     boards = [_board(folder, language) for folder, language in zip(folders, languages, strict=True)]
     sources = tuple(source for board in boards for source in board.sources)
-    _check_distinct(sources, path)
+    again = pd.Index([source.source for source in sources]).duplicated()
+    if again.any():
+        segment = sources[int(again.argmax())].source
+        raise DataError(path, f"two boards have a segment {segment!r}", "Import each board by itself")
     outputs = tuple(output for board in boards for output in board.outputs)
     raters = {rater.rater: rater for board in boards for rater in board.raters}
     several = len(boards) > 1
@@ -110,13 +113,6 @@ def language_in(board: str) -> str | None:
     return pair[1] if pair and is_language(pair[1]) else None
 
 
-def _check_distinct(sources: Sequence[Source], path: Path) -> None:
-    again = pd.Index([source.source for source in sources]).duplicated()
-    if again.any():
-        segment = sources[int(again.argmax())].source
-        raise DataError(path, f"two boards have a segment {segment!r}", "Import each board by itself")
-
-
 # ---------------------------------------------------------------- one board
 
 
@@ -163,13 +159,10 @@ def _segments(read_files: Sequence[ReleasedScores], files: Sequence[Path]) -> li
     for scores, file in zip(read_files, files, strict=True):
         for row, (segment, number) in enumerate(zip(scores.segments.tolist(), scores.numbers.tolist(), strict=True), 2):
             if numbers.setdefault(segment, number) != number or owner.setdefault(number, segment) != segment:
-                raise DataError(
-                    f"{file} row {row}",
-                    f"segment {segment!r} has set_id {number}, but before it had {numbers[segment]}"
-                    if numbers[segment] != number
-                    else f"segments {owner[number]!r} and {segment!r} both have set_id {number}",
-                    "A segment has one set_id in all files of a board",
-                )
+                problem = f"segment {segment!r} has set_id {number}, but before it had {numbers[segment]}"
+                if numbers[segment] == number:
+                    problem = f"segments {owner[number]!r} and {segment!r} both have set_id {number}"
+                raise DataError(f"{file} row {row}", problem, "A segment has one set_id in all files of a board")
     return sorted(numbers, key=numbers.__getitem__)
 
 

@@ -180,11 +180,8 @@ def _tidy(frame: pd.DataFrame, roles: dict[str, str], wide: Sequence[str], where
         return tidy[tidy["score"].notna()]
     for role in ("rater", "score"):
         if role not in roles:
-            raise DataError(
-                where,
-                f"no column for the {role}",
-                f'{_columns_of(frame)}. Name it: `columns={{"{role}": COLUMN}}`; a wide table: `wide=RATERS`',
-            )
+            remedy = f'{_columns_of(frame)}. Name it: `columns={{"{role}": COLUMN}}`; a wide table: `wide=RATERS`'
+            raise DataError(where, f"no column for the {role}", remedy)
     return frame[list(named)].rename(columns=named)
 
 
@@ -292,11 +289,9 @@ def _coded(
         return Scale(measure, levels), words.str.lower().map(values).to_numpy(dtype=float)
     if mixed:
         row = int(pd.to_numeric(words, errors="coerce").isna().to_numpy().argmax())
-        raise DataError(
-            row_of(where, int(column.index[row])),
-            f"score {words.iloc[row]!r} among numbers ({criterion})",
-            "Leave missing scores empty, or name all labels with `levels`",
-        )
+        remedy = "Leave missing scores empty, or name all labels with `levels`"
+        place = row_of(where, int(column.index[row]))
+        raise DataError(place, f"score {words.iloc[row]!r} among numbers ({criterion})", remedy)
     labels = sorted(words.unique())
     codes = {label: float(code) for code, label in enumerate(labels)}
     # A scale has at least two answers, also where all raters always gave the same one.
@@ -354,11 +349,9 @@ def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
     again = facts["output"].duplicated().to_numpy()
     if again.any():
         name = facts["output"].iloc[int(again.argmax())]
-        raise DataError(
-            where,
-            f"output {name!r} has more than one source, generator or language",
-            'If ids repeat in each language or system, leave the output column out: `columns={"source": ...}` instead',
-        )
+        problem = f"output {name!r} has more than one source, generator or language"
+        remedy = "If ids repeat in each language or system, leave the output column out"
+        raise DataError(where, problem, remedy + ': `columns={"source": ...}` instead')
 
 
 FORMAT = Format("CSV, TSV, JSONL, Parquet, XLSX; a rating a row or a column a rater", read, OPTIONS)
