@@ -21,13 +21,21 @@ SCALE = Scale("ordinal", (Level(0, "Bad"), Level(1, "Good")))
 
 
 def small(
-    name: str, rater: str, scores: dict[tuple[str, str], int], scale: Scale = SCALE, kind: str = "human"
+    name: str,
+    rater: str,
+    scores: Mapping[tuple[str, str], float],
+    scale: Scale = SCALE,
+    kind: Any = "human",
+    languages: Mapping[str, str] | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> Dataset:
-    sources = {source: Source(source, "en", f"{name} text of {source}") for source, _ in scores}
-    outputs = [Output(f"{name}:{s}:{g}", s, g, "en", f"{name} {g}") for s, g in scores]
+    """One rater's scores {(source, generator): score}; what is not in `languages` is English."""
+    language = {source: (languages or {}).get(source, "en") for source, _ in scores}
+    sources = [Source(source, code, f"{name} text of {source}") for source, code in language.items()]
+    outputs = [Output(f"{name}:{s}:{g}", s, g, language[s], f"{name} {g}") for s, g in scores]
     ratings = [Rating(f"{name}:{s}:{g}", "quality", rater, score) for (s, g), score in scores.items()]
-    criterion = Criterion("quality", scale)
-    return assemble(Card(name), [criterion], sources.values(), outputs, [Rater(rater, kind)], facts_from(ratings))  # type: ignore[arg-type]
+    criteria, raters = [Criterion("quality", scale)], [Rater(rater, kind)]
+    return assemble(Card(name), criteria, sources, outputs, raters, facts_from(ratings), extra=extra)
 
 
 BASE = small("base", "A1", {("s1", "g"): 1, ("s1", "h"): 0, ("s2", "g"): 1})
@@ -83,33 +91,16 @@ def test_maps(tmp_path: Path) -> None:
         read_map(tmp_path / "none.json")
 
 
+# ---------------------------------------------------------------- sources met by their place
+
 ANY = Scale("interval")
 
 
 def board(
-    name: str,
-    rater: str,
-    sources: list[str],
-    *,
-    generator: str = "g",
-    scale: Scale = ANY,
-    languages: Mapping[str, str] | None = None,
-    extra: Mapping[str, Any] | None = None,
+    name: str, rater: str, sources: list[str], *, generator: str = "g", scale: Scale = ANY, **more: Any
 ) -> Dataset:
     """One output a source; the score of the k-th is minus k."""
-    of = languages or {}
-    language = {source: of.get(source, "zh-en") for source in sources}
-    outputs = [Output(f"{name}:{s}", s, generator, language[s], f"{name} {s}") for s in sources]
-    ratings = [Rating(f"{name}:{s}", "q", rater, -place) for place, s in enumerate(sources)]
-    return assemble(
-        Card(name),
-        [Criterion("q", scale)],
-        [Source(s, language[s]) for s in sources],
-        outputs,
-        [Rater(rater, "human")],
-        facts_from(ratings),
-        extra=extra,
-    )
+    return small(name, rater, {(source, generator): -place for place, source in enumerate(sources)}, scale, **more)
 
 
 def scores_of(rater: str, merged: tuple[Dataset, MergeReport]) -> dict[str, float]:
@@ -118,21 +109,26 @@ def scores_of(rater: str, merged: tuple[Dataset, MergeReport]) -> dict[str, floa
     return scores
 
 
-BOARD = board("base", "A", ["z", "en1", "a", "m"], languages={"en1": "en"})
+def counted(*numbers: str) -> Dataset:
+    """Sources of zh-en that are numbers."""
+    return board("new", "B", list(numbers), languages=dict.fromkeys(numbers, "zh-en"))
+
+
+BOARD = board("base", "A", ["z", "en1", "a", "m"], languages=dict.fromkeys("zam", "zh-en"))
 
 
 def test_counted_sources_meet_the_source_in_that_place_of_their_language() -> None:
-    merged = merge(BOARD, board("new", "B", ["2", "1", "3"]), counted_from=1)
+    merged = merge(BOARD, counted("2", "1", "3"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0, "z": -1, "m": -2}
     assert list(merged[0].sources) == list(BOARD.sources)
     assert "3 sources met by their place among the zh-en sources of base, counting from 1" in merged[1].lines()
     assert len(merged[1].lines()) == 2
-    from_zero = merge(BOARD, board("new", "B", ["2", "1", "0"]), counted_from=0)
+    from_zero = merge(BOARD, counted("2", "1", "0"), counted_from=0)
     assert scores_of("B", from_zero) == {"m": 0, "a": -1, "z": -2}
 
 
 def test_a_list_of_another_length_is_said() -> None:
-    merged = merge(BOARD, board("new", "B", ["2", "5"]), counted_from=1)
+    merged = merge(BOARD, counted("2", "5"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0}
     assert merged[1].unmet == ("5/g",)
     assert "the zh-en sources of base are 3, the numbers count 5: is it the same list?" in merged[1].lines()
@@ -190,13 +186,13 @@ def test_scales_without_levels_differ_by_their_range() -> None:
         (ranged, ANY, "any number into -25 to 0"),
         (ANY, ranged, "-25 to 0 into any number"),
     ):
-        with pytest.raises(MetalError, match=f"criterion q: its scales differ: {message}"):
+        with pytest.raises(MetalError, match=f"criterion quality: its scales differ: {message}"):
             merge(board("base", "A", ["s"], scale=ours), board("new", "B", ["s"], scale=theirs))
 
 
 def test_texts_of_the_dataset_stay() -> None:
     merged, _ = merge(board("base", "A", ["s"]), board("new", "B", ["s"]))
-    assert [output.text for output in merged.outputs.values()] == ["base s"]
+    assert [output.text for output in merged.outputs.values()] == ["base g"]
 
 
 # ---------------------------------------------------------------- the released boards
