@@ -22,6 +22,8 @@ from metal.api.options import (
     no_progress,
 )
 from metal.api.read import load_board
+from metal.data.escaping import csv_text
+from metal.data.files import check_new, check_new_file, new_file, new_folder, read_json
 from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -74,8 +76,6 @@ def billboard_crowd(
     """
     from metal.boards.crowd import CrowdSettings, crowd
     from metal.boards.settings import BoardSettings
-    from metal.data.escaping import csv_text
-    from metal.data.files import check_new, new_folder
     from metal.show.charts.scatter import crowd_charts
     from metal.show.files import write_svg
 
@@ -141,7 +141,6 @@ def billboard_references(
     """
     from metal.boards.references import ReferenceSettings, reference_curve
     from metal.boards.settings import BoardSettings
-    from metal.data.files import check_new, check_new_file
     from metal.running.scoring import find_metrics
     from metal.show.charts.lines import reference_charts
     from metal.show.files import write_svg
@@ -168,8 +167,6 @@ def _is_csv(out: StrPath) -> bool:
 
 def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
     """FILE.csv, or a folder with references.csv and the pictures."""
-    from metal.data.escaping import csv_text
-    from metal.data.files import new_file, new_folder
     from metal.show.charts.lines import reference_charts
     from metal.show.files import write_svg
 
@@ -221,8 +218,6 @@ def billboard_apply(
     UsageError where several fit or the members cannot be run, DataError for a file that cannot be used.
     """
     from metal.boards.ensemble_records import apply_ensemble, find_ensemble, members
-    from metal.data.escaping import csv_text
-    from metal.data.files import check_new_file, new_file
 
     if out:
         check_new_file(Path(out), force=force)
@@ -241,7 +236,6 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     """The ensembles of a dataset or run folder, or of all in datasets/ and runs/."""
     from metal.boards.ensemble_records import read_ensemble
     from metal.boards.store import stored_ensembles
-    from metal.data.files import read_json
 
     folders = [board] if board else [*sorted(Path("datasets").glob("*")), *sorted(Path("runs").glob("*"))]
     ensembles: list[Mapping[str, Any]] = []

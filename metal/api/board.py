@@ -22,7 +22,7 @@ from metal.api.options import (
     no_progress,
 )
 from metal.api.read import NOWHERE, Inputs, folder_of, load, with_runs
-from metal.errors import UsageError
+from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
     from metal.api.billboard_result import Billboard
@@ -261,7 +261,6 @@ def _submitted(joined: Joined, progress: Progress) -> Submitted:
     from metal.boards.board import billboard
     from metal.boards.cells import board_cells, main_criterion
     from metal.boards.store import has_settings, kept_settings, store_ensembles, stored_ensembles
-    from metal.errors import MetalError
     from metal.genie.exclusion import without_noisy
 
     board = joined.board

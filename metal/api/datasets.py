@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from metal.api.analyses import Aggregate
 from metal.api.options import ExcludeNoisy, Languages, Names, Option, Resamples, Seed, StrPath, documented, names
 from metal.api.read import load
+from metal.data.escaping import csv_text
+from metal.data.files import check_new, check_new_file, new_file, new_folder
+from metal.errors import MissingExtra
+from metal.show.svg import standalone
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,10 +101,8 @@ class Description:
         """Write run.toml, tables/ as CSV, JSON and Parquet, and charts/ as SVG."""
         import tomli_w
 
-        from metal.data.files import new_folder
         from metal.runs.parts import write_tables
         from metal.show.audit.people import quality_charts
-        from metal.show.svg import standalone
 
         manifest = self.inputs.manifest("describe", self.dataset, self.settings, (), "")
         with new_folder(Path(folder), force=force) as partial:
@@ -250,8 +252,6 @@ def export(
 
     Returns the table that was written; `attrs["warnings"]` says who was left out.
     """
-    from metal.data.files import check_new, check_new_file
-
     out = Path(out)
     if to == "hf":
         check_new(out, force=force, marks=HUGGING_FACE)
@@ -259,10 +259,9 @@ def export(
         check_new_file(out, force=force)
     dataset, warnings = load(data, ratings).without_noisy(exclude_noisy)
     table = _labelled(dataset, texts)
-    if to == "hf":
-        _write_folder(table, out, force)
-    else:
-        _write_file(table, to, out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with new_folder(out, force=force, marks=HUGGING_FACE) if to == "hf" else new_file(out) as partial:
+        _write(table, to, partial)
     table.attrs["warnings"] = list(warnings)
     return table
 
@@ -286,27 +285,16 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
     return table
 
 
-def _write_file(table: pd.DataFrame, to: str, out: Path) -> None:
-    from metal.data.escaping import csv_text
-    from metal.data.files import new_file
-
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with new_file(out) as partial:
-        if to == "csv":
-            partial.write_text(csv_text(table), encoding="utf-8", newline="")
-        elif to == "jsonl":
-            table.to_json(partial, orient="records", lines=True, force_ascii=False)
-        else:
-            table.to_parquet(partial, index=False)
-
-
-def _write_folder(table: pd.DataFrame, out: Path, force: bool) -> None:
-    from metal.data.files import new_folder
-    from metal.errors import MissingExtra
-
-    try:
-        from datasets import Dataset as HuggingFace
-    except ImportError:
-        raise MissingExtra("writing Hugging Face datasets", "hf") from None
-    with new_folder(out, force=force, marks=HUGGING_FACE) as partial:
-        HuggingFace.from_pandas(table, preserve_index=False).save_to_disk(str(partial))
+def _write(table: pd.DataFrame, to: str, path: Path) -> None:
+    if to == "csv":
+        path.write_text(csv_text(table), encoding="utf-8", newline="")
+    elif to == "jsonl":
+        table.to_json(path, orient="records", lines=True, force_ascii=False)
+    elif to == "parquet":
+        table.to_parquet(path, index=False)
+    else:
+        try:
+            from datasets import Dataset as HuggingFace
+        except ImportError:
+            raise MissingExtra("writing Hugging Face datasets", "hf") from None
+        HuggingFace.from_pandas(table, preserve_index=False).save_to_disk(str(path))

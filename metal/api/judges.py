@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metal.api.options import BaseUrl, Option, PromptFolders, documented
+from metal.api.options import BaseUrl, Option, PromptFolders, StrPath, documented
 from metal.api.read import as_dataset
+from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from metal.data.records import Criterion, Rating
     from metal.raters.judges.collect import CallStatistics
     from metal.raters.judges.models import Model
-    from metal.raters.judges.prompts import Prompt
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +77,6 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     """
     import tempfile
 
-    from metal.data.files import bundled
     from metal.data.formats import metal_criterion
     from metal.data.records import Output, Source
     from metal.raters.judges.call import JudgeStopped
@@ -139,11 +138,10 @@ def prompt_list(data: Data | None = None, *, prompt_folders: PromptFolders = ())
     import pandas as pd
 
     from metal.raters.judges.prompts import template_names
-    from metal.running.judging import prompt_folders as all_folders
+    from metal.running.judging import JudgeRequest, load_prompts
 
-    folders = all_folders(map(str, prompt_folders), _folder(data))
-    criteria = _criteria(data)
-    prompts = _load(template_names(folders), criteria, map(str, prompt_folders), data)
+    criteria, folders = _criteria_and_folders(data, prompt_folders)
+    prompts = load_prompts(JudgeRequest((), tuple(template_names(folders))), criteria, folders)
     rows = [[criterion.name, *(prompt.digest(criterion.name) for prompt in prompts)] for criterion in criteria]
     return pd.DataFrame(rows, columns=["criterion", *(prompt.name for prompt in prompts)])
 
@@ -166,10 +164,14 @@ def prompt_show(
 
     Returns the two messages. Raises UnknownName for a criterion, a prompt or an output that is not there.
     """
-    criteria = {each.name: each for each in _criteria(data)}
+    from metal.running.judging import JudgeRequest, load_prompts
+
+    known_criteria, folders = _criteria_and_folders(data, prompt_folders)
+    criteria = {each.name: each for each in known_criteria}
     if criterion not in criteria:
         raise UnknownName("criterion", criterion, criteria)
-    loaded = _load([prompt], [criteria[criterion]], map(str, prompt_folders), data, prompt_language)[0]
+    request = JudgeRequest((), (prompt,), prompt_language=prompt_language)
+    [loaded] = load_prompts(request, [criteria[criterion]], folders)
     if data is None:
         if output:
             raise UsageError("`output` is an output of a dataset; give the dataset too")
@@ -183,27 +185,12 @@ def prompt_show(
     return SentPrompt(loaded.name, loaded.digest(criterion), message.system, message.user)
 
 
-def _load(
-    prompts: Iterable[str],
-    criteria: Iterable[Criterion],
-    folders: Iterable[str],
-    data: Data | None,
-    language: str = "",
-) -> tuple[Prompt, ...]:
-    from metal.running.judging import JudgeRequest, load_prompts, prompt_folders
-
-    request = JudgeRequest((), tuple(prompts), prompt_language=language, prompt_folders=tuple(folders))
-    return load_prompts(request, criteria, prompt_folders(request.prompt_folders, _folder(data)))
-
-
-def _folder(data: Data | None) -> Path | None:
-    return None if data is None else as_dataset(data).folder
-
-
-def _criteria(data: Data | None) -> list[Criterion]:
-    """The dataset's criteria, or METAL's five."""
+def _criteria_and_folders(data: Data | None, given: Iterable[StrPath]) -> tuple[list[Criterion], list[Path]]:
+    """The criteria of the dataset, or METAL's five, and where prompts are looked for."""
     from metal.data.formats import METAL_CRITERIA, metal_criterion
+    from metal.running.judging import prompt_folders
 
     if data is None:
-        return [*map(metal_criterion, METAL_CRITERIA)]
-    return [*as_dataset(data).criteria.values()]
+        return [*map(metal_criterion, METAL_CRITERIA)], prompt_folders(map(str, given), None)
+    dataset = as_dataset(data)
+    return [*dataset.criteria.values()], prompt_folders(map(str, given), dataset.folder)

@@ -31,6 +31,7 @@ from metal.api.options import (
     synchronous,
 )
 from metal.api.read import NOWHERE, load
+from metal.data.files import recover
 from metal.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
@@ -270,7 +271,6 @@ async def generate_async(
     DataError.
     """
     from metal.api.asked import Generating, default_callbacks
-    from metal.data.files import recover
     from metal.running.asking import Terms, carry_out
     from metal.running.generating import GenerateRequest, generate_job
     from metal.running.job import read_request

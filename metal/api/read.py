@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from metal.api.options import Names, Option, Pairs, StrPath, documented, names
+from metal.data.files import read_toml
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -253,7 +254,6 @@ def folder_of(run: Ratings) -> Path:
 def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
     """The dataset with the ratings of run folders added; of an audit's or a board's, those that it added."""
     from metal.data.dataset import with_ratings
-    from metal.data.files import read_toml
 
     for run in runs:
         about = read_toml(run / "run.toml") if (run / "run.toml").is_file() else {}

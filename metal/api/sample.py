@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from metal.api.options import Names, Option, Pairs, Seed, StrPath, documented, names
+from metal.data.files import check_new
+from metal.errors import UnknownName, UsageError
+from metal.show.svg import standalone
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from metal.building.sample import Histogram
     from metal.data.dataset import Dataset
-    from metal.data.formats.passages import Passages
-    from metal.data.records import Source
 
 PICTURE = "passage_lengths.svg"
 
@@ -88,11 +90,12 @@ def sample(
     Returns the dataset, which is written to `out`. Raises UsageError where a bin holds fewer passages than asked for.
     """
     from metal.building.sample import SampleSettings, draw
-    from metal.data.files import check_new
-    from metal.data.formats import METAL_CRITERIA
+    from metal.data.dataset import Card, assemble, save_dataset
+    from metal.data.formats import METAL_CRITERIA, metal_criterion
     from metal.data.formats.passages import find_passages
+    from metal.data.ratings import facts_from
     from metal.data.tokens import load_encoding
-    from metal.errors import UnknownName, UsageError
+    from metal.show.charts.bars import length_histograms
 
     folder = Path(out)
     check_new(folder, force=force)
@@ -113,51 +116,19 @@ def sample(
         raise UsageError(f'`source="{source}"`: name its languages with `languages`, e.g. `languages=["en", "sw"]`')
     counter = load_encoding(encoding)
     rules = SampleSettings(per_language, bins, min_tokens, seed, allow_fewer)
-    drawn: dict[str, tuple[Histogram, list[Source]]] = {}
-    for code in codes:
-
-        def read(more: int, code: str = code) -> None:
-            if progress:
-                progress(code, more)
-
-        drawn[code] = draw(code, lambda code=code: passages.split(code), counter, rules, read)  # type: ignore[misc]
-    settings = {"encoding": encoding, "seed": seed, "per_language": per_language, "min_tokens": min_tokens}
-    criteria = names(criteria) or tuple(METAL_CRITERIA)
-    dataset = _dataset(name or folder.resolve().name, drawn, passages, settings, criteria)
-    _write(dataset, folder, force)
-    return Sampled(dataset, folder, {code: histogram for code, (histogram, _) in drawn.items()})
-
-
-def _dataset(
-    name: str,
-    drawn: Mapping[str, tuple[Histogram, list[Source]]],
-    passages: Passages,
-    settings: dict[str, Any],
-    criteria: tuple[str, ...],
-) -> Dataset:
-    from metal.data.dataset import Card, assemble
-    from metal.data.formats import metal_criterion
-    from metal.data.ratings import facts_from
-
+    follow = progress or (lambda language, passages: None)
+    drawn = {code: draw(code, partial(passages.split, code), counter, rules, partial(follow, code)) for code in codes}
     histograms = {code: histogram.record() for code, (histogram, _) in drawn.items()}
-    return assemble(
-        Card(name, licence=passages.licence, citation=passages.citation),
-        [metal_criterion(criterion) for criterion in criteria],
+    settings = {"encoding": encoding, "seed": seed, "per_language": per_language, "min_tokens": min_tokens}
+    dataset = assemble(
+        Card(name or folder.resolve().name, licence=passages.licence, citation=passages.citation),
+        [metal_criterion(criterion) for criterion in names(criteria) or METAL_CRITERIA],
         [source for _, sources in drawn.values() for source in sources],
         [],
         [],
         facts_from([]),
         extra={"sample": dict(passages.about) | settings | {"histograms": histograms}},
     )
-
-
-def _write(dataset: Dataset, folder: Path, force: bool) -> None:
-    """The dataset folder, with the picture of the histograms."""
-    from metal.data.dataset import save_dataset
-    from metal.show.charts.bars import length_histograms
-    from metal.show.svg import standalone
-
-    histograms = dataset.extra["sample"]["histograms"]
-    counts = {code: sum(source.language == code for source in dataset.sources.values()) for code in histograms}
-    chart = length_histograms(histograms, counts)
+    chart = length_histograms(histograms, {code: len(sources) for code, (_, sources) in drawn.items()})
     save_dataset(dataset, folder, force=force, files={PICTURE: standalone(chart.svg, chart.alt).encode()})
+    return Sampled(dataset, folder, {code: histogram for code, (histogram, _) in drawn.items()})

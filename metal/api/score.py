@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from metal.api.options import Names, Option, StrPath, documented
 from metal.api.read import NOWHERE, as_dataset, load
-from metal.errors import UsageError
+from metal.data.files import one_writer
+from metal.errors import MetalError, UsageError
+from metal.raters.metrics import Item, extra_of, find_metric, is_built_in, known_metrics, scored
 
 if TYPE_CHECKING:
     from metal.api.read import Data
@@ -61,7 +63,6 @@ def score(
     """
     from contextlib import ExitStack
 
-    from metal.data.files import one_writer
     from metal.raters.metrics.dataset_scores import with_metric_score
     from metal.running import scoring
 
@@ -127,15 +128,10 @@ def metric_list() -> list[KnownMetric]:
 
     Returns METAL's, then those of other packages, which are not loaded for it.
     """
-    from metal.raters.metrics import known_metrics
-
     return [_known(name, summary) for name, summary in known_metrics().items()]
 
 
 def _known(name: str, summary: str) -> KnownMetric:
-    from metal.errors import MetalError
-    from metal.raters.metrics import extra_of, find_metric, is_built_in
-
     if not is_built_in(name):
         return KnownMetric(name, summary)
     try:
@@ -161,8 +157,6 @@ def metric_check(
     """
     import time
 
-    from metal.errors import MetalError
-    from metal.raters.metrics import find_metric
     from metal.raters.metrics.conformance import Trial, conformance
 
     loaded = find_metric(metric)
@@ -179,7 +173,6 @@ def metric_check(
 
 def _texts(metric: Metric, data: Data) -> list[Item]:
     """Texts of a dataset, from all over it. Raises UsageError when there are none for this metric."""
-    from metal.raters.metrics import Item
     from metal.raters.metrics.dataset_scores import outputs_to_score
 
     dataset = as_dataset(data)
@@ -191,7 +184,6 @@ def _texts(metric: Metric, data: Data) -> list[Item]:
 def _finding_on_texts(metric: Metric, items: Sequence[Item]) -> Trial:
     from collections import Counter
 
-    from metal.raters.metrics import scored
     from metal.raters.metrics.conformance import NEAR, Trial
     from metal.raters.metrics.own import RAISED
 

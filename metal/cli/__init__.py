@@ -130,14 +130,9 @@ def main() -> None:
 
 def as_typed(message: str) -> str:
     """A message in words of the command line that was typed."""
-    from metal.cli.flags import in_flags
+    from metal.cli.flags import command_named, in_flags
 
-    command: click.Command = metal
-    for word in sys.argv[1:]:
-        if not isinstance(command, click.Group):
-            break
-        command = command.get_command(click.Context(command), word) or command
-    return in_flags(message, getattr(command, "default", command), metal)
+    return in_flags(message, command_named(sys.argv[1:], metal), metal)
 
 
 def _defect(error: Exception) -> NoReturn:

@@ -12,6 +12,7 @@ import metal
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, FORCE, verb
 from metal.cli.verb import out as out_option
+from metal.data.files import check_new
 from metal.show.terminal import console
 
 
@@ -52,7 +53,6 @@ def analysis(
         by: tuple[str, ...] = (),
         **options: Any,
     ) -> None:
-        from metal.data.files import check_new
         from metal.show.pages import screen
 
         out = run_folder(out, data, ending)

@@ -13,6 +13,7 @@ from metal.cli.analyses import analysis, by_option
 from metal.cli.board_views import crowd, references
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, WithDefault, verb
+from metal.data.escaping import csv_text
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
     """,
 )
 def apply(signature: str, outputs: Path, **options: Any) -> None:
-    from metal.data.escaping import csv_text
-
     scores = metal.billboard_apply(signature, outputs, **options)
     table = scores.table
     if not options["out"]:

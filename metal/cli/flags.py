@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import click
 
@@ -26,6 +26,16 @@ def in_flags(message: str, command: click.Command, root: click.Group) -> str:
         if isinstance(argument, click.Argument) and argument.name
     }
     return _PARAMETER.sub(lambda match: _flag(match[0], match[1], match[2], flags), message)
+
+
+def command_named(words: Iterable[str], root: click.Group) -> click.Command:
+    """The command that is typed with these words, arguments after them or none."""
+    command: click.Command = root
+    for word in words:
+        if not isinstance(command, click.Group):
+            break
+        command = command.get_command(click.Context(command), word) or command
+    return getattr(command, "default", command)
 
 
 def _flags(command: click.Command) -> dict[str, str]:
@@ -49,11 +59,7 @@ def _flag(unchanged: str, name: str, value: str | None, flags: Mapping[str, str]
 def _command_line(unchanged: str, function: str, arguments: str, root: click.Group) -> str:
     """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was where that fails."""
     words = {"read": ["import"]}.get(function, function.split("_"))
-    command: click.Command = root
-    for word in words:
-        if isinstance(command, click.Group):
-            command = command.get_command(click.Context(command), word) or command
-    flags = _flags(getattr(command, "default", command))
+    flags = _flags(command_named(words, root))
     try:
         call = ast.parse(f"verb{arguments.removesuffix('.save(folder)') or '()'}", mode="eval").body
     except SyntaxError:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import count, coverage, figure, name, signed, slugs
 from metal.errors import DataError
-from metal.runs.columns import Column, Row, Tables, figures, unshown
+from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.parts import again, read_parquet
 from metal.runs.run import CELL, EXCLUSIONS, Run
 
@@ -29,6 +29,7 @@ AGAIN = again("audit")
 
 HEAD = (Column("criterion", ""), Column("language", "language", below=lambda row: language_name(row["language"])))
 JUDGE = Column("judge", "judge")
+Figure = partial(Column, format=figure, interval=True, direction="higher")
 LEVELS = unshown("case", "side", "level", "count")
 PEOPLE_ALSO = unshown("sources", "min_raters", "dropped", "undefined", "some_agree", "none_agree")
 JUDGES_ALSO = unshown("answered", "sources", "dropped", "undefined", "alt_test_passed")
@@ -43,16 +44,12 @@ DESCRIBED: Tables = {
         *HEAD,
         Column("people", "people", count),
         Column("items_with_class", "items", count, below=_sources),
-        *figures(
-            {
-                "pairwise_f1": "F1 pairwise",
-                "leave_one_out_f1": "F1 against the others",
-                "against_all_f1": "F1 against all",
-                "fleiss_kappa": "Fleiss' kappa",
-            }
-        ),
+        Figure("pairwise_f1", "F1 pairwise"),
+        Figure("leave_one_out_f1", "F1 against the others"),
+        Figure("against_all_f1", "F1 against all"),
+        Figure("fleiss_kappa", "Fleiss' kappa"),
         Column("alpha", "alpha", figure, direction="higher"),
-        *figures({"gwet_ac1": "Gwet's AC1"}),
+        Figure("gwet_ac1", "Gwet's AC1"),
         Column("percent_agreement", "agreement", figure, direction="higher"),
         Column("all_agree", "all / some / none agree", count),
         *PEOPLE_ALSO,
@@ -62,23 +59,17 @@ DESCRIBED: Tables = {
         JUDGE,
         Column("asked", "items", count, below=_sources),
         Column("coverage", "coverage", coverage, direction="higher"),
-        *figures(
-            {
-                "weighted_f1": "weighted F1",
-                "kappa": "kappa",
-                "kappa_quadratic": "quadratic kappa",
-                "gwet_ac1": "Gwet's AC1",
-                "percent_agreement": "agreement",
-                "macro_f1": "macro F1",
-                "strict_f1": "strict F1",
-            }
-        ),
+        Figure("weighted_f1", "weighted F1"),
+        Figure("kappa", "kappa"),
+        Figure("kappa_quadratic", "quadratic kappa"),
+        Figure("gwet_ac1", "Gwet's AC1"),
+        Figure("percent_agreement", "agreement"),
+        Figure("macro_f1", "macro F1"),
+        Figure("strict_f1", "strict F1"),
         Column("alpha", "alpha", figure, direction="higher"),
         Column("majority_f1", "F1 of the most frequent class", figure, interval=True, direction="higher", shown=False),
-        *figures(
-            {"lead_over_majority": "lead over most frequent class", "difference_to_people": "difference to people"},
-            signed,
-        ),
+        Figure("lead_over_majority", "lead over most frequent class", format=signed),
+        Figure("difference_to_people", "difference to people", format=signed),
         Column(
             "alt_test_winning_rate",
             "alternative annotator test",
@@ -92,7 +83,7 @@ DESCRIBED: Tables = {
     "differences": (
         *CELL,
         *unshown("first", "second", "undefined", "p_adjusted"),
-        *figures({"difference": "difference"}, signed),
+        Figure("difference", "difference", format=signed),
     ),
     "class_distribution": (*CELL, *LEVELS),
     "class_distribution_overall": (*LEVELS, *unshown("criterion", "rater", "compared", "compared_people")),
@@ -101,7 +92,7 @@ DESCRIBED: Tables = {
         JUDGE,
         Column("times", "times", count),
         Column("items", "items", count),
-        *figures({"self_agreement": "self-agreement"}),
+        Figure("self_agreement", "self-agreement"),
         Column("all_equal", "always the same", count),
         Column("alpha", "alpha", figure, direction="higher"),
         *unshown("undefined"),

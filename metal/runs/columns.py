@@ -50,11 +50,6 @@ class Column:
 Tables = Mapping[str, tuple[Column, ...]]
 
 
-def figures(titles: Mapping[str, str], format: Callable[[Any], str] = formats.figure) -> tuple[Column, ...]:
-    """Figures with intervals of which more is better: name -> heading."""
-    return tuple(Column(name, title, format, interval=True, direction="higher") for name, title in titles.items())
-
-
 def unshown(*names: str) -> tuple[Column, ...]:
     """Columns that a page is made from and that no table shows by themselves."""
     return tuple(Column(name, shown=False) for name in names)
