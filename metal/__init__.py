@@ -28,12 +28,10 @@ if TYPE_CHECKING:
     from metal.api.annotate_mturk import annotate_push_mturk as annotate_push_mturk
     from metal.api.asked import Generating as Generating
     from metal.api.asked import Judging as Judging
-    from metal.api.audit_result import Audit as Audit
     from metal.api.billboard_parts import billboard_apply as billboard_apply
     from metal.api.billboard_parts import billboard_crowd as billboard_crowd
     from metal.api.billboard_parts import billboard_history as billboard_history
     from metal.api.billboard_parts import billboard_references as billboard_references
-    from metal.api.billboard_result import Billboard as Billboard
     from metal.api.board import billboard as billboard
     from metal.api.board import submit_generator as submit_generator
     from metal.api.board import submit_metric as submit_metric
@@ -53,10 +51,12 @@ if TYPE_CHECKING:
     from metal.api.judging import judge_cancel as judge_cancel
     from metal.api.monitor import monitor as monitor
     from metal.api.monitor import monitor_simulate as monitor_simulate
+    from metal.api.ranking_results import Billboard as Billboard
     from metal.api.read import formats as formats
     from metal.api.read import read as read
     from metal.api.report import open_run as open_run
     from metal.api.report import report as report
+    from metal.api.results import Audit as Audit
     from metal.api.sample import sample as sample
     from metal.api.score import metric_check as metric_check
     from metal.api.score import metric_list as metric_list

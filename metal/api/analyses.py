@@ -23,10 +23,10 @@ from metal.api.options import (
 from metal.api.read import load
 
 if TYPE_CHECKING:
-    from metal.api.audit_result import Audit
     from metal.api.design_result import Design
-    from metal.api.leaderboard_result import Leaderboard
+    from metal.api.ranking_results import Leaderboard
     from metal.api.read import Data, Ratings
+    from metal.api.results import Audit
 
 Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
 
@@ -81,7 +81,7 @@ def audit(
     Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page. Nothing is written
     before `save`. Raises UsageError where no criterion has two people, and what `metal.read` raises.
     """
-    from metal.api.audit_result import Audit
+    from metal.api.results import Audit
     from metal.auditing.audit import audit as audited
     from metal.auditing.settings import AuditSettings
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
@@ -163,7 +163,7 @@ def leaderboard(
     Returns the leaderboard: its tables as DataFrames, plots, the page. Nothing is written before `save`. Raises
     UsageError where no criterion that people rated has ends.
     """
-    from metal.api.leaderboard_result import Leaderboard
+    from metal.api.ranking_results import Leaderboard
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.genie.leaderboard.cautions import about_size
     from metal.genie.leaderboard.leaderboard import LeaderboardSettings

@@ -25,7 +25,7 @@ from metal.api.read import NOWHERE, Inputs, folder_of, load, with_runs
 from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
-    from metal.api.billboard_result import Billboard
+    from metal.api.ranking_results import Billboard
     from metal.api.read import Data, Ratings
     from metal.boards.board import Board
     from metal.boards.submitting import Joined
@@ -85,7 +85,7 @@ def billboard(
     Returns the board: rankings and all other tables as DataFrames, plots, the page. Its folder is not written before
     `save`. Raises UsageError and DataError.
     """
-    from metal.api.billboard_result import Billboard
+    from metal.api.ranking_results import Billboard
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
     from metal.boards.store import keep_settings, open_board, store_ensembles, stored_ensembles

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 # The command of a run with a page: what `open_run` gives of it.
 RESULTS = {
-    "audit": ("metal.api.audit_result", "Audit"),
-    "billboard": ("metal.api.billboard_result", "Billboard"),
+    "audit": ("metal.api.results", "Audit"),
+    "billboard": ("metal.api.ranking_results", "Billboard"),
     "design": ("metal.api.design_result", "Design"),
-    "leaderboard": ("metal.api.leaderboard_result", "Leaderboard"),
+    "leaderboard": ("metal.api.ranking_results", "Leaderboard"),
     "monitor": ("metal.api.monitor_result", "Monitor"),
 }
 

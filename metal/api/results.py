@@ -7,7 +7,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
+
+from metal.auditing.disagreements import RATING
+from metal.data.languages import find_language
+from metal.data.records import Estimate
 from metal.errors import UnknownName
+from metal.runs.audit_run import AuditRun
 from metal.runs.run import Run, write_page
 
 if TYPE_CHECKING:
@@ -79,3 +86,113 @@ class Plots:
         if name not in by_name:
             raise UnknownName("chart", name, by_name)
         return by_name[name]
+
+
+class AuditPlots(Plots):
+    """The charts of an audit."""
+
+    _run: AuditRun
+
+    def verdicts(self) -> Chart:
+        """The verdicts, judges and criteria by language."""
+        from metal.show.audit.verdicts import verdicts_matrix
+
+        return verdicts_matrix(self._run)
+
+
+class JudgeCell:
+    """What an audit says of one judge on one criterion in one language.
+
+    Every figure of `audit.judges` is an attribute, an Estimate: `cell.kappa`, `cell.weighted_f1`, ...
+    """
+
+    def __init__(self, judge: str, language: str, criterion: str, figures: pd.Series, verdict: pd.Series) -> None:
+        self.judge, self.language, self.criterion = judge, language, criterion
+        self.verdict, self.reason = str(verdict["verdict"]), str(verdict["reason"])
+        self._figures = figures
+
+    def __getattr__(self, name: str) -> Estimate:
+        if name.startswith("_") or not isinstance(self._figures.get(name), int | float | np.number):
+            raise AttributeError(f"no figure {name!r}; there are {', '.join(self.figures)}")
+        row = self._figures
+        reasons = dict(part.split(": ", 1) for part in str(row["undefined"]).split("; ") if ": " in part)
+        counts = (part.rsplit(" ", 1) for part in str(row["dropped"]).split(", ") if " " in part)
+        dropped = {reason: int(count) for reason, count in counts if count.isdigit()}
+        n = int(row["answered"])
+        if pd.isna(row[name]):
+            return Estimate.undefined(reasons.get(name, "undefined"), n, dropped)
+        low, high = (row.get(f"{name}{end}", np.nan) for end in ("_low", "_high"))
+        if pd.isna(low):
+            return Estimate(float(row[name]), n=n, dropped=dropped)
+        return Estimate(float(row[name]), float(low), float(high), n=n, dropped=dropped)
+
+    @property
+    def figures(self) -> list[str]:
+        """The names of the figures."""
+        return [
+            str(name)
+            for name, value in self._figures.items()
+            if isinstance(value, int | float | np.number) and not str(name).endswith(("_low", "_high"))
+        ]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.figures]
+
+    def __repr__(self) -> str:
+        return f"<{self.judge} on {self.criterion} in {self.language}: {self.verdict}>"
+
+
+class Audit(Result, AuditRun):
+    """An audit of judges against people, by language and criterion. `audit["gpt-4", "hi", "task_quality"].kappa`."""
+
+    shown = "verdicts"
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """A row a judge, language and criterion: the verdict and its reason."""
+        return self.tables["verdicts"].copy()
+
+    @property
+    def judges(self) -> pd.DataFrame:
+        """A row a judge, language and criterion: agreement with the people, each figure with its interval."""
+        return self.tables["judges"].copy()
+
+    @property
+    def people(self) -> pd.DataFrame:
+        """A row a language and criterion: agreement among the people."""
+        return self.tables["people"].copy()
+
+    def __getitem__(self, place: tuple[str, str, str]) -> JudgeCell:
+        """The figures of (judge, language, criterion). Raises UnknownName for one that was not audited."""
+        judge, language, criterion = place
+        language = find_language(language) or language
+        row = self._row("judges", judge, language, criterion)
+        return JudgeCell(judge, language, criterion, row, self._row("verdicts", judge, language, criterion))
+
+    def _row(self, table: str, judge: str, language: str, criterion: str) -> pd.Series:
+        rows = self.tables[table]
+        for column, value in (("judge", judge), ("language", language), ("criterion", criterion)):
+            choices = list(dict.fromkeys(rows[column])) if len(rows) else []
+            rows = rows[rows[column] == value] if len(rows) else rows
+            if rows.empty:
+                raise UnknownName(column, value, choices)
+        return rows.iloc[0]
+
+    def disagreements(self, language: str = "", criterion: str = "", judge: str = "") -> pd.DataFrame:
+        """The ratings of outputs on which judges and people differ, with texts and comments; a row a rating.
+
+        judge: outputs on which this judge differs. Largest differences are not first: sort by `judge_difference`.
+        """
+        rows: pd.DataFrame = self.disagreement_table.to_pandas()
+        for column, value in (("language", find_language(language) or language), ("criterion", criterion)):
+            rows = rows[rows[column] == value] if value else rows
+        if judge:
+            rows = rows[[judge in differing for differing in rows["judges_differing"]]]
+        rows = rows.explode("ratings", ignore_index=True)
+        ratings = pd.DataFrame(rows.pop("ratings").tolist(), columns=RATING.names, index=rows.index)
+        return pd.concat([rows, ratings], axis=1)
+
+    @property
+    def plot(self) -> AuditPlots:
+        """The charts: `plot.verdicts()`, `plot.names()`, `plot(name)`."""
+        return AuditPlots(self)

@@ -37,7 +37,7 @@ VERBS = {
     "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),
     "audit": ("metal.cli.analyses:audit", "Compare judges with people, per language."),
     "billboard": ("metal.cli.board:billboard", "Rank judges, people and metrics, and generators."),
-    "monitor": ("metal.cli.monitor:monitor", "Say which raters can be relied on."),
+    "monitor": ("metal.cli.analyses:monitor", "Say which raters can be relied on."),
     "leaderboard": ("metal.cli.analyses:leaderboard", "Rank generators by people."),
     "submit": ("metal.cli.board:submit", "Add a generator or a metric to a board."),
     "design": ("metal.cli.analyses:design", "Plan ratings: how many items and people, at what cost."),

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from metal.cli.monitor import simulate as command
+from metal.cli.analyses import simulate as command
 from metal.errors import UnknownName, UsageError
 from metal.genie.noisy import (
     BUCKETS,
