@@ -24,14 +24,8 @@ TEXTS = {
     "en": ("The bridge is closed.", "=1+1 is a formula.", "The rain <b>stopped</b>."),
     "zh": ("桥要关闭一年。", "图书馆周一开放。", "雨停了。"),
 }
-SECRETS = (
-    "xgoodx",
-    "xbadx",
-    "generatorx",
-    "notex",
-    "sourcex",
-    "judgex",
-)  # in ids and notes: nobody who rates sees them
+# In ids and notes: nobody who rates sees them.
+SECRETS = ("xgoodx", "xbadx", "generatorx", "notex", "sourcex", "judgex")
 
 
 @pytest.fixture(scope="session")

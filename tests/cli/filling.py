@@ -47,17 +47,25 @@ def html(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     return sheet["file"], json.dumps(full, ensure_ascii=False, indent=1).encode()
 
 
+def _rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+
+
+def _csv(rows: list[dict[str, str]], **dialect: Any) -> str:
+    file = io.StringIO(newline="")
+    writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), **dialect)
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
 def csv_sheet(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     """As a German Excel saves it."""
-    rows = list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
+    rows = _rows(path)
     for row in rows:
         text = opinion(row["rater"], row["task"])
         row.update({**text, "comment": COMMENT} if text else {})
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, list(rows[0]), delimiter=";", lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return path.name, file.getvalue().encode("utf-8-sig")
+    return path.name, _csv(rows, delimiter=";").encode("utf-8-sig")
 
 
 def xlsx(path: Path, opinion: Opinion) -> tuple[str, bytes]:
@@ -110,7 +118,7 @@ def mturk(path: Path, opinion: Opinion) -> tuple[str, bytes] | None:
     if path.suffix != ".csv":
         return None
     rows = []
-    for row in csv.DictReader(io.StringIO(path.read_bytes().decode(), newline="")):
+    for row in _rows(path):
         for worker in ("A1", "A2", "A3"):
             text = opinion(f"mturk:{worker}", row["task"])
             if text:
@@ -123,26 +131,18 @@ def mturk(path: Path, opinion: Opinion) -> tuple[str, bytes] | None:
                 )
     if not rows:
         return None
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), quoting=csv.QUOTE_ALL)
-    writer.writeheader()
-    writer.writerows(rows)
-    return f"batch-{path.name}", file.getvalue().encode()
+    return f"batch-{path.name}", _csv(rows, quoting=csv.QUOTE_ALL).encode()
 
 
 def crowd_csv(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     """What a survey tool writes: three people a task, its own columns beside."""
     rows = [
         {"StartDate": "2026-01-01", "task": row["task"], "PROLIFIC_PID": person, **text, "comment": COMMENT}
-        for row in csv.DictReader(io.StringIO(path.read_bytes().decode(), newline=""))
+        for row in _rows(path)
         for person in ("A1", "A2", "A3")
         if (text := opinion(f"prolific:{person}", row["task"]))
     ]
-    file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    return f"answers-{path.name}", file.getvalue().encode()
+    return f"answers-{path.name}", _csv(rows).encode()
 
 
 FILLERS: Mapping[str, Callable[[Path, Opinion], tuple[str, bytes] | None]] = {

@@ -6,11 +6,11 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
 from metal.building.crowdsourcing import mturk
@@ -20,7 +20,7 @@ from metal.cli import metal as command
 from metal.data.dataset import Card, assemble, load_dataset, save_dataset
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Scale, Source
-from metal.errors import MetalError
+from tests.cli.runs import InProcess
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.mturk_server import MturkServer
 
@@ -39,24 +39,15 @@ AWS = {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_ME
 SAID = {"task_quality": "2", "hallucinations": "0", "fluency": "73.5", "comment": "=cmd ]]> \u202eشكرا </b>\nline 2"}
 
 
-class Crowd:
-    """`metal` within this process, beside a Mechanical Turk, with the dataset `mine` and its export `out`."""
+@dataclass
+class Crowd(InProcess):
+    """`metal` beside a Mechanical Turk, with the dataset `mine` and its export `out`."""
 
-    def __init__(self, folder: Path, server: MturkServer, capture: pytest.CaptureFixture[str]) -> None:
-        self.folder, self.server, self.capture = folder, server, capture
-        self.state = folder / "mine" / "annotation" / "campaigns" / "out"
+    server: MturkServer
 
-    def __call__(self, *arguments: object) -> str:
-        """What it prints, words apart by one space."""
-        self.capture.readouterr()
-        command.main([*map(str, arguments)], prog_name="metal", standalone_mode=False)
-        return " ".join(self.capture.readouterr().out.split())
-
-    def refused(self, *arguments: object) -> str:
-        with pytest.raises((MetalError, click.ClickException)) as error:
-            self(*arguments)
-        assert "\n" not in str(error.value)
-        return str(error.value)
+    @property
+    def state(self) -> Path:
+        return self.folder / "mine" / "annotation" / "campaigns" / "out"
 
     @property
     def pushing(self) -> list[object]:
@@ -72,9 +63,7 @@ class Crowd:
         return self("annotate", "pull", "mturk", "mine", *more)
 
     def standing(self) -> dict[str, Any]:
-        self.capture.readouterr()
-        command.main(["annotate", "status", "mine", "--json"], prog_name="metal", standalone_mode=False)
-        [each] = json.loads(self.capture.readouterr().out)
+        [each] = json.loads(self.printed("annotate", "status", "mine", "--json"))
         return dict(each)
 
     def hit_of(self) -> dict[str, str]:
@@ -138,7 +127,7 @@ def crowd(
     monkeypatch.setattr(mturk, "FIRST_PAUSE", 0.001)
     loader = _loader()
     monkeypatch.setattr(loaders, "create_loader", lambda path: loader)
-    return Crowd(tmp_path, mturk_server, capsys)
+    return Crowd(tmp_path, capsys, mturk_server)
 
 
 @cache

@@ -1,17 +1,49 @@
-"""What tests of commands that ask models look at: journals, folders as they are, something that is to come."""
+"""What tests of commands share: `metal` within this process; journals, folders as they are, what is to come."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+import pytest
+
+from metal.cli import metal as command
+from metal.errors import MetalError
 from metal.raters.judges.cluster.shards import FOLDER as SHARDS
 from metal.raters.judges.journal import scan
 
 KEY = "sk-canary-key-0123456789"
+
+
+@dataclass
+class InProcess:
+    """`metal` within this process, in a folder."""
+
+    folder: Path
+    capture: pytest.CaptureFixture[str]
+
+    def printed(self, *arguments: object) -> str:
+        """What it prints."""
+        self.capture.readouterr()
+        command.main([*map(str, arguments)], prog_name="metal", standalone_mode=False)
+        return self.capture.readouterr().out
+
+    def __call__(self, *arguments: object) -> str:
+        """What it prints, words apart by one space."""
+        return " ".join(self.printed(*arguments).split())
+
+    def refused(self, *arguments: object) -> str:
+        """The one line it ends with (exit code 2), in words of parameters."""
+        with pytest.raises((MetalError, click.ClickException)) as error:
+            self(*arguments)
+        message = error.value.format_message() if isinstance(error.value, click.ClickException) else str(error.value)
+        assert "\n" not in message
+        return message
 
 
 def records(run: Path) -> list[dict[str, Any]]:

@@ -9,38 +9,21 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import click
 import pandas as pd
-import pytest
 
 from metal.boards.settings import BoardSettings
 from metal.boards.store import keep_settings
 from metal.cli import metal as command
-from metal.cli.flags import in_flags
+from metal.cli.flags import command_named, in_flags
 from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.ratings import facts_from, tidy_facts
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
-from metal.errors import MetalError
 from metal.raters.metrics import find_metric
 from metal.raters.metrics.dataset_scores import outputs_to_score, score_outputs
+from tests.cli.runs import InProcess
 
-WORDS = {
-    "ar": [
-        "تفتح",
-        "المكتبة",
-        "الجديدة",
-        "يوم",
-        "الاثنين",
-        "أبوابها",
-        "أمام",
-        "جميع",
-        "سكان",
-        "المدينة",
-        "القديمة",
-        "مجانا",
-    ],
-    "zh": [*"图书馆周一上午开放给所有市民免费借书"],
-}
+ARABIC = "تفتح المكتبة الجديدة يوم الاثنين أبوابها أمام جميع سكان المدينة القديمة مجانا"
+WORDS = {"ar": ARABIC.split(), "zh": [*"图书馆周一上午开放给所有市民免费借书"]}
 SOURCES = tuple(f"00{number}" for number in range(7))  # of each language; ids that a spreadsheet would make numbers
 GENERATORS = ("near", "middle", "far", "odd")
 FLUENCY = Criterion("fluency", Scale("interval", (), 1, 5))
@@ -106,45 +89,21 @@ def keep(folder: Path, **told: Any) -> None:
     keep_settings(folder, BoardSettings(**QUICK, **told))
 
 
-def _in_flags(message: str, arguments: Sequence[object]) -> str:
-    """The message as the command line prints it."""
-    verb: click.Command = command
-    for word in arguments:
-        if isinstance(verb, click.Group):
-            verb = verb.commands.get(str(word), verb)
-    return in_flags(message, getattr(verb, "default", verb), command)
-
-
 @dataclass
-class Commands:
-    """`metal` within this process, in a folder with the board `small`."""
-
-    folder: Path
-    capture: pytest.CaptureFixture[str]
+class Commands(InProcess):
+    """`metal` in a folder with the board `small`."""
 
     @property
     def board(self) -> Path:
         return self.folder / "small"
 
-    def __call__(self, *arguments: object) -> str:
-        """What it prints, words apart by one space."""
-        self.capture.readouterr()
-        command.main([*map(str, arguments)], prog_name="metal", standalone_mode=False)
-        return " ".join(self.capture.readouterr().out.split())
-
     def json(self, *arguments: object) -> Any:
         """What it prints with --json; NaN and Infinity are no JSON."""
-        self.capture.readouterr()
-        command.main([*map(str, arguments), "--json"], prog_name="metal", standalone_mode=False)
-        return json.loads(self.capture.readouterr().out, parse_constant=_no_json)
+        return json.loads(self.printed(*arguments, "--json"), parse_constant=_no_json)
 
     def refused(self, *arguments: object) -> str:
-        """The one line it ends with (exit code 2)."""
-        with pytest.raises((MetalError, click.ClickException)) as error:
-            self(*arguments)
-        message = error.value.format_message() if isinstance(error.value, click.ClickException) else str(error.value)
-        assert "\n" not in message
-        return _in_flags(message, arguments)
+        """The one line it ends with, as the command line prints it."""
+        return in_flags(super().refused(*arguments), command_named(map(str, arguments), command), command)
 
     def ranked(self) -> None:
         """From now on submissions are ranked."""

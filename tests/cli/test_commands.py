@@ -11,26 +11,24 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from metal.cli import metal as command
+from metal.cli.flags import command_named, in_flags
 from metal.data.dataset import load_dataset
 from metal.data.files import bundled
-from tests.cli.forks import shared
+from tests.cli.forks import ROOT, Done, shared
 
 DEMO = bundled("datasets/demo")
 
 
-def metal(*arguments: object, cwd: Path, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "HF_HUB_OFFLINE": "1"}
-    ended = shared().at(cwd, env)(*arguments, expect=expect, seconds=120)
-    done = subprocess.CompletedProcess(arguments, ended.code, ended.out, ended.err)
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+
+
+def metal(*arguments: object, cwd: Path, expect: int = 0) -> Done:
+    done = shared().at(cwd, ENVIRONMENT)(*arguments, expect=expect, seconds=120)
     if expect == 2:
-        assert done.stderr.startswith("metal: ")
-        assert done.stderr.count("\n") == 1
+        assert done.err.startswith("metal: ")
+        assert done.err.count("\n") == 1
     return done
-
-
-def words(text: str) -> str:
-    """The text without its line breaks and indents."""
-    return " ".join(text.split())
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     metal("judge", DEMO, "--judge", "majority,random", "--judge", "lexical", "--out", "judges", cwd=folder)
     done = metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "200", cwd=folder)
-    (folder / "audit.txt").write_text(done.stdout, encoding="utf-8")
+    (folder / "audit.txt").write_text(done.out, encoding="utf-8")
     return folder
 
 
@@ -47,15 +45,8 @@ def test_demo_audit(runs: Path) -> None:
     printed = (runs / "audit.txt").read_text(encoding="utf-8")
     assert max(map(len, printed.split("Signature")[0].splitlines())) <= 80
     assert "\x1b[" not in printed  # piped output is plain
-    shown = words(printed)
-    for part in (
-        "Linguistic acceptability",
-        "majority class",
-        "Fleiss",
-        "Verdicts",
-        "too few ratings to say",
-        "Signature",
-    ):
+    shown = " ".join(printed.split())
+    for part in ("Linguistic acceptability", "majority class", "Fleiss", "Verdicts", "too few ratings", "Signature"):
         assert part in shown
     names = "people judges verdicts differences class_distribution class_distribution_overall self_agreement lengths"
     names += " classes_by_quality table_3 table_6"
@@ -86,7 +77,7 @@ def test_run_toml_repeats_the_run(runs: Path) -> None:
 
 def test_json_can_be_piped(runs: Path) -> None:
     options = "--out json --resamples 100 -l sw -c task_quality --json"
-    audited = json.loads(metal("audit", DEMO, "judges", *options.split(), cwd=runs).stdout)
+    audited = json.loads(metal("audit", DEMO, "judges", *options.split(), cwd=runs).out)
     assert {row["language"] for row in audited["verdicts"]} == {"sw"}
     low = audited["judges"][0]["kappa_quadratic_low"]
     assert low is None or isinstance(low, float)  # not NaN, which is no JSON
@@ -94,28 +85,28 @@ def test_json_can_be_piped(runs: Path) -> None:
 
 def test_judges_run_is_reproducible_and_says_what_it_left_out(runs: Path) -> None:
     done = metal("judge", DEMO, "--judge", "lexical", "--out", "again", cwd=runs)
-    assert "no lexical rule for this criterion" in done.stdout
+    assert "no lexical rule for this criterion" in done.out
     assert (runs / "again" / "raters.jsonl").read_text().count("\n") == 1
 
 
 def test_compare_and_check(runs: Path) -> None:
     done = metal("compare", DEMO, "judges", "-l", "ru,tr", "-r", "people,lexical", cwd=runs)
-    assert "demo-good" in done.stdout
-    assert "people (4)" in done.stdout
-    rows = json.loads(metal("compare", DEMO, "--json", cwd=runs).stdout)
+    assert "demo-good" in done.out
+    assert "people (4)" in done.out
+    rows = json.loads(metal("compare", DEMO, "--json", cwd=runs).out)
     assert rows[0]["signature"]
     done = metal("check", DEMO, "judges", "--labels", cwd=runs)
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "lexical: 80 of 400 ratings have no score" in done.stdout
-    assert json.loads(metal("check", DEMO, "--json", cwd=runs).stdout)["raters"][0]["rater"] == "A1"
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "lexical: 80 of 400 ratings have no score" in done.out
+    assert json.loads(metal("check", DEMO, "--json", cwd=runs).out)["raters"][0]["rater"] == "A1"
 
 
 @pytest.mark.parametrize("target", ["csv", "jsonl", "parquet"])
 def test_export_and_import_again(runs: Path, target: str) -> None:
     metal("export", DEMO, "--to", target, "--out", f"demo.{target}", "--force", cwd=runs)
     done = metal("import", "table", f"demo.{target}", "--out", f"from-{target}", "--force", cwd=runs)
-    assert "1,200 ratings" in done.stdout
-    assert "Next: metal audit" in done.stdout
+    assert "1,200 ratings" in done.out
+    assert "Next: metal audit" in done.out
     original, again = load_dataset(DEMO), load_dataset(runs / f"from-{target}")
     keys = ["output", "criterion", "rater", "score", "reason"]
     before, after = (
@@ -127,7 +118,7 @@ def test_export_and_import_again(runs: Path, target: str) -> None:
 def test_hugging_face_round_trip(runs: Path) -> None:
     metal("export", DEMO, "--to", "hf", "--out", "demo-hf", "--texts", cwd=runs)
     done = metal("import", "hf", "demo-hf", "--out", "from-hf", cwd=runs)
-    assert "1,200 ratings" in done.stdout
+    assert "1,200 ratings" in done.out
     assert load_dataset(runs / "from-hf").outputs["en-1/good"].text == load_dataset(DEMO).outputs["en-1/good"].text
 
 
@@ -142,8 +133,8 @@ def test_hostile_names_do_not_reach_the_screen_or_the_spreadsheet(tmp_path: Path
     metal(*read, "=cmd|x=llm", cwd=tmp_path, expect=2)
     metal(*read, "?cmd*=llm", cwd=tmp_path)
     done = metal("audit", "d", "--out", "run", "--resamples", "100", cwd=tmp_path)
-    assert "\x1b" not in done.stdout
-    assert "\u202e" not in done.stdout
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
     table = (tmp_path / "run" / "tables" / "judges.csv").read_text()
     assert "'=cmd|x" in table
     metal("export", "d", "--to", "csv", "--out", "e.csv", cwd=tmp_path)
@@ -178,15 +169,14 @@ WRONG: list[tuple[list[str], str]] = [
     ("arguments", "message"), WRONG, ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else ""
 )
 def test_mistakes_are_answered_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
-    assert message in metal(*arguments, cwd=tmp_path, expect=2).stderr
+    assert message in metal(*arguments, cwd=tmp_path, expect=2).err
     assert list(tmp_path.iterdir()) == []  # nothing half-written
 
 
 @pytest.mark.parametrize("verb", [(), ("monitor",), ("annotate", "push")], ids=" ".join)
 def test_a_verb_alone_shows_its_help(tmp_path: Path, verb: tuple[str, ...]) -> None:
     """To be read: not folded into the one line of an error."""
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    printed = shared().at(tmp_path, env)(*verb, expect=2, seconds=120).err
+    printed = shared().at(tmp_path, ENVIRONMENT)(*verb, expect=2, seconds=120).err
     assert printed.startswith(f"Usage: {' '.join(('metal', *verb))} ")
     assert printed.count("\n") > 5
 
@@ -194,20 +184,20 @@ def test_a_verb_alone_shows_its_help(tmp_path: Path, verb: tuple[str, ...]) -> N
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = metal("audit", DEMO, "-l", "sw", "--resamples", "100", "--out", "file/run", cwd=tmp_path, expect=2)
-    assert "file" in done.stderr
+    assert "file" in done.err
 
 
 def test_a_table_without_rows_and_one_without_classes(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("item,language,annotator,rating\n")
-    assert "no ratings in it" in metal("import", "table", "none.csv", "--out", "d", cwd=tmp_path, expect=2).stderr
+    assert "no ratings in it" in metal("import", "table", "none.csv", "--out", "d", cwd=tmp_path, expect=2).err
     (tmp_path / "real.csv").write_text("item,language,annotator,rating\ni,en,A1,0.5\n")
     metal("import", "table", "real.csv", "--out", "d", cwd=tmp_path)
-    assert "overall: continuous" in metal("audit", "d", cwd=tmp_path, expect=2).stderr
+    assert "overall: continuous" in metal("audit", "d", cwd=tmp_path, expect=2).err
 
 
 def test_an_existing_run_is_not_overwritten(runs: Path) -> None:
     done = metal("audit", DEMO, "--out", "audit", cwd=runs, expect=2)
-    assert "--force" in done.stderr
+    assert "--force" in done.err
 
 
 def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
@@ -218,7 +208,7 @@ def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
         f"sys.argv = ['metal', 'check', {str(DEMO)!r}]\n"
         "cli.main()"
     )
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "TMPDIR": str(tmp_path)}
+    environment = ENVIRONMENT | {"TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 70
     assert done.stderr.count("\n") == 1
@@ -229,18 +219,42 @@ def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
 
 
 def test_a_closed_pipe_is_no_error(runs: Path) -> None:
-    command = f"{sys.executable} -c 'from metal.cli import main; main()' check {DEMO} --json | head -1"
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment, timeout=60)
+    typed = f"{sys.executable} -c 'from metal.cli import main; main()' check {DEMO} --json | head -1"
+    done = subprocess.run(["bash", "-c", typed], capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("message", "typed"),
+    [
+        ("`out` is missing", "--out is missing"),
+        ("give `force=True`", "give --force"),
+        ('`max_cost=1.5` and `engine="ray"`', "--max-cost 1.5 and --engine ray"),
+        ("`references` in sources.jsonl", "`references` in sources.jsonl"),
+        ('`languages=["hi", "ta"]`', "--languages hi,ta"),
+        ('go on with `metal.judge(resume="runs/x")`', "go on with `metal judge --resume runs/x`"),
+        ('`metal.annotate_export("d", to="html")`', "`metal annotate export d --to html`"),
+        ("`metal.read(...).save(folder)` makes one", "`metal import` makes one"),
+        ('`metal.monitor("d", RUN)`', "`metal monitor d RUN`"),
+        ("`metal.audit(`", "`metal.audit(`"),
+        ("`seed=1`2`", "--seed 12`"),
+    ],
+)
+def test_parameters_become_flags(message: str, typed: str) -> None:
+    assert in_flags(message, command_named(["judge"], command), command) == typed
+
+
+def test_a_dictionary_is_a_flag_for_each_item() -> None:
+    message = '`kinds={"gpt*": "llm", "A*": "human"}`'
+    assert in_flags(message, command_named(["import"], command), command).count("=") == 2
 
 
 @pytest.mark.reference
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", cwd=tmp_path)
-    assert "hi TQ gpt-4-32k/detailed: usable. Better than the majority class" in words(done.stdout)
-    assert "hi LA gpt-4-32k/detailed: not better than the majority class" in words(done.stdout)
+    assert "hi TQ gpt-4-32k/detailed: usable. Better than the majority class" in done.said
+    assert "hi LA gpt-4-32k/detailed: not better than the majority class" in done.said
     assert (tmp_path / "runs" / "pariksha" / "tables" / "judges.csv").is_file()
 
 
@@ -250,9 +264,9 @@ def test_two_releases_meet_in_one_dataset(reference: Path, tmp_path: Path) -> No
     systems = reference / "oracle" / "summeval_system_map.json"
     add = ("import", "alttest", reference / "alttest/summeval", "--into", "cnndm", "--map-generators", systems)
     done = metal(*add, cwd=tmp_path)
-    assert "1600 outputs met on source and generator; 57600 ratings added" in words(done.stdout)
-    assert "E1 and e0 give the same score on all 1600 outputs" in words(done.stdout)
+    assert "1600 outputs met on source and generator; 57600 ratings added" in done.said
+    assert "E1 and e0 give the same score on all 1600 outputs" in done.said
     before = load_dataset(tmp_path / "cnndm").digest
     done = metal("import", "alttest", reference / "alttest/wax", "--into", "cnndm", cwd=tmp_path, expect=2)
-    assert "no output meets" in done.stderr
+    assert "no output meets" in done.err
     assert load_dataset(tmp_path / "cnndm").digest == before
