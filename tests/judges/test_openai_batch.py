@@ -372,7 +372,7 @@ def test_the_service_refuses_files_that_it_cannot_read(server: OpenAIBatchServer
 
 
 def test_too_many_tokens_wait(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.enqueued_tokens, server.service.wait = 100, 10.0
+    server.service.enqueued_tokens, server.service.wait = 60, 10.0
 
     async def does(client: BatchClient) -> list[CallFailed | None]:
         first = await submitted(client, tmp_path, asks(4))
