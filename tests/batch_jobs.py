@@ -16,10 +16,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tests.llm_server import Fault, HttpReply, text_of
+from tests.llm_server import ERRORS, ErrorShape, Fault, HttpReply, LlmServer, SideRequest, text_of
 
 Json = dict[str, Any]
 
@@ -103,11 +103,6 @@ def in_turn(*behaviours: Behaviour) -> Behaves:
 def drawn(seed: int, *behaviours: Behaviour, attempts: int = 3) -> Behaves:
     """One of these, drawn from (seed, number of the job); normal once a first request has had so many attempts."""
     return lambda job: random.Random(f"{seed} {job.number}").choice(behaviours) if job.attempt <= attempts else NORMAL
-
-
-def with_hidden(behaviour: Behaviour, seconds: float) -> Behaviour:
-    """The same, and a list shows it after so many seconds at the soonest."""
-    return replace(behaviour, hidden=max(behaviour.hidden, seconds))
 
 
 class Outcome(NamedTuple):
@@ -254,7 +249,7 @@ class BatchService:
             return job
 
     def remove(self, name: str) -> None:
-        """Forget a job, for protocols that delete them."""
+        """Forget a job."""
         with self.lock:
             self._jobs.pop(name, None)
 
@@ -327,3 +322,48 @@ class BatchService:
         job.state, job.ended = state, when
         if state == EXPIRED and not job.behaviour.silent:
             job.outcomes += [Outcome(key, 0, why=EXPIRED) for key, _ in job.requests[len(job.outcomes) :]]
+
+
+class BatchServer(LlmServer):
+    """A server with batches beside its models. service: its jobs, and what becomes of them.
+
+    disturbs: what goes wrong with a request that is not for a model, the n-th for that method and path: an HTTP error,
+    drop, drop_mid_body, hang, slow. asked: (method, path) -> how often.
+    """
+
+    def __init__(self, port: int = 0, prefix: str = "batch_", **timing: float) -> None:
+        self.service = BatchService(self.line_reply, prefix=prefix, **timing)
+        self.disturbs: Callable[[SideRequest, int], Fault | None] | None = None
+        self.asked: Counter[tuple[str, str]] = Counter()
+        self.files_made = 0
+        super().__init__(port)
+
+    def routed(self, request: SideRequest) -> HttpReply | None:
+        """The reply to a request about files or batches; None: it is about something else."""
+        raise NotImplementedError
+
+    def error(self, status: int, message: str, shape: ErrorShape | None = None) -> HttpReply:
+        """An error as the service words it."""
+        raise NotImplementedError
+
+    def side_reply(self, request: SideRequest) -> HttpReply:
+        if request.path == "/_stats":
+            return super().side_reply(request)
+        self.asked[request.method, request.path] += 1
+        fault = self.disturbs(request, self.asked[request.method, request.path]) if self.disturbs else None
+        if fault and (fault.kind in ERRORS or fault.kind.isdigit()):
+            shape = ERRORS.get(fault.kind) or ERRORS["500"]._replace(status=int(fault.kind), message="HTTP error.")
+            message = fault.text or shape.message.format(model="", key=request.headers.get("authorization"), tokens=0)
+            reply = self.error(fault.status or shape.status, message, shape)
+            reply.retry_after = fault.retry_after
+            return reply
+        try:
+            with self.service.lock:
+                reply = self.routed(request) or super().side_reply(request)
+        except Exception as mistake:
+            self.errors.append(mistake)
+            return self.error(500, repr(mistake))
+        if fault:
+            reply.fault = fault.kind
+            reply.delay = fault.seconds or (1.0 if fault.kind == "slow" else 0.0)
+        return reply

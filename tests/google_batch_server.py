@@ -4,31 +4,21 @@
         server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
         client = genai.Client(api_key="test", http_options={"base_url": server.url})
 
-Cloud Storage is at the same address: set STORAGE_EMULATOR_HOST to server.url. As a process, beside clients that are
-killed: `python tests/google_batch_server.py --rate 2000 --rough` (GET /_stats).
+Cloud Storage is at the same address: set STORAGE_EMULATOR_HOST to server.url.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import re
-import sys
-from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from tests import batch_jobs
-from tests.batch_jobs import BatchService, Job, Outcome, Refusal, drawn
+from tests.batch_jobs import BatchServer, Job, Outcome, Refusal
 from tests.cloud_storage_server import Objects, place_of
-from tests.llm_server import ERRORS, Fault, HttpReply, LlmServer, SideRequest
+from tests.llm_server import ErrorShape, HttpReply, SideRequest
 
 Json = dict[str, Any]
 STATES = {
@@ -52,18 +42,16 @@ NOT_PERMITTED = Refusal("PERMISSION_DENIED", "The service agent may not read the
 ROUGH = batch_jobs.rough(QUEUE_FULL)
 
 
-class GoogleBatchServer(LlmServer):
-    """The server. service: its jobs, and what becomes of them. storage: Cloud Storage. files: of Gemini's Files API.
+class GoogleBatchServer(BatchServer):
+    """The server. storage: Cloud Storage. files: of Gemini's Files API.
 
     batchless: models that take no batches. echoes_keys: whether Vertex AI repeats a request's key beside the request.
     deployed, traffic: what an endpoint says of the models on it. names_errors: whether a model of one's own writes
-    errors_0001.jsonl, as documented, or only prediction.errors_stats. disturbs: what goes wrong with a request that is
-    not for a model, the n-th for that method and path: an HTTP error, drop, drop_mid_body, hang, slow. asked:
-    (method, path) -> how often. created: bodies of the calls that made batches.
+    errors_0001.jsonl, as documented, or only prediction.errors_stats. created: bodies of the calls that made batches.
     """
 
-    def __init__(self, port: int = 0, latency_ms: float = 0.0, light: bool = False, **timing: Any) -> None:
-        self.service = BatchService(self.line_reply, **({"prefix": "b"} | timing))
+    def __init__(self) -> None:
+        super().__init__(prefix="b")
         self.storage = Objects()
         self.files: dict[str, bytes] = {}
         self.batchless: frozenset[str] = frozenset()
@@ -71,12 +59,8 @@ class GoogleBatchServer(LlmServer):
         self.names_errors = True
         self.deployed: list[Json] = [machine("n1-standard-8", "NVIDIA_L4")]
         self.traffic: dict[str, int] = {"1": 100}
-        self.disturbs: Callable[[SideRequest, int], Fault | None] | None = None
-        self.asked: Counter[tuple[str, str]] = Counter()
         self.created: list[Json] = []
-        self._files_made = 0
         self._written: set[str] = set()
-        super().__init__(port, latency_ms, light)
 
     def stats(self) -> Json:
         """Of models and of batches; prompts_answered_twice: by prompt, directly or in a batch."""
@@ -84,29 +68,10 @@ class GoogleBatchServer(LlmServer):
         more = {"files": len(self.files), "objects": len(self.storage.objects), "prompts_answered_twice": twice}
         return super().stats() | self.service.stats() | more
 
-    def side_reply(self, request: SideRequest) -> HttpReply:
-        if request.path == "/_stats":
-            return super().side_reply(request)
-        self.asked[request.method, request.path] += 1
-        fault = self.disturbs(request, self.asked[request.method, request.path]) if self.disturbs else None
-        if fault and (fault.kind in ERRORS or fault.kind.isdigit()):
-            shape = ERRORS.get(fault.kind) or ERRORS["500"]._replace(status=int(fault.kind), message="HTTP error.")
-            message = fault.text or shape.message.format(model="m", key="none", tokens=0)
-            reply = error(fault.status or shape.status, message)
-            reply.retry_after = fault.retry_after
-            return reply
-        try:
-            with self.service.lock:
-                reply = self._routed(request)
-        except Exception as mistake:
-            self.errors.append(mistake)
-            return error(500, repr(mistake))
-        if fault:
-            reply.fault = fault.kind
-            reply.delay = fault.seconds or (1.0 if fault.kind == "slow" else 0.0)
-        return reply
+    def error(self, status: int, message: str, shape: ErrorShape | None = None) -> HttpReply:
+        return error(status, message)
 
-    def _routed(self, request: SideRequest) -> HttpReply:
+    def routed(self, request: SideRequest) -> HttpReply | None:
         path = unquote(request.path)
         if "/storage/v1/" in path:
             self._write_results()
@@ -126,7 +91,7 @@ class GoogleBatchServer(LlmServer):
         if found := re.fullmatch(r"/v1[^/]*/(projects/.+/endpoints/[^/:]+)", path):
             about = {"name": found[1], "displayName": "judge", "deployedModels": self.deployed}
             return answer(about | {"trafficSplit": self.traffic})
-        return super().side_reply(request)
+        return None
 
     # ------------------------------------------------------------ Gemini's files
 
@@ -134,8 +99,8 @@ class GoogleBatchServer(LlmServer):
         commands = request.headers.get("x-goog-upload-command", "")
         query = dict(parse_qsl(request.query))
         if commands == "start":
-            self._files_made += 1
-            name = f"f{self._files_made}"
+            self.files_made += 1
+            name = f"f{self.files_made}"
             self.files[name] = b""
             reply = answer({})
             url = f"{self.url}/upload/v1beta/files?upload_id={name}"
@@ -339,21 +304,3 @@ def _failure(refusal: Refusal) -> Json:
     name = "RESOURCE_EXHAUSTED" if refusal.code == "token_limit_exceeded" else refusal.code
     status = next((status for status, one in NAMES.items() if one == name), 500)
     return {"code": RPC[status], "message": refusal.message}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="A local server that speaks the batches of Gemini and Vertex AI.")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--wait", type=float, default=0.0, help="seconds before a batch begins")
-    parser.add_argument("--rate", type=float, default=float("inf"), help="requests a second of each batch")
-    parser.add_argument("--rough", action="store_true", help="batches expire, fail, are lost")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    server = GoogleBatchServer(options.port, wait=options.wait, rate=options.rate)
-    if options.rough:
-        server.service.behaviour = drawn(options.seed, *ROUGH)
-    asyncio.run(server.serve(lambda: print(server.url, flush=True)))
-
-
-if __name__ == "__main__":
-    main()

@@ -4,7 +4,7 @@
         server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
         client = AsyncOpenAI(base_url=server.openai_url, api_key="test")   # or server.url for Azure
 
-As a process, beside clients that are killed: `python tests/openai_batch_server.py --rate 2000 --rough` (GET /_stats).
+As a process: `python tests/openai_batch_server.py --rate 2000` (GET /_stats).
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ import json
 import re
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,8 +25,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests import batch_jobs
-from tests.batch_jobs import BatchService, Behaviour, Job, Outcome, Refusal, drawn
-from tests.llm_server import ERRORS, INVALID, Fault, HttpReply, LlmServer, SideRequest, random_faults
+from tests.batch_jobs import BatchServer, Job, Outcome, Refusal
+from tests.llm_server import INVALID, ErrorShape, HttpReply, SideRequest
 
 Json = dict[str, Any]
 OPENAI_ENDPOINT, AZURE_ENDPOINT = "/v1/chat/completions", "/chat/completions"
@@ -47,29 +45,23 @@ class StoredFile:
     ready: float = 0.0
 
 
-class OpenAIBatchServer(LlmServer):
-    """The server. service: its jobs, and what becomes of them.
+class OpenAIBatchServer(BatchServer):
+    """The server.
 
     models: those that are known, where only some are. most_requests, most_bytes: of a file. file_pending: seconds until
     a file can be used, as Azure has it. batch_only: single calls are refused, as by Azure's batch deployments.
-    old_azure: statuses with capitals, dates as texts, counts unknown. disturbs: what goes wrong with a request about
-    files and batches, the n-th for that method and path: an HTTP error, drop, drop_mid_body, hang, slow. asked:
-    (method, path) -> how often.
+    old_azure: statuses with capitals, dates as texts, counts unknown.
     """
 
-    def __init__(self, port: int = 0, latency_ms: float = 0.0, light: bool = False, **timing: Any) -> None:
-        self.service = BatchService(self.line_reply, **timing)
+    def __init__(self, port: int = 0, **timing: float) -> None:
+        super().__init__(port, **timing)
         self.models: frozenset[str] = frozenset()
         self.most_requests, self.most_bytes = 50_000, 200_000_000
         self.file_pending = 0.0
         self.batch_only = False
         self.old_azure = False
-        self.disturbs: Callable[[SideRequest, int], Fault | None] | None = None
-        self.asked: Counter[tuple[str, str]] = Counter()
         self.files: dict[str, StoredFile] = {}
-        self._files_made = 0
         self.sizes: list[int] = []  # of all files, in bytes
-        super().__init__(port, latency_ms, light)
 
     @property
     def azure_v1_url(self) -> str:
@@ -88,32 +80,17 @@ class OpenAIBatchServer(LlmServer):
             return _error(400, message, "OperationNotSupported")
         return super().reply_to(head, raw)
 
-    def side_reply(self, request: SideRequest) -> HttpReply:
+    def error(self, status: int, message: str, shape: ErrorShape | None = None) -> HttpReply:
+        return _error(status, message, shape.code, kind=shape.type) if shape else _error(status, message)
+
+    def routed(self, request: SideRequest) -> HttpReply | None:
         found = re.fullmatch(r"(?:/openai)?(?:/v1)?/(files|batches)(?:/([^/]+))?(?:/(content|cancel))?", request.path)
         if not found:
-            return super().side_reply(request)
+            return None
         if not any(request.headers.get(name) for name in ("authorization", "api-key")):
             return _error(401, "You didn't provide an API key.", "invalid_api_key")
-        self.asked[request.method, request.path] += 1
-        fault = self.disturbs(request, self.asked[request.method, request.path]) if self.disturbs else None
-        if fault and (fault.kind in ERRORS or fault.kind.isdigit()):
-            shape = ERRORS.get(fault.kind) or ERRORS["500"]._replace(status=int(fault.kind), message="HTTP error.")
-            message = fault.text or shape.message.format(model="", key=request.headers.get("authorization"), tokens=0)
-            reply = _error(fault.status or shape.status, message, shape.code, kind=shape.type)
-            reply.retry_after = fault.retry_after
-            return reply
         what, name, action = found.groups()
-        try:
-            reply = (
-                self._answer_batches(request, name, action) if what == "batches" else self._files(request, name, action)
-            )
-        except Exception as error:
-            self.errors.append(error)
-            return _error(500, repr(error))
-        if fault:
-            reply.fault = fault.kind
-            reply.delay = fault.seconds or (1.0 if fault.kind == "slow" else 0.0)
-        return reply
+        return self._answer_batches(request, name, action) if what == "batches" else self._files(request, name, action)
 
     # ------------------------------------------------------------ files
 
@@ -139,9 +116,9 @@ class OpenAIBatchServer(LlmServer):
             return _error(400, f"Invalid file or purpose: {name!r}, {purpose!r}", param="file")
         if len(content) > self.most_bytes:
             return _error(413, "Maximum content size limit exceeded.")
-        self._files_made += 1
+        self.files_made += 1
         self.sizes.append(len(content))
-        made = StoredFile(f"file-{self._files_made:06d}", name, purpose, content)
+        made = StoredFile(f"file-{self.files_made:06d}", name, purpose, content)
         made.ready = made.made + self.file_pending
         self.files[made.id] = made
         return _json(self._described(made))
@@ -326,21 +303,10 @@ def _multipart(request: SideRequest) -> dict[str, tuple[str, bytes]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="A local server of OpenAI's and Azure's files and batches.")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--latency-ms", type=float, default=0.0, help="of a direct call")
     parser.add_argument("--wait", type=float, default=0.0, help="seconds before a batch is answered")
     parser.add_argument("--rate", type=float, default=float("inf"), help="requests a second of each batch")
-    parser.add_argument("--tokens", type=float, default=float("inf"), help="that may wait in open batches")
-    parser.add_argument("--hidden", type=float, default=0.0, help="seconds until a list shows a batch")
-    parser.add_argument("--rough", action="store_true", help="batches that expire, fail, get lost, ...")
-    parser.add_argument("--faults", type=json.loads, help='of requests, rates by kind, as JSON: {"429": 0.05}')
-    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    server = OpenAIBatchServer(options.port, options.latency_ms, wait=options.wait, rate=options.rate)
-    server.service.enqueued_tokens = options.tokens
-    behaves = drawn(options.seed, *ROUGH) if options.rough else drawn(options.seed, Behaviour())
-    server.service.behaviour = lambda job: batch_jobs.with_hidden(behaves(job), options.hidden)
-    if options.faults:
-        server.faults = random_faults(options.seed, options.faults)
+    server = OpenAIBatchServer(options.port, wait=options.wait, rate=options.rate)
     asyncio.run(server.serve(lambda: print(server.url, flush=True)))
 
 

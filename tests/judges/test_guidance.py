@@ -1,4 +1,4 @@
-"""guidance: models against a local server: what is on the wire, what is kept, what each fault is."""
+"""guidance: models against a local server: what is on the wire, what is kept. Faults are in test_providers.py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metal.raters.judges.models import family, find_model, listed_price, with_se
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import find_provider, open_client
 from tests.conftest import TASK_QUALITY
-from tests.llm_server import Fault, LlmServer, always, rejects_parameters
+from tests.llm_server import Fault, LlmServer, always
 
 KEY = "sk-canary-key-0123456789"
 PATHS = {
@@ -132,15 +132,6 @@ def test_what_is_kept_of_a_reply(name: str, llm_server: LlmServer) -> None:
     assert (reply.tokens_in, reply.tokens_out) == (raw["usage"]["prompt_tokens"], raw["usage"]["completion_tokens"])
 
 
-@pytest.mark.parametrize(
-    ("fault", "ending"),
-    [("truncated", calls.TRUNCATED), ("content_filter_reply", calls.FILTERED), ("refusal", calls.REFUSED)],
-)
-def test_how_a_reply_ended(fault: str, ending: str, llm_server: LlmServer) -> None:
-    llm_server.faults = always(Fault(fault))
-    assert asked(GPT, llm_server).ending == ending
-
-
 @pytest.mark.parametrize("text", ['{"score": 1, "justif', "Score: 1", "", '{"score": 1}\ud800'])
 def test_what_the_model_wrote_is_not_repaired(text: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("text", text=text))
@@ -164,46 +155,6 @@ def test_an_answer_is_not_lost_to_what_guidance_thinks_of_it(
 
 
 # ---------------------------------------------------------------- what goes wrong
-
-
-@pytest.mark.parametrize("name", PATHS)
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
-        (Fault("429", retry_after=7.0), calls.BUSY),
-        (Fault("500"), calls.SERVER),
-        (Fault("drop"), calls.DROPPED),
-        (Fault("drop_mid_body"), calls.DROPPED),
-        (Fault("not_json_body"), calls.SERVER),
-        (Fault("401"), calls.DENIED),
-        (Fault("model_not_found"), calls.UNKNOWN_MODEL),
-        (Fault("content_filter"), calls.BLOCKED),
-        (Fault("context_length_exceeded"), calls.TOO_LONG),
-        (Fault("insufficient_quota"), calls.QUOTA),
-    ],
-    ids=lambda value: value.kind if isinstance(value, Fault) else "",
-)
-def test_each_fault_has_its_name(name: str, fault: Fault, kind: str, llm_server: LlmServer) -> None:
-    llm_server.faults = always(fault)
-    result = failed(name, llm_server)
-    assert result.kind == kind, result
-    assert result.wait == (fault.retry_after or 0)
-    assert len(llm_server.calls) == 1, "a hidden retry"
-
-
-@pytest.mark.parametrize("fault", [Fault("hang"), Fault("slow_body", seconds=20.0)], ids=lambda fault: fault.kind)
-def test_a_reply_that_does_not_come_in_time(fault: Fault, llm_server: LlmServer) -> None:
-    llm_server.faults = always(fault)
-    assert failed(GPT, llm_server, replace(ask, timeout=0.3)).kind == calls.TIMEOUT
-
-
-@pytest.mark.parametrize("code", ["unsupported_value", "unsupported_parameter"])
-@pytest.mark.parametrize("parameter", ["temperature", "seed", "response_format", "max_tokens", "top_p"])
-def test_a_parameter_that_is_rejected_is_named(code: str, parameter: str, llm_server: LlmServer) -> None:
-    llm_server.faults = rejects_parameters(parameter, code=code)
-    full = replace(ask, parameters={"temperature": 0, "seed": 1, "max_tokens": 50, "top_p": 0.9})
-    result = failed(GPT, llm_server, full)
-    assert (result.kind, result.parameter) == (calls.PARAMETER, parameter)
 
 
 def test_a_schema_that_guidance_does_not_take_is_never_sent(llm_server: LlmServer) -> None:
@@ -265,16 +216,6 @@ def test_guidance_keeps_nothing_of_calls_that_are_over(llm_server: LlmServer) ->
 
 
 # ---------------------------------------------------------------- names, keys, libraries
-
-
-def test_a_missing_key_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def opened(name: str) -> Client:
-        return open_client(find_model(name, {}))
-
-    for name, variable in ((GPT, "OPENAI_API_KEY"), ("guidance:azure:d", "AZURE_OPENAI_API_KEY")):
-        monkeypatch.delenv(variable)
-        with pytest.raises(UsageError, match=f"{name} needs a key in the environment variable {variable}"):
-            asyncio.run(opened(name))
 
 
 def test_openai_keys_go_to_openai_only(llm_server: LlmServer) -> None:

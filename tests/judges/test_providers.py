@@ -1,24 +1,40 @@
-"""Each provider's client against a local server of its protocol: what is sent, what is read, what each fault is."""
+"""Each provider's client against a local server of its protocol, and a provider that another package adds."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from metal.errors import UsageError
+from metal.data import plugins
+from metal.data.files import bundled
+from metal.data.records import Output, Source
+from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
+from metal.raters.judges import providers
 from metal.raters.judges.call import CallFailed, ModelRequest, Reply, answer_schema
-from metal.raters.judges.models import find_model, with_settings
-from metal.raters.judges.prompts import Message
-from metal.raters.judges.providers import open_client
+from metal.raters.judges.collect import Collected, index_journal
+from metal.raters.judges.engine import Rules, Session
+from metal.raters.judges.journal import Answered, Journal
+from metal.raters.judges.models import family_of_name, find_model, with_settings
+from metal.raters.judges.plan import JudgingPlan
+from metal.raters.judges.prompts import Message, Prompt, load_template
+from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
 from metal.raters.judges.providers.failures import failure
+from metal.raters.judges.rubric import rubrics_for
+from metal.raters.judges.runner import LocalRun
+from metal.raters.judges.secrets import Secrets
 from tests.conftest import TASK_QUALITY
+from tests.installed import offer
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 
 # The providers' own packages warn of their own future.
@@ -56,11 +72,17 @@ MODELS: dict[str, tuple[Callable[[LlmServer], str], str]] = {
     "vertex-endpoint:123": (lambda s: s.url, "/v1/projects/p1/locations/us-central1/endpoints/123:predict"),
     "langchain:openai:gpt-4o": (lambda s: s.openai_url, "/v1/chat/completions"),
     "langchain:anthropic:claude-one": (lambda s: s.url, "/v1/messages"),
+    "guidance:openai:gpt-4o": (lambda s: s.openai_url, "/v1/chat/completions"),
+    "guidance:openai-compatible:org/llama:8b": (lambda s: s.openai_url, "/v1/chat/completions"),
+    "guidance:azure:my-deployment": (lambda s: s.url, "/openai/deployments/my-deployment/chat/completions"),
 }
 STRUCTURED = [name for name in MODELS if not name.startswith("vertex-endpoint")]
 ask = ModelRequest(
     Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
 )
+
+
+FULL = {"temperature": 0, "seed": 1, "max_tokens": 50, "top_p": 0.9}
 
 
 def asked(name: str, server: LlmServer, ask: ModelRequest = ask) -> Reply:
@@ -96,33 +118,16 @@ def test_one_call(name: str, llm_server: LlmServer) -> None:
     assert json.loads(reply.raw)
     assert b"\n" not in reply.raw
     assert llm_server.calls[-1].path == MODELS[name][1]
-    body = json.dumps(llm_server.bodies[-1])
-    assert "You judge." in body
-    assert "Rate it." in body
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_temperature_zero_is_really_sent(name: str, llm_server: LlmServer) -> None:
-    asked(name, llm_server)
     body = llm_server.bodies[-1]
-    sent = body.get("temperature", (body.get("generationConfig") or {}).get("temperature"))
-    sent = sent if sent is not None else (body.get("parameters") or {}).get("temperature")
-    assert sent == 0
-
-
-@pytest.mark.parametrize("name", STRUCTURED)
-def test_the_schema_is_sent(name: str, llm_server: LlmServer) -> None:
-    asked(name, llm_server)
-    assert '"enum": [0, 1, 2]' in json.dumps(llm_server.bodies[-1])
-
-
-@pytest.mark.parametrize("name", [n for n in MODELS if not n.startswith("vertex-endpoint")])
-def test_the_model_version_is_recorded(name: str, llm_server: LlmServer) -> None:
-    assert asked(name, llm_server).model.endswith("-2026-01-01")
-
-
-def test_the_fingerprint_is_recorded(llm_server: LlmServer) -> None:
-    assert asked("openai:gpt-4o", llm_server).fingerprint == "fp_1"
+    assert "You judge." in json.dumps(body)
+    assert "Rate it." in json.dumps(body)
+    places = (body, body.get("generationConfig") or {}, body.get("parameters") or {})
+    assert [place["temperature"] for place in places if "temperature" in place] == [0]
+    if name in STRUCTURED:
+        assert '"enum": [0, 1, 2]' in json.dumps(body)
+        assert reply.model.endswith("-2026-01-01")
+    if name == "openai:gpt-4o":
+        assert reply.fingerprint == "fp_1"
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -169,7 +174,7 @@ def test_a_reply_that_never_comes_is_a_timeout(name: str, llm_server: LlmServer)
     assert failed(name, llm_server, quick).kind == calls.TIMEOUT
 
 
-@pytest.mark.parametrize("name", [n for n in MODELS if not n.startswith("vertex-endpoint")])
+@pytest.mark.parametrize("name", STRUCTURED)
 def test_a_body_that_trickles_is_a_timeout_too(name: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("slow_body", seconds=20.0))
     quick = ModelRequest(ask.message, ask.schema, ask.parameters, ask.structured, 0.5)
@@ -186,7 +191,7 @@ def test_nobody_there_is_a_lost_connection(name: str) -> None:
     assert failed(name, cast(LlmServer, nobody)).kind == calls.DROPPED
 
 
-@pytest.mark.parametrize("name", [n for n in MODELS if not n.startswith("vertex-endpoint")])
+@pytest.mark.parametrize("name", STRUCTURED)
 @pytest.mark.parametrize(
     ("fault", "ending"),
     [("truncated", calls.TRUNCATED), ("content_filter_reply", calls.FILTERED), ("refusal", calls.REFUSED)],
@@ -198,7 +203,9 @@ def test_how_a_reply_ended(name: str, fault: str, ending: str, llm_server: LlmSe
     assert result == ending or {result, ending} <= same
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-4o", "azure:my-deployment", "gemini:gemini-2.5-pro"])
+@pytest.mark.parametrize(
+    "name", ["openai:gpt-4o", "azure:my-deployment", "gemini:gemini-2.5-pro", "guidance:openai:gpt-4o"]
+)
 def test_a_filtered_prompt(name: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("content_filter"))
     if name.startswith("gemini"):
@@ -207,23 +214,26 @@ def test_a_filtered_prompt(name: str, llm_server: LlmServer) -> None:
         assert failed(name, llm_server).kind == calls.BLOCKED
 
 
-@pytest.mark.parametrize("name", ["openai:gpt-4o", "azure:my-deployment", "langchain:openai:gpt-4o"])
+@pytest.mark.parametrize(
+    "name", ["openai:gpt-4o", "azure:my-deployment", "langchain:openai:gpt-4o", "guidance:openai:gpt-4o"]
+)
 @pytest.mark.parametrize("code", ["unsupported_value", "unsupported_parameter"])
-@pytest.mark.parametrize("parameter", ["temperature", "seed", "response_format", "max_tokens"])
+@pytest.mark.parametrize("parameter", ["temperature", "seed", "response_format", "max_tokens", "top_p"])
 def test_a_parameter_that_is_rejected_is_named(name: str, code: str, parameter: str, llm_server: LlmServer) -> None:
     llm_server.faults = rejects_parameters(parameter, code=code)
-    full = ModelRequest(ask.message, ask.schema, {"temperature": 0, "seed": 1, "max_tokens": 50}, "json_schema", 5.0)
+    full = ModelRequest(ask.message, ask.schema, FULL, "json_schema", 5.0)
     if name.startswith("langchain") and parameter == "max_tokens":
         return  # langchain-openai sends max_completion_tokens
     result = failed(name, llm_server, full)
     assert (result.kind, result.parameter) == (calls.PARAMETER, parameter)
 
 
-def test_a_prompt_that_is_too_long_and_a_quota_that_is_used_up(llm_server: LlmServer) -> None:
+@pytest.mark.parametrize("name", ["openai:gpt-4o", "guidance:openai:gpt-4o"])
+def test_a_prompt_that_is_too_long_and_a_quota_that_is_used_up(name: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("context_length_exceeded"))
-    assert failed("openai:gpt-4o", llm_server).kind == calls.TOO_LONG
+    assert failed(name, llm_server).kind == calls.TOO_LONG
     llm_server.faults = always(Fault("insufficient_quota"))
-    assert failed("openai:gpt-4o", llm_server).kind == calls.QUOTA
+    assert failed(name, llm_server).kind == calls.QUOTA
 
 
 MISSING = {
@@ -233,6 +243,11 @@ MISSING = {
     "vertex:gemini-2.5-pro": ("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_PROJECT"),
     "langchain:anthropic:claude-one": ("ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY"),
     "langchain:openai:gpt-4o": ("OPENAI_API_KEY", "OPENAI_API_KEY"),
+    "guidance:openai:gpt-4o": (
+        "OPENAI_API_KEY",
+        "guidance:openai:gpt-4o needs a key .* OPENAI_API_KEY",
+    ),
+    "guidance:azure:d": ("AZURE_OPENAI_API_KEY", "guidance:azure:d needs a key .* AZURE_OPENAI_API_KEY"),
 }
 
 
@@ -277,3 +292,103 @@ def test_a_limit_that_is_set_too_high_is_no_text_that_is_too_long() -> None:
     result = failure(400, "max_tokens is too large: 99999", code="invalid_value", parameter="max_tokens")
     assert (result.kind, result.parameter) == (calls.PARAMETER, "max_tokens")
     assert failure(400, "Input is too long", code="invalid", parameter="messages").kind == calls.TOO_LONG
+
+
+# ---------------------------------------------------------------- a provider of another package
+
+
+ECHO = """
+from metal.raters.judges.call import Reply
+from metal.raters.judges.providers import Provider
+
+class Echo:
+    def __init__(self, model):
+        self.score = int(model.model)
+
+    async def ask(self, ask):
+        return Reply('{"score": %d, "justification": "%d letters"}' % (self.score, len(ask.message.user)))
+
+    async def close(self):
+        pass
+
+PROVIDER = Provider("echo:SCORE", "says the score that it is named for", Echo, variables=("ECHO_KEY",))
+NEEDY = Provider("needy:MODEL", "cannot be asked here", Echo, libraries=("nothing_of_this_name",))
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "far_echo.py").write_text(ECHO, encoding="utf-8")
+    records = {"echo": "far_echo:PROVIDER", "needy": "far_echo:NEEDY", "no-record": "far_echo:Echo", "gone": "gone:ONE"}
+    lines = "".join(f"{name} = {record}\n" for name, record in records.items())
+    offer(tmp_path, "far-echo", "metal.providers", lines)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("far_echo", None)
+
+
+def test_it_answers_a_run(site: Path, tmp_path: Path) -> None:
+    journal_file, folders = tmp_path / "journal.jsonl", [bundled("prompts")]
+    prompt = Prompt(load_template("simple", folders), rubrics_for([TASK_QUALITY], folders))
+    outputs = [Output(f"o{number}", "s", "g", "en", f"Summary {number}.") for number in range(3)]
+    source = Source("s", "en", "The passage.")
+    plan = JudgingPlan(
+        (find_model("echo:2", {}),), (prompt,), {TASK_QUALITY.name: TASK_QUALITY}, outputs, {"s": source}
+    )
+
+    async def run() -> None:
+        journal = Journal(journal_file)
+        await LocalRun(Session(plan, journal, Answered(), Rules(), Secrets(), tmp_path)).go()
+        await journal.close()
+
+    asyncio.run(run())
+    ratings = list(Collected(plan, index_journal(plan, journal_file)).ratings())
+    assert [rating.score for rating in ratings] == [2.0] * 3
+    assert "letters" in ratings[0].comment
+
+
+def test_it_is_listed_with_what_it_lacks(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def states() -> dict[str, str]:
+        return {form: state for form, _, state in providers.provider_states()}
+
+    assert states()["echo:SCORE"] == "set ECHO_KEY"
+    monkeypatch.setenv("ECHO_KEY", "x")
+    assert states()["echo:SCORE"] == "ready"
+    assert states()["needy:MODEL"] == "install nothing_of_this_name"
+    assert "gone:ONE" in states()["gone"]
+    assert "is not a Provider" in states()["no-record"]
+
+
+def test_what_it_cannot_do_is_told(site: Path) -> None:
+    with pytest.raises(UsageError, match=r"echo has no batch service; .*openai.* Ask it without `batch=True`"):
+        open_batch_client(find_model("echo:1", {}))
+    with pytest.raises(UsageError, match=r"needy:x needs nothing_of_this_name, which is not installed"):
+        open_client(find_model("needy:x", {}))
+    with pytest.raises(UnknownName, match="did you mean 'echo'"):
+        find_model("ecko:1", {})
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        find_model("gone:1", {})
+
+
+def test_metals_own_are_listed_without_their_libraries() -> None:
+    code = (
+        "import sys\nfrom metal.raters.judges.providers import provider_states\n"
+        "print(len(provider_states()), {'openai', 'google.genai', 'langchain', 'guidance'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["8", "set()"]
+
+
+def test_without_its_entry_point_a_provider_is_in_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = plugins._plugins("metal.providers", tuple(sys.path))
+
+    def fewer(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
+        return {name: point for name, point in every.items() if name != "openai"}
+
+    monkeypatch.setattr(plugins, "_plugins", fewer)
+    assert "openai" not in provider_names()
+    assert "openai" not in batch_providers()
+    assert family_of_name("o3", "openai") == "gpt"
+    assert find_model("azure:gpt-4o", {}).price
+    with pytest.raises(UnknownName, match="provider 'openai' is not known"):
+        find_model("openai:gpt-4o", {})

@@ -1,4 +1,4 @@
-"""The test server itself: its answers follow from the prompt, and its faults look on the wire as they should."""
+"""The servers of tests: answers follow from the prompt, faults look as they should, time passes over batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.llm_server import Call, Fault, LlmServer, always, by_attempt, random_faults
+from tests.batch_jobs import BatchService, Behaviour, in_turn
+from tests.llm_server import Call, Fault, LlmServer, always, by_attempt, prompt_digest, random_faults
 
 OPENAI = "/v1/chat/completions"
 MESSAGES = [{"role": "user", "content": "Is it good?"}]
@@ -125,3 +126,54 @@ def test_mistakes_of_the_test_are_raised() -> None:
     with pytest.raises(ZeroDivisionError), LlmServer() as server:  # noqa: PT012
         server.answer = lambda prompt, body: str(1 / 0)
         assert send(server)[0] == 500
+
+
+# ---------------------------------------------------------------- batches
+
+
+@pytest.fixture
+def service(server: LlmServer) -> BatchService:
+    return BatchService(server.line_reply)
+
+
+def requests(count: int = 4, start: int = 0) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (f"key-{number}", {"model": "m", "messages": [{"role": "user", "content": f"Question {number}"}]})
+        for number in range(start, start + count)
+    ]
+
+
+def test_time_passes_only_when_somebody_looks(server: LlmServer, service: BatchService) -> None:
+    service.wait, service.rate = 10.0, 2.0
+    service.behaviour = in_turn(Behaviour(finalizing=5.0))
+    job = service.submit(OPENAI, requests())
+    seen = []
+    for seconds in (0.0, 11.0, 0.6, 1.0, 5.0):  # 10 s of waiting, then one each half second
+        service.ahead += seconds
+        looked_at = service.job(job.id)
+        assert looked_at
+        seen.append((looked_at.state, looked_at.answered))
+    expected = [("validating", 0), ("in_progress", 2), ("in_progress", 3), ("finalizing", 4), ("completed", 4)]
+    assert seen == expected
+    assert job.ended == pytest.approx(job.made + 10 + 2 + 5)
+    assert server.counts[prompt_digest("Question 0")] == 1
+
+
+def test_an_expired_job_has_answered_its_share_and_says_so(server: LlmServer, service: BatchService) -> None:
+    service.behaviour = in_turn(Behaviour(expires_after=0.5), Behaviour(expires_after=0.5, silent=True))
+    first, second = service.submit(OPENAI, requests()), service.submit(OPENAI, requests(start=4))
+    assert [job.state for job in service.jobs] == ["expired", "expired"]
+    assert [one.status for one in first.results] == [200, 200, 0, 0]
+    assert [one.why for one in first.results] == ["", "", "expired", "expired"]
+    assert len(second.results) == 2
+    assert sum(server.counts.values()) == 4
+
+
+def test_what_is_paid_twice_is_seen(service: BatchService) -> None:
+    service.wait = 10.0
+    service.submit(OPENAI, requests(2))
+    service.submit(OPENAI, requests(2, start=1))
+    assert service.overlapping == {"key-1"}
+    service.ahead += 10.0
+    stats = service.stats()
+    assert (stats["answered"], stats["answered_twice"], stats["overlapping"]) == (4, 1, 1)
