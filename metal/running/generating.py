@@ -170,11 +170,11 @@ class GenerateJob(Job):
                 "asked_temperature": instruction.temperature,
                 "sent": dict(tally.sent),
             }
-            about[name] |= (
-                {"rejected": {key: whole_text(why) for key, why in tally.rejected.items()}} if tally.rejected else {}
-            )
-            versions = {whole_text(version): count for version, count in tally.versions.most_common()}
-            about[name] |= {"versions": versions} if versions else {}
+            facts: dict[str, dict[str, Any]] = {
+                "rejected": {key: whole_text(why) for key, why in tally.rejected.items()},
+                "versions": {whole_text(version): count for version, count in tally.versions.most_common()},
+            }
+            about[name] |= {key: fact for key, fact in facts.items() if fact}
         if REFERENCE in self.request.quality:
             about[REFERENCE] = {"quality": REFERENCE, "family": "people"}
         return about

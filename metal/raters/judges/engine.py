@@ -20,7 +20,6 @@ from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_batch_client, open_client
 from metal.raters.judges.secrets import Secrets
 
-ATTEMPTS = 6
 LOCAL, BATCH = "local", "batch"  # two of the engines
 
 
@@ -34,7 +33,7 @@ class Rules:
 
     reasks: int = 1
     limit: int | None = None
-    attempts: int = ATTEMPTS
+    attempts: int = 6
     max_cost: float | None = None
     backoff: float = 1.0
 
