@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from metal.boards.agreement import figure_columns, table_of
 from metal.boards.cells import ALL_LANGUAGES, OVERALL, BoardCell, board_cells, main_criterion
 from metal.boards.crowd import BoardFigures, Figures, crowd
 from metal.boards.ensemble import GROUP as ENSEMBLES
@@ -23,7 +22,7 @@ from metal.boards.ensemble import (
 from metal.boards.ensemble_records import ensemble_base, ensemble_record, ensemble_signature
 from metal.boards.lint import lint
 from metal.boards.overrating import families, human_generators, overrating_rows, self_preference_rows
-from metal.boards.ranking import Ranked, ceiling, comparisons, generator_rows, ranking
+from metal.boards.ranking import Ranked, ceiling, comparisons, figure_columns, generator_rows, ranking, table_of
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset, people_named
 from metal.errors import Undefined, UsageError
@@ -53,8 +52,6 @@ class Board:
     criterion shown first. ensembles: by signature, everything needed to apply them. people: the reference.
     """
 
-    data: str
-    settings: BoardSettings
     main: str
     people: tuple[str, ...]
     raters: tuple[str, ...]
@@ -114,22 +111,12 @@ def billboard(
     tables |= _crowd(dataset, settings, BoardFigures(cells, figures, bootstrap))
     progress(len(cells), len(cells))
     return Board(
-        dataset.identity,
-        settings,
         main_criterion([cell.criterion for cell in cells]),
         people_named(dataset, settings.reference),
         tuple(dict.fromkeys(row["rater"] for row in rows["raters"])),
         tables,
         ensembles,
-        (
-            *_mixed_groups(dataset, settings),
-            *_unlike(cells),
-            *_without_overall(cells, settings),
-            *_on_different_sources(tables["generators"]),
-            *_absent(dataset, cells, settings),
-            *lint(dataset, cells),
-            *_noted(notes, cells),
-        ),
+        (*_warnings(dataset, cells, settings, tables["generators"]), *lint(dataset, cells), *_noted(notes, cells)),
         signature(dataset.identity, settings),
     )
 
@@ -226,57 +213,34 @@ def _noted(notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -
     ]
 
 
-def _unlike(cells: Sequence[BoardCell]) -> list[str]:
-    """Criteria on which raters scored different outputs, so that their figures are about different ones."""
+def _warnings(
+    dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings, generators: pd.DataFrame
+) -> Iterator[str]:
+    """What to know before the board is read. generators: its table of that name."""
+    groups = sorted({dataset.raters[name].group for name in people_named(dataset, settings.reference)})
+    if len(groups) > 1:
+        named = ", ".join(group or "(none)" for group in groups)
+        yield f'people of several groups ({named}) are the reference together; `reference="group=NAME"` takes one'
     missing = [np.isnan(cell.scores[:, cell.rated]) for cell in cells]
     unlike = [cell for cell, without in zip(cells, missing, strict=True) if (without != without[:1]).any()]
-    if not unlike:
-        return []
-    where = "every criterion" if len(unlike) == len(cells) else ", ".join(map(_where, unlike))
-    return [f"{where}: raters scored different outputs (see coverage); `common=True` compares them on those all scored"]
-
-
-def _without_overall(cells: Sequence[BoardCell], settings: BoardSettings) -> list[str]:
-    """Why there is no overall where there are several criteria."""
-    names = {cell.criterion for cell in cells}
-    if settings.criteria or len(names) < 2 or OVERALL in names:
-        return []
-    return [
-        f"no {OVERALL}: the criteria have different scales, and not all have a range; declare range = [LOW, HIGH] in "
-        "dataset.toml"
-    ]
-
-
-def _on_different_sources(generators: pd.DataFrame) -> list[str]:
-    """Rankings whose generators were scored on different sources, so that their means are about different ones."""
-    if generators.empty:
-        return []
-    counts: Any = generators.groupby(["criterion", "language", "by"])["sources"].nunique()
-    mixed = sorted({criterion for (criterion, _, _), count in counts.items() if count > 1})
-    if not mixed:
-        return []
-    return [
-        f"{', '.join(mixed)}: generators were scored on different numbers of sources; their means are not of the same"
-    ]
-
-
-def _mixed_groups(dataset: Dataset, settings: BoardSettings) -> list[str]:
-    groups = sorted({dataset.raters[name].group for name in people_named(dataset, settings.reference)})
-    if len(groups) < 2:
-        return []
-    named = ", ".join(group or "(none)" for group in groups)
-    return [f'people of several groups ({named}) are the reference together; `reference="group=NAME"` takes one']
-
-
-def _absent(dataset: Dataset, cells: list[BoardCell], settings: BoardSettings) -> list[str]:
-    """Raters that are on no board though they were to be: they scored nothing that the reference people rated."""
+    if unlike:
+        where = "every criterion" if len(unlike) == len(cells) else ", ".join(map(_where, unlike))
+        remedy = "`common=True` compares them on those all scored"
+        yield f"{where}: raters scored different outputs (see coverage); {remedy}"
+    criteria = {cell.criterion for cell in cells}
+    if not settings.criteria and len(criteria) > 1 and OVERALL not in criteria:
+        yield (
+            f"no {OVERALL}: the criteria have different scales, and not all have a range; declare range = [LOW, HIGH] "
+            "in dataset.toml"
+        )
+    counts: Any = generators.groupby(["criterion", "language", "by"])["sources"].nunique() if len(generators) else {}
+    if mixed := sorted({criterion for (criterion, _, _), count in counts.items() if count > 1}):
+        yield (
+            f"{', '.join(mixed)}: generators were scored on different numbers of sources; their means are not of the "
+            "same"
+        )
     on_board = {rater.name for cell in cells for rater in cell.raters}
-    missing = sorted(
-        name
-        for name, rater in dataset.raters.items()
-        if rater.kind != "human"
-        and name not in on_board
-        and "repeats" not in rater.about
-        and (not settings.raters or name in settings.raters)
-    )
-    return [f"{name} scored no output and criterion that the people rated; it is not on the board" for name in missing]
+    for name, rater in sorted(dataset.raters.items()):
+        wanted = rater.kind != "human" and "repeats" not in rater.about and name in (settings.raters or dataset.raters)
+        if wanted and name not in on_board:
+            yield f"{name} scored no output and criterion that the people rated; it is not on the board"

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.boards.agreement import agreements, estimate, figure_columns, intervals, table_of
 from metal.boards.cells import BoardCell, BoardRater, ScaleEnds, board_cells, main_criterion
 from metal.boards.crowd_rows import (
     CEILING,
@@ -30,7 +29,7 @@ from metal.boards.crowd_rows import (
     reference_name,
     sampled,
 )
-from metal.boards.ranking import ceiling
+from metal.boards.ranking import agreements, ceiling, estimate, figure_columns, intervals, table_of
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
 from metal.data.records import METRIC_SCORE, Estimate

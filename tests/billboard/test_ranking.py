@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.boards import agreement as module
-from metal.boards.agreement import agreements, intervals
+from metal.boards import ranking as module
 from metal.boards.board import billboard
 from metal.boards.cells import BoardRater
-from metal.boards.ranking import ceiling, generator_rows, ranking, resampled_means
+from metal.boards.ranking import agreements, ceiling, generator_rows, intervals, ranking, resampled_means
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, assemble
 from metal.data.ratings import tidy_facts

@@ -54,7 +54,6 @@ class DesignTables:
     warnings: tuple[str, ...]
     raters: tuple[str, ...]
     signature: str
-    settings: DesignSettings
 
 
 def design(
@@ -81,9 +80,8 @@ def design(
     rows["costs"] += cost_rows(rows["needs"], outputs, settings.prices)
     tables = {name: _typed(pd.DataFrame(rows[name], columns=list(names))) for name, names in COLUMNS.items()}
     raters = sorted({name for cell in cells for name in (*cell.people, *cell.judges)})
-    return DesignTables(
-        tables, (*warnings, *_warnings(cells, settings)), tuple(raters), signature(dataset.identity, settings), settings
-    )
+    warnings = [*warnings, *_warnings(cells, settings)]
+    return DesignTables(tables, tuple(warnings), tuple(raters), signature(dataset.identity, settings))
 
 
 # ---------------------------------------------------------------- budgets of labels
@@ -118,15 +116,12 @@ def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     Populations with fewer than LEAST_ITEMS items in a round are left out.
     """
-    by: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    of_populations = [row for row in designs if row["population"] != ALL]
     keys = ("language", "criterion", "scale", "aggregation", "labelling")
-    for row in designs:
-        if row["population"] != ALL:
-            by.setdefault(tuple(row[key] for key in keys), []).append(row)
     table = []
-    for key, rows in by.items():
-        enough = [row for row in rows if not row["undefined"] and row["items"] >= LEAST_ITEMS]
-        means = np.array([row["mean"] for row in enough])
+    for key in dict.fromkeys(tuple(row[name] for name in keys) for row in of_populations):
+        rows = [row for row in of_populations if tuple(row[name] for name in keys) == key]
+        means = np.array([row["mean"] for row in rows if not row["undefined"] and row["items"] >= LEAST_ITEMS])
         summary: dict[str, Any] = {**dict(zip(keys, key, strict=True)), "populations": len(means)}
         if len(means) > 1:
             summary |= {"mean": means.mean(), "sd_between": means.std(ddof=1)}

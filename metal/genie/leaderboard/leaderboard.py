@@ -114,7 +114,6 @@ class LeaderboardTables:
     that count. left_out: criteria that people rated and that have no ends. beside: metrics and judges.
     """
 
-    settings: LeaderboardSettings
     main: str
     people: tuple[str, ...]
     counted: tuple[str, ...]
@@ -175,7 +174,6 @@ def leaderboard(
     tables = {name: pd.DataFrame(rows[name], columns=[*columns]) for name, columns in COLUMNS.items()}
     tables["leaderboard"]["cluster"] = tables["leaderboard"]["cluster"].astype("float64")
     return LeaderboardTables(
-        settings,
         OVERALL if OVERALL in set(tables["leaderboard"]["criterion"]) else rows["leaderboard"][0]["criterion"],
         people,
         tuple(scores),
