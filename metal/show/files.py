@@ -13,6 +13,32 @@ from metal.show.svg import standalone
 from metal.show.view import Cell, Chart, TableView
 
 FORMATS = (".svg", ".pdf", ".png")
+_ESCAPES = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    # At the start of a row these would be read as options of what stands before it.
+    **{char: f"{{{char}}}" for char in "[]*"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "\N{MINUS SIGN}": r"$-$",
+    "\N{EN DASH}": "--",
+    "\N{HORIZONTAL ELLIPSIS}": r"\ldots{}",
+    "\N{REPLACEMENT CHARACTER}": "?",
+    "\N{LEFT DOUBLE QUOTATION MARK}": "``",
+    "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
+    "\n": " ",
+}
+HEAD = (
+    "% {title}. Needs \\usepackage{{booktabs,graphicx}}.\n"
+    "% Names beyond Latin scripts need LuaLaTeX or XeLaTeX with a font that has them.\n"
+)
+PAGE_LINES = 44  # of a table that still fits a page
+PAGE_CHARACTERS = 72  # of a row that still fits the usual width of text
+LAST_LATIN = "\u017f"  # of the characters that pdfLaTeX knows
 
 
 def chart_svg(chart: Chart) -> str:
@@ -82,43 +108,7 @@ def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, 
     for name, text in texts.items():
         with new_file(folder / f"{name}.tex") as partial:
             partial.write_text(text, encoding="utf-8")
-    return len(texts), not any(map(beyond_latin, texts.values()))
-
-
-_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    # At the start of a row these would be read as options of what stands before it.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
-    '"': "''",
-    "\N{MINUS SIGN}": r"$-$",
-    "\N{EN DASH}": "--",
-    "\N{HORIZONTAL ELLIPSIS}": r"\ldots{}",
-    "\N{REPLACEMENT CHARACTER}": "?",
-    "\N{LEFT DOUBLE QUOTATION MARK}": "``",
-    "\N{RIGHT DOUBLE QUOTATION MARK}": "''",
-    "\n": " ",
-}
-HEAD = (
-    "% {title}. Needs \\usepackage{{booktabs,graphicx}}.\n"
-    "% Names beyond Latin scripts need LuaLaTeX or XeLaTeX with a font that has them.\n"
-)
-PAGE_LINES = 44  # of a table that still fits a page
-PAGE_CHARACTERS = 72  # of a row that still fits the usual width of text
-LAST_LATIN = "\u017f"
+    return len(texts), all(char <= LAST_LATIN for text in texts.values() for char in text)
 
 
 def escape(text: str) -> str:
@@ -192,11 +182,6 @@ def _width(table: TableView) -> float:
     """About how many characters a row takes."""
     cells = zip(*([Cell(column) for column in table.columns], *table.rows), strict=True)
     return sum(max(max(len(cell.text), 0.75 * len(cell.below)) for cell in column) + 2 for column in cells)
-
-
-def beyond_latin(text: str) -> bool:
-    """Whether the text has characters that pdfLaTeX does not know."""
-    return any(char > LAST_LATIN for char in text)
 
 
 def _cell(cell: Cell) -> str:

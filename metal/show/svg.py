@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from metal.data.text import name
 
@@ -53,8 +54,12 @@ STYLE = (
 _RAMP = ((240, 160, 92), (245, 212, 170), (222, 222, 224), (176, 206, 240), (112, 168, 228))
 
 
-def element(tag: str, *inside: str, **attributes: object) -> str:
-    """An element; `inside` is markup, attribute values are escaped; `class_` and `stroke_width` name attributes."""
+def element(tag: str, *inside: str, hover: str = "", **attributes: object) -> str:
+    """An element; `inside` is markup, attribute values are escaped; `class_` and `stroke_width` name attributes.
+
+    hover: more words under the mouse.
+    """
+    inside = (title(hover), *inside) if hover else inside
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_value(value))}"'
         for key, value in attributes.items()
@@ -70,8 +75,8 @@ def _value(value: object) -> str:
 def text(
     x: float, y: float, content: str, *, class_: str | None = None, anchor: str | None = None, hover: str = ""
 ) -> str:
-    """A line of text with its baseline at y; anchor: start, middle or end; hover: more words under the mouse."""
-    return element("text", *_hover(hover), escape(content), x=float(x), y=float(y), class_=class_, text_anchor=anchor)
+    """A line of text with its baseline at y; anchor: start, middle or end."""
+    return element("text", escape(content), hover=hover, x=x, y=y, class_=class_, text_anchor=anchor)
 
 
 def short(words: str, length: int) -> str:
@@ -84,20 +89,14 @@ def title(content: str) -> str:
     return element("title", escape(content))
 
 
-def _hover(words: str) -> tuple[str, ...]:
-    return (title(words),) if words else ()
-
-
 def line(x1: float, y1: float, x2: float, y2: float, class_: str, hover: str = "") -> str:
     """A straight line."""
-    ends = {"x1": float(x1), "y1": float(y1), "x2": float(x2), "y2": float(y2)}
-    return element("line", *_hover(hover), **ends, class_=class_)
+    return element("line", hover=hover, x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
-def rect(x: float, y: float, width: float, height: float, *inside: str, **look: object) -> str:
+def rect(x: float, y: float, width: float, height: float, *inside: str, **look: Any) -> str:
     """A rectangle; look: class_, fill, stroke, ..."""
-    sizes = {"x": float(x), "y": float(y), "width": float(width), "height": float(height)}
-    return element("rect", *inside, **sizes, **look)
+    return element("rect", *inside, x=x, y=y, width=width, height=height, **look)
 
 
 def band(top: float, height: float) -> str:
@@ -125,7 +124,7 @@ def standalone(svg: str, alt: str) -> str:
     style = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]][0], STYLE)
     opening, rest = svg.split(">", 1)
     height = int(opening.split('height="')[1].split('"')[0])
-    sizes = {"width": WIDTH + 2 * MARGIN, "height": height + 2 * MARGIN}
+    sizes: dict[str, Any] = {"width": WIDTH + 2 * MARGIN, "height": height + 2 * MARGIN}
     box = f"{-MARGIN} {-MARGIN} {sizes['width']} {sizes['height']}"
     paper = rect(-MARGIN, -MARGIN, **sizes, fill="#ffffff")
     words = element("desc", escape(alt))
@@ -148,8 +147,8 @@ _SHAPES = (
 def marker(x: float, y: float, series: int, hover: str = "", *, hollow: bool = False) -> str:
     """A dot of a series, with a shape and a colour of its own; hollow: not shown to differ from nothing."""
     place = series % SERIES
-    shape = _SHAPES[place].format(_value(float(x)), _value(float(y)))
-    return element("path", *_hover(hover), d=shape, class_=f"dot {'h' if hollow else 'm'}{place}")
+    shape = _SHAPES[place].format(_value(x), _value(y))
+    return element("path", hover=hover, d=shape, class_=f"dot {'h' if hollow else 'm'}{place}")
 
 
 def hollow_circle() -> str:
@@ -192,7 +191,5 @@ def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
 
 def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[str, str]]:
     """Legend entries of judges, each in its series; lines: with the lines of a radar."""
-    return [
-        (line_symbol(way(series), series) if lines else marker(12, 0, series), name(judge, LEGEND_LENGTH))
-        for series, judge in enumerate(judges)
-    ]
+    drawn = [line_symbol(way(series), series) if lines else marker(12, 0, series) for series in range(len(judges))]
+    return [(symbol, name(judge, LEGEND_LENGTH)) for symbol, judge in zip(drawn, judges, strict=True)]

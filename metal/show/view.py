@@ -149,20 +149,17 @@ Screen = Iterator[TableView | Paragraph]
 
 
 @dataclass(frozen=True)
-class Fact:
-    """A line of the overview: what it is about, and what it says."""
-
-    about: str
-    says: str
-
-
-@dataclass(frozen=True)
 class Definition:
     """A term, what it means on this page, and where it comes from."""
 
     term: str
     words: str
     source: str = ""
+
+
+def define(words: Mapping[str, str], sources: Mapping[str, str]) -> list[Definition]:
+    """Terms with what they mean, and where those of `sources` come from."""
+    return [Definition(term, meaning, sources.get(term, "")) for term, meaning in words.items()]
 
 
 @dataclass(frozen=True)

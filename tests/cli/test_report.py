@@ -1,18 +1,23 @@
-"""`metal report` as a user meets it."""
+"""`metal report` as a user meets it, on the runs of an audit and of a board."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from metal.data.dataset import save_dataset
+from tests.cli.forks import Metal, environment
 from tests.cli.test_commands import DEMO, metal, words
+from tests.report.board.boards import dataset, written
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +28,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     options = "--out audit --resamples 100 -l ar,en -c task_quality"
     metal("audit", DEMO, "judges", *options.split(), cwd=runs)
     return runs
+
+
+@pytest.fixture(scope="module")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(dataset(human="g3"), tmp_path_factory.mktemp("board") / "run")
+
+
+@pytest.fixture
+def here(processes: Metal, tmp_path: Path, board: Path) -> Metal:
+    """`metal` in a folder with the run."""
+    shutil.copytree(board, tmp_path / "run")
+    return processes.at(tmp_path, environment(tmp_path))
 
 
 def test_audit_writes_it_and_report_writes_it_again(folder: Path) -> None:
@@ -85,6 +102,35 @@ def test_without_the_extra_nothing_is_written(folder: Path) -> None:
     assert not (folder / "none").exists()
 
 
+def test_a_boards_page_is_made_again(here: Metal, board: Path, tmp_path: Path) -> None:
+    (tmp_path / "run" / "report.html").write_text("something else")
+    assert here("report", "run").out == "Report: run/report.html\n"
+    assert (tmp_path / "run" / "report.html").read_bytes() == (board / "report.html").read_bytes()
+
+
+def test_billboard_writes_it(here: Metal, tmp_path: Path) -> None:
+    save_dataset(dataset(sources=6), tmp_path / "data")
+    few = ("--resamples", "100", "--permutations", "100")
+    done = here("billboard", "data", "--out", "made", *few)
+    assert "Report: made/report.html" in done.said
+    before = (tmp_path / "made" / "report.html").read_bytes()
+    here("report", "made")
+    assert (tmp_path / "made" / "report.html").read_bytes() == before
+    here("billboard", "data", "--out", "made", "--force", *few)
+    assert (tmp_path / "made" / "report.html").read_bytes() == before
+
+
+def test_figures_and_tables_of_a_board(here: Metal, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    done = here("report", "run", "--figures", "figures", "--latex", "tables")
+    names = {file.stem for file in (tmp_path / "figures").iterdir()}
+    charts = ("raters_pearson", "raters_system_pearson", "generators_ranks", "generators_people")
+    assert names == {*charts, "ensemble_ablation", "overrating", "self_preference", "crowd"}
+    assert "8 charts in figures" in words(done.out)
+    latex = {file.name for file in (tmp_path / "tables").iterdir()}
+    assert latex >= {"raters.tex", "generators.tex", "members.tex", "map_within.tex", "overrating.tex", "history.tex"}
+
+
 def reword(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
@@ -98,33 +144,53 @@ def retype(path: Path, column: str) -> None:
     pq.write_table(table.set_column(place, column, pa.array(["x"] * table.num_rows)), path)
 
 
+Spoil = Callable[[Path], object]
+AUDIT_SPOILT = [
+    (lambda run: (run / "run.toml").unlink(), "run.toml is missing (make one with `metal audit`)"),
+    (lambda run: (run / "run.toml").write_text("= 1"), "not TOML"),
+    (lambda run: (run / "run.toml").write_text('command = "audit"\n'), "no 'criteria'. Run `metal audit` again"),
+    (lambda run: (run / "tables" / "judges.parquet").unlink(), "the file is missing. Run `metal audit` again"),
+    (lambda run: (run / "tables" / "people.parquet").write_text("x"), "not readable as Parquet"),
+    (
+        lambda run: shutil.copy(run / "tables" / "verdicts.parquet", run / "tables" / "people.parquet"),
+        "no column 'against_all_f1'. Run `metal audit` again",
+    ),
+    (lambda run: (run / "raters.jsonl").unlink(), "raters.jsonl: the file is missing. Run `metal audit` again"),
+    (lambda run: (run / "raters.jsonl").write_text(""), "'lexical' of the tables is not in raters.jsonl"),
+    (lambda run: (run / "warnings.txt").unlink(), "warnings.txt: the file is missing"),
+    (lambda run: (run / "warnings.txt").write_bytes(b"\xff"), "warnings.txt: not UTF-8"),
+    (lambda run: (run / "run.toml").write_text(""), "run.toml names no command"),
+    (lambda run: reword(run / "run.toml", "task_quality]", "other]"), "criterion 'task_quality' of the tables"),
+    (lambda run: retype(run / "disagreements.parquet", "ratings"), "not the columns of disagreements"),
+    (lambda run: retype(run / "tables" / "verdicts.parquet", "verdict"), "verdict 'x' of the tables"),
+]
+BOARD_SPOILT = [
+    (lambda run: (run / "history.jsonl").unlink(), "history.jsonl: the file is missing. Run `metal billboard` again"),
+    (lambda run: (run / "history.jsonl").write_text('{"a": 1}\n'), "not a line of a board's history"),
+    (lambda run: (run / "ensembles.json").unlink(), "ensembles.json: the file is missing"),
+    (lambda run: (run / "ensembles.json").write_text("[1]"), "not a list of ensembles"),
+    (lambda run: (run / "ensembles.json").write_text("[["), "not JSON"),
+    (
+        lambda run: shutil.copy(run / "tables" / "people.parquet", run / "tables" / "raters.parquet"),
+        "no column 'asked'. Run `metal billboard` again",
+    ),
+    (lambda run: reword(run / "run.toml", 'main = "fluency"', 'main = "x"'), "'x' of run.toml is not in the tables"),
+    (lambda run: reword(run / "run.toml", "[board]", "[bored]"), "no table [board]"),
+    (lambda run: reword(run / "run.toml", "[criteria.fluency]", "[criteria.other]"), "'fluency' of the tables"),
+]
+
+
 @pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda run: (run / "run.toml").unlink(), "run.toml is missing (make one with `metal audit`)"),
-        (lambda run: (run / "run.toml").write_text("= 1"), "not TOML"),
-        (lambda run: (run / "run.toml").write_text('command = "audit"\n'), "no 'criteria'. Run `metal audit` again"),
-        (lambda run: (run / "tables" / "judges.parquet").unlink(), "the file is missing. Run `metal audit` again"),
-        (lambda run: (run / "tables" / "people.parquet").write_text("x"), "not readable as Parquet"),
-        (
-            lambda run: shutil.copy(run / "tables" / "verdicts.parquet", run / "tables" / "people.parquet"),
-            "no column 'against_all_f1'. Run `metal audit` again",
-        ),
-        (lambda run: (run / "raters.jsonl").unlink(), "raters.jsonl: the file is missing. Run `metal audit` again"),
-        (lambda run: (run / "raters.jsonl").write_text(""), "'lexical' of the tables is not in raters.jsonl"),
-        (lambda run: (run / "warnings.txt").unlink(), "warnings.txt: the file is missing"),
-        (lambda run: (run / "warnings.txt").write_bytes(b"\xff"), "warnings.txt: not UTF-8"),
-        (lambda run: (run / "run.toml").write_text(""), "run.toml names no command"),
-        (lambda run: reword(run / "run.toml", "task_quality]", "other]"), "criterion 'task_quality' of the tables"),
-        (lambda run: retype(run / "disagreements.parquet", "ratings"), "not the columns of disagreements"),
-        (lambda run: retype(run / "tables" / "verdicts.parquet", "verdict"), "verdict 'x' of the tables"),
-    ],
+    ("kind", "spoil", "message"),
+    [*(("audit", *case) for case in AUDIT_SPOILT), *(("board", *case) for case in BOARD_SPOILT)],
 )
-def test_a_spoiled_run_is_told_from_a_good_one(folder: Path, tmp_path: Path, spoil: object, message: str) -> None:
-    shutil.copytree(folder / "audit", tmp_path / "run")
+def test_a_spoiled_run_is_told_in_one_line(
+    processes: Metal, folder: Path, board: Path, tmp_path: Path, kind: str, spoil: Spoil, message: str
+) -> None:
+    shutil.copytree(folder / "audit" if kind == "audit" else board, tmp_path / "run")
     before = (tmp_path / "run" / "report.html").read_bytes()
-    spoil(tmp_path / "run")  # type: ignore[operator]
-    assert message in words(metal("report", "run", cwd=tmp_path, expect=2).stderr)
+    spoil(tmp_path / "run")
+    assert message in words(processes.at(tmp_path, environment(tmp_path))("report", "run", expect=2).err)
     assert (tmp_path / "run" / "report.html").read_bytes() == before
 
 
@@ -133,3 +199,15 @@ def test_what_is_no_audit(folder: Path) -> None:
     assert "a run of `metal judge`" in metal("report", "judges", cwd=folder, expect=2).stderr
     (folder / "a-file").write_text("")
     assert metal("report", "audit", "--figures", "a-file", cwd=folder, expect=2).stderr.startswith("metal: a-file")
+
+
+def test_a_run_of_another_command(here: Metal, tmp_path: Path) -> None:
+    (tmp_path / "run" / "run.toml").write_text('command = "score"\n')
+    message = "a run of `metal score`; a report is made from a run of `metal audit`, `billboard`"
+    assert message in words(here("report", "run", expect=2).err)
+
+
+def test_the_ensembles_of_the_page_are_those_of_the_file(board: Path) -> None:
+    html = (board / "report.html").read_text(encoding="utf-8")
+    for ensemble in json.loads((board / "ensembles.json").read_text(encoding="utf-8")):
+        assert ensemble["ensemble"] in html

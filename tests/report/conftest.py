@@ -1,4 +1,4 @@
-"""Audits to report on, and a browser to look at the pages with."""
+"""Audits and boards to report on, and a browser to look at the pages with."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from metal.runs.audit_run import AuditRun
 from metal.runs.parts import manifest
 from metal.show.pages import page
 from tests.browser import browser, visit
+from tests.report.board.boards import dataset
+from tests.report.board.boards import written as written_board
 
 __all__ = ["browser", "visit"]
 
@@ -63,3 +65,17 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         languages=("ar", "en", "zh"),
         criteria=("task_quality", "problematic_content", "hallucinations"),
     )
+
+
+@pytest.fixture(scope="session")
+def rich_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run of a board with everything: three languages, two criteria, a human generator, families, a history."""
+    made = dataset(languages=("ar", "en", "hi"), criteria=("fluency", "adequacy"), human="g3")
+    return written_board(made, tmp_path_factory.mktemp("rich") / "run")
+
+
+@pytest.fixture(scope="session")
+def bare_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One rater, one person: no ensemble, no overrating, no comparison, no history."""
+    made = dataset(metrics=(), people=("A1",), generators=("g0", "g1"), family="other")
+    return written_board(made, tmp_path_factory.mktemp("bare") / "run", history=())

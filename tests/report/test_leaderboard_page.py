@@ -79,7 +79,7 @@ def test_every_table_and_chart_has_its_figures(run: LeaderboardRun) -> None:
 
 
 def test_the_facts_are_the_tables(run: LeaderboardRun) -> None:
-    lines = {line.about: line.says for line in facts(run)}
+    lines = facts(run)
     assert lines["Ranked"].startswith(
         "4 generators by 1 person with 192 ratings in Arabic, English and Hindi; 2 criteria"
     )
@@ -96,7 +96,7 @@ def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path:
     lines += ranked({"few": few, "good": high, "bad": low}, rater="W1")
     folder = written(dataset(lines, groups=groups), tmp_path / "run")
     run = LeaderboardRun.read(folder)
-    lines = {line.about: line.says for line in facts(run)}
+    lines = facts(run)
     assert "cannot be compared with the others: rated by group expert only. Of those that can, few is" in lines["Best"]
     assert "one cluster, in which nobody is shown to be worse than its first; 1 in none" in lines["How sure"]
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
@@ -111,7 +111,7 @@ def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path:
 
 
 def test_generators_of_other_languages_are_told(run: LeaderboardRun) -> None:
-    lines = {line.about: line.says for line in facts(replace(run, manifest=quality_first(run)))}
+    lines = facts(replace(run, manifest=quality_first(run)))
     assert "rated in 1 to 3 languages and on 6 to 24 sources" in lines["Not to be concluded"]
 
 

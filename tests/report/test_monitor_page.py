@@ -65,7 +65,7 @@ def answers(folder: Path) -> None:
 def test_the_page_says_who_is_noisy_and_why(run: Path) -> None:
     read = MonitorRun.read(run)
     assert read.noisy == [NOISY]
-    lines = {line.about: line.says for line in facts(read)}
+    lines = facts(read)
     assert lines["Looked at"] == "4 people who rated, 4 of whom were asked test questions."
     assert "<script>window.pwned" in lines["Noisy"]  # escaped where it is written
     assert "--exclude-noisy drops 120 ratings of 1 person" in lines["Without them"]
@@ -100,7 +100,7 @@ def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> N
     shutil.copytree(run.parent / "sim", tmp_path / "sim", ignore=shutil.ignore_patterns("test_questions"))
     metal("monitor", tmp_path / "sim", "--bootstrap", "100", "--out", tmp_path / "run")
     read = MonitorRun.read(tmp_path / "run")
-    lines = {line.about: line.says for line in facts(read)}
+    lines = facts(read)
     assert lines["Looked at"] == "4 people who rated, none of whom was asked a test question."
     assert "Noisy" not in lines
     assert "Without them" not in lines

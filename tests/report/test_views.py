@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import click
 import pytest
 
 from metal.auditing import judging
+from metal.cli.analyses import audit
+from metal.cli.datasets import describe
 from metal.data import text
 from metal.data.dataset import Dataset
 from metal.data.formats import read as read_draft
@@ -29,10 +32,11 @@ from metal.show.audit.judges import agreement_charts, difference_tables, f1_tabl
 from metal.show.audit.page import left_out_table
 from metal.show.audit.people import agreement_table, ceilings_table, prediction_table
 from metal.show.audit.verdicts import matrices
-from metal.show.audit.words import facts
+from metal.show.audit.words import definitions, facts
 from metal.show.files import to_latex, write_charts
 from metal.show.pages import charts, page, tables
 from metal.show.terminal import console
+from metal.stats.aggregate import ALL_RULES
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
 from tests.report.conftest import WriteRun, written
 
@@ -172,7 +176,7 @@ def test_the_matrix_holds_every_verdict(two_judges: Dataset, report_on: ReportOn
 
 
 def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, report_on: ReportOn) -> None:
-    lines = {line.about: line.says for line in facts(report_on(two_judges))}
+    lines = facts(report_on(two_judges))
     assert len(lines) <= 10
     assert lines["Compared"].startswith("2 LLM judges with 3 people in 2 languages (English and Hindi) on 1 criterion;")
     assert lines["Best"].startswith("good on task_quality in ")
@@ -188,7 +192,7 @@ def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, re
 def test_the_summary_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     people = cycle([2, 2, 2, 2, 2, 2, 2, 2, 2, 0], 6)
     dataset = make_dataset({"en": {"A1": people, "A2": people, "constant": cycle([2], 60)}})
-    lines = {line.about: line.says for line in facts(report_on(dataset))}
+    lines = facts(report_on(dataset))
     # F1 of always Good where nine of ten are Good: 0.9 x (2 x 0.9 / 1.9) = 0.85
     assert "(F1 0.85, kappa 0.00)" in lines["Beware"]
     assert "too few" not in lines["Verdicts"]
@@ -196,10 +200,10 @@ def test_the_summary_warns_of_high_f1_at_chance(make_dataset: MakeDataset, repor
 
 def test_the_summary_without_judges_and_with_too_few(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     alone = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1]}}, name="alone"))
-    assert [line.about for line in facts(alone)] == ["Compared", "People", "Not to be concluded"]
+    assert list(facts(alone)) == ["Compared", "People", "Not to be concluded"]
     assert "No judges took part" in page(alone)
     few = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}}, name="few"))
-    assert "Neither good nor bad has been shown" in {line.about: line.says for line in facts(few)}["Verdicts"]
+    assert "Neither good nor bad has been shown" in facts(few)["Verdicts"]
 
 
 def with_prompts(dataset: Dataset) -> Dataset:
@@ -222,7 +226,7 @@ def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, report_on:
     assert prompts.rows[0][2].text == f"{text.signed(record['difference'])} *"
     (chart,) = prompt_charts(run)
     assert "0 significantly above 0 (first is better), 2 significantly below" in chart.alt
-    lines = {line.about: line.says for line in facts(run)}
+    lines = facts(run)
     assert lines["Prompts"] == ("Of 2 differences between prompts of one model 2 are significant: detailed ahead in 2.")
 
 
@@ -324,7 +328,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert len(unpacked(blob)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
     assert by_cell["TQ", "hi"][5].text == "0.62"
-    best = {line.about: line.says for line in facts(run)}["Best"]
+    best = facts(run)["Best"]
     assert best.startswith("gpt-4-32k/detailed on Task quality in Hindi: usable (F1 0.62, kappa 0.31")
 
 
@@ -396,3 +400,27 @@ def test_where_many_classes_cannot_be_drawn_their_numbers_stand(
     assert "12 classes cannot be told apart by shade: the numbers alone." in page(run)
     write_charts(charts(run), tmp_path, lambda done, total: None)
     assert {file.stem for file in tmp_path.glob("*.svg")} == {"dots_topic", "f1_kappa_topic"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "words", "source"),
+    [
+        ("majority-or-mean", "the mean of the answers", "METAL 3.2.6"),
+        ("dawid-skene", "what they mistake for what; fitted once", "Dawid and Skene 1979"),
+        ("mace", "how often they know the answer", "Hovy et al. 2013"),
+    ],
+)
+def test_the_rule_is_defined(
+    make_dataset: MakeDataset, report_on: ReportOn, rule: str, words: str, source: str
+) -> None:
+    people: dict[str, list[int | None]] = {"A1": [0, 1, 2, 0], "A2": [0, 1, 2, 1], "A3": [0, 1, 1, 0]}
+    first = definitions(report_on(make_dataset({"hi": {**people, "judge": [0, 1, 2, 0]}}), aggregate=rule))[0]
+    assert words in first.words
+    assert first.source == source
+
+
+@pytest.mark.parametrize("verb", [audit, describe])
+def test_every_rule_can_be_asked_for(verb: click.Command) -> None:
+    choices = next(option.type for option in verb.params if option.name == "aggregate")
+    assert isinstance(choices, click.Choice)
+    assert tuple(choices.choices) == ALL_RULES

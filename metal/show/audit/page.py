@@ -6,34 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metal import __version__
-from metal.auditing.verdict import (
-    VERDICTS,
-)
+from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, name, plural, signature_line, within
 from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
-from metal.show.audit import disagreements
-from metal.show.audit.judges import (
-    agreement_charts,
-    difference_tables,
-    f1_table,
-    figures_table,
-    floors,
-    prompt_charts,
-    self_agreement_table,
-)
-from metal.show.audit.people import (
-    agreement_table,
-    case_charts,
-    ceilings_table,
-    class_charts,
-    dataset_charts,
-    dataset_tables,
-    prediction_table,
-)
-from metal.show.audit.verdicts import SIGNS, legend, matrices, sentence
+from metal.show.audit import disagreements, judges, people, verdicts
 from metal.show.pages import Payload
 from metal.show.parts import closing, exclusions_table
 from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
@@ -46,32 +25,35 @@ OF_PEOPLE = ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1"
 
 def charts(run: AuditRun) -> list[Chart]:
     """Every chart of the page, in its order."""
-    of_judges = [chart for criterion in run.audited for chart in agreement_charts(run, criterion)]
-    return [*dataset_charts(run), *class_charts(run), *of_judges, *prompt_charts(run), *case_charts(run)]
+    of_judges = [chart for criterion in run.audited for chart in judges.agreement_charts(run, criterion)]
+    of_people = [*people.dataset_charts(run), *people.class_charts(run)]
+    return [*of_people, *of_judges, *judges.prompt_charts(run), *people.case_charts(run)]
 
 
 def tables(run: AuditRun) -> list[TableView]:
     """Every table of the page, in its order."""
-    of_judges = [f1_table(run), figures_table(run), prediction_table(run)] if run.judge_names else []
-    again = [table for table in [self_agreement_table(run)] if table.rows]
-    people = [*dataset_tables(run), agreement_table(run), ceilings_table(run)]
-    people += filter(None, [exclusions_table(run)])
-    return [*people, *of_judges, *difference_tables(run), *again, left_out_table(run)]
+    shown = [*people.dataset_tables(run), people.agreement_table(run), people.ceilings_table(run)]
+    shown += filter(None, [exclusions_table(run)])
+    if run.judge_names:
+        shown += [judges.f1_table(run), judges.figures_table(run), people.prediction_table(run)]
+    shown += judges.difference_tables(run)
+    shown += [table for table in [judges.self_agreement_table(run)] if table.rows]
+    return [*shown, left_out_table(run)]
 
 
 def content(run: AuditRun) -> dict[str, Any]:
     """What the template shows."""
     criteria = run.audited if run.judge_names else ()
     return {
-        "matrices": matrices(run),
-        "legend": legend(),
+        "matrices": verdicts.matrices(run),
+        "legend": verdicts.legend(),
         "tables": {table.name: table for table in tables(run)},
-        "dataset_tables": dataset_tables(run),
-        "dataset_charts": dataset_charts(run),
-        "people_charts": class_charts(run),
-        "judge_charts": [(criterion, agreement_charts(run, criterion)) for criterion in criteria],
-        "prompt_charts": prompt_charts(run),
-        "case_charts": case_charts(run),
+        "dataset_tables": people.dataset_tables(run),
+        "dataset_charts": people.dataset_charts(run),
+        "people_charts": people.class_charts(run),
+        "judge_charts": [(criterion, judges.agreement_charts(run, criterion)) for criterion in criteria],
+        "prompt_charts": judges.prompt_charts(run),
+        "case_charts": people.case_charts(run),
     }
 
 
@@ -82,7 +64,7 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
 
 def left_out_table(run: AuditRun) -> TableView:
     """Items that do not count, by language and criterion, and what judges left unanswered."""
-    judges: dict[tuple[str, str], list[str]] = {}
+    by_cell: dict[tuple[str, str], list[str]] = {}
     for row in run.records("judges"):
         unanswered = int(row["asked"]) - int(row["answered"])
         not_asked = [part for part in str(row["dropped"]).split(", ") if part.startswith("not asked")]
@@ -90,7 +72,7 @@ def left_out_table(run: AuditRun) -> TableView:
         missing += [f"{part.split()[-1]} not asked" for part in not_asked]
         if missing:
             key = (row["criterion"], row["language"])
-            judges.setdefault(key, []).append(f"{within(row['judge'])}: {', '.join(missing)}")
+            by_cell.setdefault(key, []).append(f"{within(row['judge'])}: {', '.join(missing)}")
     rows = []
     for row in run.records("people"):
         counts = {
@@ -103,7 +85,7 @@ def left_out_table(run: AuditRun) -> TableView:
                 count(row["items_with_class"]),
                 Cell(count(counts.get("incomplete", 0)), f"fewer than {row['min_raters']} people"),
                 count(counts.get("tied", 0)),
-                "; ".join(judges.get((row["criterion"], row["language"]), [])) or "nothing",
+                "; ".join(by_cell.get((row["criterion"], row["language"]), [])) or "nothing",
             )
         )
     columns = ("", "language", "items that count", "incomplete", "ties without a class", "left out by judges")
@@ -112,9 +94,9 @@ def left_out_table(run: AuditRun) -> TableView:
 
 def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
     """A table a criterion, the verdicts with their reasons, how judges agree with themselves."""
-    people = sum(rater.kind == "human" for rater in run.raters.values())
+    persons = sum(rater.kind == "human" for rater in run.raters.values())
     languages = ", ".join(f"{code} {language_name(code)}" for code in run.languages)
-    compared = f"{plural(people, 'person', 'people')}, {plural(len(run.judge_names), 'judge')}"
+    compared = f"{plural(persons, 'person', 'people')}, {plural(len(run.judge_names), 'judge')}"
     yield Paragraph(f"{run.name}: {compared}; {languages}", strong=True)
     for criterion in run.audited:
         yield criterion_table(run, criterion)
@@ -126,34 +108,35 @@ def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
     else:
         yield Paragraph("No judges in the data: only the people were compared. Add a run folder of `metal judge`.")
     if len(run.tables["self_agreement"]):
-        yield self_agreement_table(run)
+        yield judges.self_agreement_table(run)
     yield from closing(run)
 
 
 def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
     """One criterion, languages in columns: the people, the most frequent class, every judge."""
-    people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
-    judges = run.records("judges", criterion=criterion.name)
+    of_people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
+    of_judges = run.records("judges", criterion=criterion.name)
     rows: Rows = [
-        ["items", *(count(row["items_with_class"]) for row in people.values())],
-        ["left out", *(count(_left_out(row)) for row in people.values())],
+        ["items", *(count(row["items_with_class"]) for row in of_people.values())],
+        ["left out", *(count(_left_out(row)) for row in of_people.values())],
     ]
     for column in run.columns("people"):
         if column.name in OF_PEOPLE:
-            rows.append([f"people: {column.title}", *(column.text(row) for row in people.values())])
-    if judges:
+            rows.append([f"people: {column.title}", *(column.text(row) for row in of_people.values())])
+    if of_judges:
         columns = {column.name: column for column in run.columns("judges")}
         majority = columns["majority_f1"]
-        lowest = floors(run, criterion)
-        rows.append([majority.title, *(majority.text(row) if (row := lowest[code]) else UNDEFINED for code in people)])
+        lowest = judges.floors(run, criterion)
+        floors = (majority.text(row) if (row := lowest[code]) else UNDEFINED for code in of_people)
+        rows.append([majority.title, *floors])
         by_judge: dict[str, dict[str, Row]] = {}
-        for row in judges:
+        for row in of_judges:
             by_judge.setdefault(row["judge"], {})[row["language"]] = row
         for judge, by_language in by_judge.items():
-            rows.append([name(judge), *(_judged(run, by_language.get(code)) for code in people)])
-    notes = ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",) if judges else ()
+            rows.append([name(judge), *(_judged(run, by_language.get(code)) for code in of_people)])
+    notes = ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",) if of_judges else ()
     title = f"{criterion.label or criterion.name} ({_scale(criterion)})"
-    return TableView.of(run, "judges", title, ("", *people), rows, name=f"on_{run.slug(criterion)}", notes=notes)
+    return TableView.of(run, "judges", title, ("", *of_people), rows, name=f"on_{run.slug(criterion)}", notes=notes)
 
 
 def _scale(criterion: Criterion) -> str:
@@ -198,7 +181,7 @@ def verdict_table(run: AuditRun) -> TableView:
 
 
 def _word(verdict: str | None) -> str:
-    return SIGNS[verdict][1] if verdict else UNDEFINED
+    return verdicts.SIGNS[verdict][1] if verdict else UNDEFINED
 
 
 def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
@@ -208,4 +191,4 @@ def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
         return
     for row in records:
         where = f"{row['language']} {run.short(row['criterion'])} {within(row['judge'])}"
-        yield Paragraph(f"{where}: {row['verdict']}. {sentence(row['reason'])}")
+        yield Paragraph(f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from metal.auditing.judging import added_statistics
@@ -23,34 +23,49 @@ from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, listed, percent, plural, signed, within
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.judges import is_prompt_pair
-from metal.show.view import Definition, Fact
+from metal.show.charts.dots import significant
+from metal.show.view import Definition, define
 
 HIGH_F1 = 0.7
 MOST_NAMED = 4
 LOW_COVERAGE = 0.95
 FEW_SOURCES = 30
 KINDS = {"llm": "LLM judge", "metric": "metric", "baseline": "baseline"}
+_FITTED = (
+    "fitted once to a language and criterion, from people alone; two answers equally probable are a tie and left out. "
+    "Resamples keep the label, so intervals do not hold the model's own doubt"
+)
+SOURCES = {
+    "Weighted F1": "METAL 4.4.1",
+    "Kappa, alpha, AC1": "Cohen 1960, Krippendorff 2004, Gwet 2014",
+    "Fleiss' kappa": "Fleiss 1971; METAL Table 6",
+    "Three human ceilings": "METAL 5.1",
+    "Alternative annotator test": "Calderon et al. 2025",
+}
 
 
-def facts(run: AuditRun) -> list[Fact]:
-    """What an audit says, at most ten lines, each true by the run's tables alone.
+def facts(run: AuditRun) -> dict[str, str]:
+    """What an audit says, at most ten lines, each true by the run's tables alone; by what they are about.
 
     Baselines are left out of what is said about judges, unless there are no other judges.
     """
     cells = _cells(run)
     judged = [cell for cell in cells if cell["kind"] != "baseline"] or cells
     decided = [cell for cell in judged if cell["verdict"] != TOO_FEW]
-    lines: list[Fact | None] = [Fact("Compared", _scope(run))]
-    if judged:
-        lines.append(Fact("Verdicts", _counts(judged)))
-    if decided:
-        lines.append(Fact("Best", _best(decided, run)))
-        if len(decided) > 1:
-            lines.append(Fact("Worst", _worst(decided, run)))
-        lines += [_most_trusted(decided, run, column) for column in ("judge", "language", "criterion")]
-    lines += [_prompts(run), _beware(judged, run), Fact("People", _people(run))]
-    lines.append(Fact("Not to be concluded", _limits(run, judged)))
-    return [fact for fact in lines if fact]
+    lines = {
+        "Compared": _scope(run),
+        "Verdicts": _counts(judged) if judged else "",
+        "Best": _best(decided, run) if decided else "",
+        "Worst": _worst(decided, run) if len(decided) > 1 else "",
+        "Judges": _most_trusted(decided, "judge", "", "judges", within),
+        "Languages": _most_trusted(decided, "language", "in ", "languages", language_name),
+        "Criteria": _most_trusted(decided, "criterion", "on ", "criteria", lambda criterion: _label(criterion, run)),
+        "Prompts": _prompts(run),
+        "Beware": _beware(judged, run),
+        "People": _people(run),
+        "Not to be concluded": _limits(run, judged),
+    }
+    return {about: words for about, words in lines.items() if words}
 
 
 def _cells(run: AuditRun) -> list[dict[str, Any]]:
@@ -128,8 +143,10 @@ def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     return f"Wherever there were enough ratings judges beat the most frequent class; weakest is {weakest}."
 
 
-def _most_trusted(decided: Sequence[dict[str, Any]], run: AuditRun, column: str) -> Fact | None:
-    """Where (language, criterion) or who (judge) is usable most and least often; None where all are alike.
+def _most_trusted(
+    decided: Sequence[dict[str, Any]], column: str, link: str, many: str, called: Callable[[str], str]
+) -> str:
+    """Where (language, criterion) or who (judge) is usable most and least often; empty where all are alike.
 
     The share of verdicts that are usable, with or without care, among those that could be given.
     """
@@ -137,42 +154,35 @@ def _most_trusted(decided: Sequence[dict[str, Any]], run: AuditRun, column: str)
     for cell in decided:
         trusted.setdefault(cell[column], []).append(cell["verdict"] in (USABLE, WITH_CARE))
     shares = {key: sum(usable) / len(usable) for key, usable in trusted.items()}
-    high, low = max(shares.values()), min(shares.values())
-    if high == low:
-        return None
-    about, link = {"judge": ("Judges", ""), "language": ("Languages", "in "), "criterion": ("Criteria", "on ")}[column]
-
-    def name_of(key: str) -> str:
-        if column == "judge":
-            return within(key)
-        return language_name(key) if column == "language" else _label(key, run)
+    if len(set(shares.values())) < 2:
+        return ""
 
     def extreme(share: float) -> str:
         keys = [key for key in shares if shares[key] == share]
         of = "" if len(keys) > 1 else f" of {len(trusted[keys[0]])}"
-        many = len(keys) > MOST_NAMED
-        names = f"{len(keys)} {about.lower()} alike" if many else listed([name_of(key) for key in keys])
+        names = f"{len(keys)} {many} alike" if len(keys) > MOST_NAMED else listed([called(key) for key in keys])
         return f"{link}{names} ({percent(share)}{of})"
 
-    return Fact(about, f"Usable, with or without care, most often {extreme(high)}, least often {extreme(low)}.")
+    most, least = extreme(max(shares.values())), extreme(min(shares.values()))
+    return f"Usable, with or without care, most often {most}, least often {least}."
 
 
-def _prompts(run: AuditRun) -> Fact | None:
-    """Differences between prompts of one model; None without any."""
+def _prompts(run: AuditRun) -> str:
+    """Differences between prompts of one model; empty without any."""
     rows = [row for row in run.records("differences") if is_prompt_pair(run, row) and known(row["p_adjusted"])]
     if not rows:
-        return None
+        return ""
     compared = f"{len(rows)} differences between prompts of one model"
-    significant = [row for row in rows if row["p_adjusted"] < 0.05]
-    if not significant:
-        return Fact("Prompts", f"None of {compared} is significant, which proves no equality.")
-    ahead = [row["first" if row["difference"] > 0 else "second"] for row in significant]
+    proven = [row for row in rows if significant(row)]
+    if not proven:
+        return f"None of {compared} is significant, which proves no equality."
+    ahead = [row["first" if row["difference"] > 0 else "second"] for row in proven]
     better = Counter(run.model_and_prompt(judge)[1] for judge in ahead)
     parts = [f"{within(prompt) or 'no prompt'} ahead in {number}" for prompt, number in better.most_common()]
-    return Fact("Prompts", f"Of {compared} {len(significant)} are significant: {listed(parts)}.")
+    return f"Of {compared} {len(proven)} are significant: {listed(parts)}."
 
 
-def _beware(cells: Sequence[dict[str, Any]], run: AuditRun) -> Fact | None:
+def _beware(cells: Sequence[dict[str, Any]], run: AuditRun) -> str:
     """Cells where F1 is high and agreement beyond chance is not shown, or where a judge is often silent."""
     flattered = [
         cell
@@ -193,7 +203,7 @@ def _beware(cells: Sequence[dict[str, Any]], run: AuditRun) -> Fact | None:
             f"In {plural(len(silent), 'case')} a judge leaves more than 5% unanswered; at worst {_where(least, run)} "
             f"answers {percent(least['coverage'])}."
         )
-    return Fact("Beware", " ".join(parts)) if parts else None
+    return " ".join(parts)
 
 
 def _people(run: AuditRun) -> str:
@@ -230,12 +240,6 @@ def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
     return f"{'; '.join(parts)}.".capitalize() + (more if few < FEW_SOURCES else "")
 
 
-_FITTED = (
-    "fitted once to a language and criterion, from people alone; two answers equally probable are a tie and left out. "
-    "Resamples keep the label, so intervals do not hold the model's own doubt"
-)
-
-
 def definitions(run: AuditRun) -> list[Definition]:
     """The definitions behind this report, with the settings of this run."""
     settings = run.manifest.get("settings", {})
@@ -253,71 +257,38 @@ def definitions(run: AuditRun) -> list[Definition]:
     source = {"dawid-skene": "Dawid and Skene 1979", "mace": "Hovy et al. 2013"}.get(rule, "METAL 3.2.6")
     compat = "; as asked, Fleiss' kappa of one class is printed as 0 like in METAL's Table 6"
     compat = compat if settings.get("paper_compat") else ""
-    return [
-        Definition("People's aggregate", f"{aggregate}. Only items that enough people rated count.", source),
-        Definition(
-            "Weighted F1",
-            "F1 of each class with the people's aggregate as truth, averaged by how frequent the class is among the "
-            "people. It rewards whoever says the most frequent answer, so it is never read alone.",
-            "METAL 4.4.1",
-        ),
-        Definition(
-            "Most frequent class",
-            "F1 of always giving the people's most frequent answer of that very language and criterion: the floor. The "
-            "lead is a judge's F1 minus this floor, on the same items.",
-        ),
-        Definition(
-            "Kappa, alpha, AC1",
-            "Agreement beyond what chance would give; they differ in how they picture chance (Cohen: each side's own "
-            "answers; Krippendorff: all answers together; Gwet: by how hard the items are). Quadratic kappa counts a "
-            "near miss as half right. 0 is chance, 1 is perfect.",
-            "Cohen 1960, Krippendorff 2004, Gwet 2014",
-        ),
-        Definition(
-            "Fleiss' kappa",
-            "The same for a panel of people, on items with the usual number of ratings.",
-            "Fleiss 1971; METAL Table 6",
-        ),
-        Definition(
-            "Three human ceilings",
-            "Pairwise: person with person (METAL's human row). Against the others: each person against the majority of "
-            "the others, the fair measure for a judge. Against all: each person against an aggregate that contains "
-            f"their own answer, optimistic. People with fewer than {MIN_RATED} ratings are left out of all three.",
-            "METAL 5.1",
-        ),
-        Definition(
-            "Alternative annotator test",
-            "Leaves out one person at a time and asks whether the judge is as close to the remaining people as that "
-            "person was, allowing a person's price (epsilon). The winning rate is the share of people beaten; 0.5 "
-            "passes.",
-            "Calderon et al. 2025",
-        ),
-        *(
-            Definition(statistic.title, statistic.definition)
-            for name, statistic in added_statistics().items()
-            if name in run.tables["judges"]
-        ),
-        Definition(
-            "Intervals",
-            f"95%, percentile bootstrap with {settings.get('resamples', 2000):,} resamples of whole sources, because "
-            "outputs of one source are not independent; of more than 4,096 sources, random blocks are drawn.",
-        ),
-        Definition(
-            "Families of tests",
-            "Leads are corrected over languages so that each language named may be believed (Benjamini-Yekutieli); "
-            "differences between judges so that one false alarm among the languages is unlikely (Holm).",
-        ),
-        Definition(
-            "Verdicts",
-            f"“{TOO_FEW}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources, an undefined figure, or a lead whose "
-            f"interval holds both 0 and {USEFUL_LEAD}. “{NOT_BETTER}”: the lead or kappa is not shown to be above 0. "
-            f"“{USABLE}”: better than that, passes the alternative annotator test, answers at least {MIN_COVERAGE:.0%}"
-            f", and people agree beyond chance. “{WITH_CARE}”: better, but one of these does not hold.",
-        ),
-        Definition(
-            "Undefined",
-            "A figure that has no value (for instance kappa where one class only was used) is a dash with its reason, "
-            f"never 0{compat}. Unanswered questions are counted in coverage and, as wrong answers, in strict F1; never "
-            "guessed.",
-        ),
-    ]
+    words = {
+        "People's aggregate": f"{aggregate}. Only items that enough people rated count.",
+        "Weighted F1": "F1 of each class with the people's aggregate as truth, averaged by how frequent the class is "
+        "among the people. It rewards whoever says the most frequent answer, so it is never read alone.",
+        "Most frequent class": "F1 of always giving the people's most frequent answer of that very language and "
+        "criterion: the floor. The lead is a judge's F1 minus this floor, on the same items.",
+        "Kappa, alpha, AC1": "Agreement beyond what chance would give; they differ in how they picture chance (Cohen: "
+        "each side's own answers; Krippendorff: all answers together; Gwet: by how hard the items are). Quadratic "
+        "kappa counts a near miss as half right. 0 is chance, 1 is perfect.",
+        "Fleiss' kappa": "The same for a panel of people, on items with the usual number of ratings.",
+        "Three human ceilings": "Pairwise: person with person (METAL's human row). Against the others: each person "
+        "against the majority of the others, the fair measure for a judge. Against all: each person against an "
+        f"aggregate that contains their own answer, optimistic. People with fewer than {MIN_RATED} ratings are left "
+        "out of all three.",
+        "Alternative annotator test": "Leaves out one person at a time and asks whether the judge is as close to the "
+        "remaining people as that person was, allowing a person's price (epsilon). The winning rate is the share of "
+        "people beaten; 0.5 passes.",
+    }
+    added = added_statistics().items()
+    of_plugins = [Definition(each.title, each.definition) for name, each in added if name in run.tables["judges"]]
+    further = {
+        "Intervals": f"95%, percentile bootstrap with {settings.get('resamples', 2000):,} resamples of whole sources, "
+        "because outputs of one source are not independent; of more than 4,096 sources, random blocks are drawn.",
+        "Families of tests": "Leads are corrected over languages so that each language named may be believed "
+        "(Benjamini-Yekutieli); differences between judges so that one false alarm among the languages is unlikely "
+        "(Holm).",
+        "Verdicts": f"“{TOO_FEW}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources, an undefined figure, or a "
+        f"lead whose interval holds both 0 and {USEFUL_LEAD}. “{NOT_BETTER}”: the lead or kappa is not shown to be "
+        f"above 0. “{USABLE}”: better than that, passes the alternative annotator test, answers at least "
+        f"{MIN_COVERAGE:.0%}, and people agree beyond chance. “{WITH_CARE}”: better, but one of these does not hold.",
+        "Undefined": "A figure that has no value (for instance kappa where one class only was used) is a dash with "
+        f"its reason, never 0{compat}. Unanswered questions are counted in coverage and, as wrong answers, in strict "
+        "F1; never guessed.",
+    }
+    return [*define(words, {"People's aggregate": source, **SOURCES}), *of_plugins, *define(further, SOURCES)]

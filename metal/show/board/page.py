@@ -9,27 +9,7 @@ from metal.boards.cells import ALL_LANGUAGES
 from metal.boards.history import ANONYMOUS, Entry
 from metal.data.text import figure, name, plural
 from metal.runs.board_run import BoardRun
-from metal.show.board.generators import (
-    ablation_chart,
-    ensembles_table,
-    fitted,
-    further_generators,
-    generator_charts,
-    generator_table,
-    member_table,
-)
-from metal.show.board.raters import (
-    criterion_map,
-    crowd_sections,
-    further_rankings,
-    generator_map,
-    language_maps,
-    one_person,
-    overrating_charts,
-    overrating_tables,
-    ranking_charts,
-    ranking_table,
-)
+from metal.show.board import generators, raters
 from metal.show.board.words import undefined_table
 from metal.show.pages import within_cells
 from metal.show.parts import closing, main_language_map
@@ -47,25 +27,26 @@ EXPLAINED = (
 
 def charts(run: BoardRun) -> list[Chart]:
     """Every chart of the page, in its order (also for files of their own)."""
-    crowd = [chart for part in crowd_sections(run) for chart in part.charts]
-    ablation = [chart for chart in [ablation_chart(run)] if chart]
-    return [*ranking_charts(run), *generator_charts(run), *ablation, *overrating_charts(run), *crowd]
+    crowd = [chart for part in raters.crowd_sections(run) for chart in part.charts]
+    ablation = [chart for chart in [generators.ablation_chart(run)] if chart]
+    ranked = [*raters.ranking_charts(run), *generators.generator_charts(run)]
+    return [*ranked, *ablation, *raters.overrating_charts(run), *crowd]
 
 
 def tables(run: BoardRun) -> list[TableView]:
     """Every table of the page, in its order, and those that it leaves out (also for LaTeX)."""
     shown = [
-        ranking_table(run, run.main, run.language),
-        *(table for _, table in further_rankings(run)),
-        *language_maps(run),
-        criterion_map(run),
-        generator_map(run),
-        generator_table(run, run.main, run.language),
-        *(table for _, table in further_generators(run)),
-        member_table(run),
-        ensembles_table(run),
-        *overrating_tables(run),
-        *(table for part in crowd_sections(run) for table in part.tables),
+        raters.ranking_table(run, run.main, run.language),
+        *(table for _, table in raters.further_rankings(run)),
+        *raters.language_maps(run),
+        raters.criterion_map(run),
+        raters.generator_map(run),
+        generators.generator_table(run, run.main, run.language),
+        *(table for _, table in generators.further_generators(run)),
+        generators.member_table(run),
+        generators.ensembles_table(run),
+        *raters.overrating_tables(run),
+        *(table for part in raters.crowd_sections(run) for table in part.tables),
         history_table(run),
         undefined_table(run),
     ]
@@ -76,17 +57,17 @@ def content(run: BoardRun) -> dict[str, Any]:
     """What the template shows."""
     return {
         "tables": {table.name: table for table in tables(run)},
-        "ranking_charts": ranking_charts(run),
-        "rankings": within_cells(further_rankings(run), MOST_FURTHER_CELLS),
-        "maps": within_cells([(table.title, table) for table in language_maps(run)], MOST_MAP_CELLS),
-        "generator_table": generator_table(run, run.main, run.language),
-        "generator_charts": generator_charts(run),
-        "generators": within_cells(further_generators(run), MOST_FURTHER_CELLS),
-        "fitted": fitted(run),
-        "ablation": ablation_chart(run),
-        "overrating": {chart.name: chart for chart in overrating_charts(run)},
-        "overrating_tables": overrating_tables(run),
-        "crowd": crowd_sections(run),
+        "ranking_charts": raters.ranking_charts(run),
+        "rankings": within_cells(raters.further_rankings(run), MOST_FURTHER_CELLS),
+        "maps": within_cells([(table.title, table) for table in raters.language_maps(run)], MOST_MAP_CELLS),
+        "generator_table": generators.generator_table(run, run.main, run.language),
+        "generator_charts": generators.generator_charts(run),
+        "generators": within_cells(generators.further_generators(run), MOST_FURTHER_CELLS),
+        "fitted": generators.fitted(run),
+        "ablation": generators.ablation_chart(run),
+        "overrating": {chart.name: chart for chart in raters.overrating_charts(run)},
+        "overrating_tables": raters.overrating_tables(run),
+        "crowd": raters.crowd_sections(run),
     }
 
 
@@ -139,28 +120,27 @@ def _remarks(about: Mapping[str, Any] | None) -> str:
 
 def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:
     """The main ranking, slices of it, generators, the ensemble, overrating. by: language, criterion, generator."""
-    raters = run.rows("raters")["rater"].nunique()
+    ranked = run.rows("raters")["rater"].nunique()
     reference = run.manifest["settings"].get("reference")
     people = plural(len(run.people_names), "person", "people") + (f" ({reference})" if reference else "")
-    yield Paragraph(f"{run.name}, version {run.version}: {plural(raters, 'rater')} against {people}", strong=True)
-    yield ranking_table(run, run.main, run.language)
+    yield Paragraph(f"{run.name}, version {run.version}: {plural(ranked, 'rater')} against {people}", strong=True)
+    yield raters.ranking_table(run, run.main, run.language)
     yield Paragraph(_note(run), soft=True)
     slices = ("language", *by) if len(run.languages) > 1 else by
     for column in dict.fromkeys(slices):
         yield _slice(run, column)
-    generators = generator_table(run, run.main, run.language)
-    if generators.rows:
-        yield generators
-    if (ensemble := fitted(run)) and (members := member_table(run)):
+    if (by_people := generators.generator_table(run, run.main, run.language)).rows:
+        yield by_people
+    if (ensemble := generators.fitted(run)) and (members := generators.member_table(run)):
         yield members
         yield Paragraph(f"{ensemble.signature}: {' '.join(ensemble.formula)}", soft=True)
         yield Paragraph(f"With people {ensemble.worth} Alpha {ensemble.alpha}", soft=True)
-    yield from overrating_tables(run)
+    yield from raters.overrating_tables(run)
     yield from closing(run)
 
 
 def _note(run: BoardRun) -> str:
-    ceiling = one_person(run, run.main, run.language)
+    ceiling = raters.one_person(run, run.main, run.language)
     words = [f"One of these people against the others: r {figure(ceiling)}."] if ceiling is not None else []
     if run.language == ALL_LANGUAGES:
         words.append("Languages are taken together: their differences count too.")
@@ -170,7 +150,7 @@ def _note(run: BoardRun) -> str:
 def _slice(run: BoardRun, column: str) -> TableView | Paragraph:
     """The figures of the main criterion by another column."""
     if column == "language":
-        view = main_language_map(language_maps(run))
+        view = main_language_map(raters.language_maps(run))
     else:
-        view = {"criterion": criterion_map, "generator": generator_map}[column](run)
+        view = {"criterion": raters.criterion_map, "generator": raters.generator_map}[column](run)
     return view or Paragraph(f"By {column}: there is one only.")

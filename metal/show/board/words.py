@@ -15,23 +15,32 @@ from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.raters import one_person
 from metal.show.parts import parts, places
-from metal.show.view import Definition, Fact, TableView
+from metal.show.view import Definition, TableView, define
 
 FEW_SOURCES = 30
+SOURCES = {
+    "r": "Bidimensional Leaderboards 2.1",
+    "SPA": "Thompson et al. 2024",
+    "Pairwise accuracy": "Deutsch et al. 2023",
+    "Clusters": "Freitag et al. 2023; Holm 1979; Koning and Hemerik 2024",
+    "Ensemble": "Bidimensional Leaderboards 2.2",
+    "Overrating": "Bidimensional Leaderboards 2.3",
+}
 
 
-def facts(run: BoardRun) -> list[Fact]:
+def facts(run: BoardRun) -> dict[str, str]:
     """What was ranked, who agrees best, how close to a person, how the ensemble does, and what not to conclude."""
     rows = [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
-    return [
-        Fact("Ranked", _ranked(run)),
-        Fact("Agrees best", _best(run, rows)),
-        Fact("Against a person", _person(run, rows)),
-        Fact("Ensemble", _ensemble(run, rows)),
-        *_generators(run),
-        *_overrated(run),
-        Fact("Not to be concluded", _limits(run)),
-    ]
+    lines = {
+        "Ranked": _ranked(run),
+        "Agrees best": _best(run, rows),
+        "Against a person": _person(run, rows),
+        "Ensemble": _ensemble(run, rows),
+        "Best generator": _generators(run),
+        "Overrating": _overrated(run),
+        "Not to be concluded": _limits(run),
+    }
+    return {about: words for about, words in lines.items() if words}
 
 
 def _ranked(run: BoardRun) -> str:
@@ -146,26 +155,23 @@ def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({_pearson(metric)}{tested})."
 
 
-def _generators(run: BoardRun) -> list[Fact]:
-    rows = run.records("generators", criterion=run.main, language=run.language)
+def _generators(run: BoardRun) -> str:
     by: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
+    for row in run.records("generators", criterion=run.main, language=run.language):
         by.setdefault(row["by"], []).append(row)
-    if not by:
-        return []
     winners = []
     for who, ranked in by.items():
         top = [row for row in ranked if known(row["cluster"]) and row["cluster"] == ranked[0]["cluster"]] or ranked[:1]
         share = f" (with {len(top) - 1} more in its cluster)" if len(top) > 1 else ""
         winners.append(f"{within(who)} {within(ranked[0]['generator'])}{share}")
-    return [Fact("Best generator", f"By {'; by '.join(winners)}.")]
+    return f"By {'; by '.join(winners)}." if winners else ""
 
 
-def _overrated(run: BoardRun) -> list[Fact]:
+def _overrated(run: BoardRun) -> str:
     rows = run.records("overrating", criterion=run.main, language=run.language)
     drawn = [row for row in rows if known(row["value"])]
     if not drawn:
-        return []
+        return ""
     over = sum(row["low"] > 0 for row in drawn)
     under = sum(row["high"] < 0 for row in drawn)
     most = max(drawn, key=lambda row: row["value"])
@@ -173,7 +179,7 @@ def _overrated(run: BoardRun) -> list[Fact]:
     if over:
         words += f"; most {within(most['rater'])}, by {figure(most['value'])} standard deviations"
     left = len(rows) - len(drawn)
-    return [Fact("Overrating", words + (f". It is undefined for {left}." if left else "."))]
+    return words + (f". It is undefined for {left}." if left else ".")
 
 
 def _limits(run: BoardRun) -> str:
@@ -199,73 +205,37 @@ def definitions(run: BoardRun) -> list[Definition]:
     """The definitions behind this board, with the settings of this run."""
     settings = run.manifest["settings"]
     resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
-    return [
-        Definition(
-            "People",
-            "An output's score is the mean of what the reference people gave. Everybody else is a rater; people "
-            "outside the reference are one rater a group, with the mean of theirs.",
-        ),
-        Definition(
-            "r",
-            "Pearson correlation with the people's score over all outputs that both scored. rho is Spearman's, tau "
-            "Kendall's tau-b. All scores are turned so that higher is better.",
-            "Bidimensional Leaderboards 2.1",
-        ),
-        Definition(
-            "Overall",
-            "The mean of the criteria that people rated; where their scales differ, of the shares of their ranges.",
-        ),
-        Definition(
-            "One of the people",
-            "Each person's score against the mean of the others, pooled over people: what a rater as good as a person "
-            "could be expected to reach. Raters are compared with the mean of all, which is somewhat easier.",
-        ),
-        Definition("r between generators", "Pearson correlation of the generators' mean scores."),
-        Definition(
-            "SPA",
-            "Soft pairwise accuracy: how alike people and the rater are in how sure they are that one generator is "
-            "better than another, by permutation tests, over pairs of generators.",
-            "Thompson et al. 2024",
-        ),
-        Definition(
-            "Pairwise accuracy",
-            "The share of pairs of outputs of one source that a rater orders as people do, ties included; scores "
-            "nearer than a threshold count as tied, and the threshold is the one that fits best.",
-            "Deutsch et al. 2023",
-        ),
-        Definition(
-            "Intervals",
-            f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources; of more than 4,096, random "
-            "blocks are drawn.",
-        ),
-        Definition(
-            "Clusters",
-            "Paired permutation tests of every two raters (or generators), "
-            f"at least {count(permutations)} permutations (a random subgroup of all, which makes the test exact), "
-            "corrected by Holm. Whoever is significantly worse than the first of a cluster begins the next. Alike is "
-            "not equal.",
-            "Freitag et al. 2023; Holm 1979; Koning and Hemerik 2024",
-        ),
-        Definition(
-            "Ensemble",
-            f"A linear model of {settings.get('nonzero', 3)} metrics, chosen by the lasso among those that scored at "
-            f"least {LEAST_COVERAGE:.0%} of the outputs. On unseen generators: each generator is scored by a model "
-            "that was fitted without it.",
-            "Bidimensional Leaderboards 2.2",
-        ),
-        Definition(
-            "Overrating",
-            "A linear mixed model of a rater's standardised score, by REML: machine or human, the people's score, and "
-            "the source as a random intercept. The coefficient of machine, with a 90% interval: by how much a rater "
-            "prefers machine writing that people find equally good. Self-preference is the same for generators of the "
-            "judge's own family.",
-            "Bidimensional Leaderboards 2.3",
-        ),
-        Definition(
-            "Coverage", "Outputs that a rater scored, of those that people rated. The rest is missing, never 0."
-        ),
-        Definition("Undefined", "A figure without a value is a dash with its reason, never 0."),
-    ]
+    words = {
+        "People": "An output's score is the mean of what the reference people gave. Everybody else is a rater; people "
+        "outside the reference are one rater a group, with the mean of theirs.",
+        "r": "Pearson correlation with the people's score over all outputs that both scored. rho is Spearman's, tau "
+        "Kendall's tau-b. All scores are turned so that higher is better.",
+        "Overall": "The mean of the criteria that people rated; where their scales differ, of the shares of their "
+        "ranges.",
+        "One of the people": "Each person's score against the mean of the others, pooled over people: what a rater as "
+        "good as a person could be expected to reach. Raters are compared with the mean of all, which is somewhat "
+        "easier.",
+        "r between generators": "Pearson correlation of the generators' mean scores.",
+        "SPA": "Soft pairwise accuracy: how alike people and the rater are in how sure they are that one generator is "
+        "better than another, by permutation tests, over pairs of generators.",
+        "Pairwise accuracy": "The share of pairs of outputs of one source that a rater orders as people do, ties "
+        "included; scores nearer than a threshold count as tied, and the threshold is the one that fits best.",
+        "Intervals": f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources; of more than "
+        "4,096, random blocks are drawn.",
+        "Clusters": f"Paired permutation tests of every two raters (or generators), at least {count(permutations)} "
+        "permutations (a random subgroup of all, which makes the test exact), corrected by Holm. Whoever is "
+        "significantly worse than the first of a cluster begins the next. Alike is not equal.",
+        "Ensemble": f"A linear model of {settings.get('nonzero', 3)} metrics, chosen by the lasso among those that "
+        f"scored at least {LEAST_COVERAGE:.0%} of the outputs. On unseen generators: each generator is scored by a "
+        "model that was fitted without it.",
+        "Overrating": "A linear mixed model of a rater's standardised score, by REML: machine or human, the people's "
+        "score, and the source as a random intercept. The coefficient of machine, with a 90% interval: by how much a "
+        "rater prefers machine writing that people find equally good. Self-preference is the same for generators of "
+        "the judge's own family.",
+        "Coverage": "Outputs that a rater scored, of those that people rated. The rest is missing, never 0.",
+        "Undefined": "A figure without a value is a dash with its reason, never 0.",
+    }
+    return define(words, SOURCES)
 
 
 def undefined_table(run: BoardRun) -> TableView | None:

@@ -213,23 +213,21 @@ class Ranks:
 
     def words(self) -> str:
         """For those who cannot see the lines."""
-        first, *rest = self.by
-        furthest = sorted(self.generators, key=lambda generator: -abs(self.moved(generator)))[:4]
-        apart = [
-            f"{within(generator)} from {self.by[first][generator]} to "
-            + " and ".join(f"{self.by[by][generator]} ({within(by)})" for by in rest)
-            for generator in furthest
-            if self.moved(generator)
-        ]
+        (first, ranks), *rest = self.by.items()
+        apart = []
+        for generator in sorted(self.generators, key=lambda generator: -abs(self.moved(generator)))[:4]:
+            elsewhere = " and ".join(f"{theirs[generator]} ({within(by)})" for by, theirs in rest)
+            if self.moved(generator):
+                apart.append(f"{within(generator)} from {ranks[generator]} to {elsewhere}")
         return (
-            f"Lines from the rank that {within(first)} give to each of {len(self.generators)} generators to the rank "
-            f"by {', '.join(within(by) for by in rest)}. "
+            f"Lines from the rank that {within(first)} give to each of {len(ranks)} generators to the rank by "
+            f"{', '.join(within(by) for by, _ in rest)}. "
             + (f"Furthest apart: {'; '.join(apart)}." if apart else "All rankings are the same.")
         )
 
 
 def rank_lines(shown: Ranks) -> str:
-    """The drawing: a column a ranking, first places on top."""
+    """Rankings side by side, first places on top: a column a ranking, a line a generator, coloured where it moves."""
     first = next(iter(shown.by))
     entries = [
         (svg.line_symbol(f"way s{UP}", UP), f"{MOVED} or more ranks above where {name(first)} have it"),
@@ -246,9 +244,8 @@ def rank_lines(shown: Ranks) -> str:
     for column, by in enumerate(shown.by):
         anchor, shift = ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
         y = top - 8 - 14 * (column % 2)  # by turns, so that long names do not meet
-        parts.append(
-            svg.text(x(column) + shift, y, svg.short(name(by), 22), class_="soft", anchor=anchor, hover=name(by))
-        )
+        across, words = x(column) + shift, svg.short(name(by), 22)
+        parts.append(svg.text(across, y, words, class_="soft", anchor=anchor, hover=name(by)))
     # Coloured lines are drawn above grey ones.
     for generator in sorted(shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED):
         parts.append(_line(shown, generator, x, top))
@@ -268,9 +265,9 @@ def _line(shown: Ranks, generator: str, x: Axis, top: float) -> str:
     words = f"{within(generator)}: " + ", ".join(f"{rank} by {within(by)}" for by, rank in ranks.items())
     label = svg.text(2, places[0][1] + 4, svg.short(name(generator), RANKS_LABEL), hover=name(generator))
     last = svg.text(svg.WIDTH, places[-1][1] + 4, str([*ranks.values()][-1]), class_="soft", anchor="end")
-    return svg.element("g", svg.title(words), path, *dots) + label + last
+    return svg.element("g", path, *dots, hover=words) + label + last
 
 
 def _small(x: float, y: float, *, hollow: bool = False) -> str:
     """The dot of what need not be looked at."""
-    return svg.element("circle", cx=float(x), cy=float(y), r=2.6, class_=f"dot {'h' if hollow else 'm'}{SAME}")
+    return svg.element("circle", cx=x, cy=y, r=2.6, class_=f"dot {'h' if hollow else 'm'}{SAME}")

@@ -84,5 +84,6 @@ def content(run: DesignRun) -> dict[str, Any]:
 def screen(run: DesignRun, by: Sequence[str] = ()) -> Screen:
     """Budgets of labels, populations, what each language needs, what that costs."""
     yield from (table for table in (*_of_labels(run), *_needs(run), costs_table(run)) if table.rows)
-    yield from (Paragraph(line.says) for line in facts(run) if line.about == "Pay")
+    if pay := facts(run).get("Pay"):
+        yield Paragraph(pay)
     yield from closing(run)

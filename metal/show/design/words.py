@@ -10,21 +10,28 @@ from metal.genie.design.study import LEAST_ITEMS
 from metal.runs.design_run import DesignRun
 from metal.runs.run import spoken
 from metal.show.design.tables import asked_for, designs
-from metal.show.view import Definition, Fact
+from metal.show.view import Definition, define
 
 QUESTIONS = {F1: "Judges' F1", TEST: "Alternative annotator test", SCORE: "Generators' scores"}
+SOURCES = {
+    "Score": "GENIE section 4, footnote 6",
+    "Budget": "GENIE section 4, footnotes 4 to 7",
+    "F1": "METAL 4.4.1",
+    "Power": "Calderon et al. 2025",
+    "Cost": "GENIE section 6",
+}
 
 
-def facts(run: DesignRun) -> list[Fact]:
+def facts(run: DesignRun) -> dict[str, str]:
     """What was simulated, what labels are best spent on, what is needed, what it costs, what not to conclude."""
-    asked = {question: about for question, about in QUESTIONS.items() if run.records("needs", question=question)}
-    return [
-        Fact("Simulated", _simulated(run)),
-        Fact("One label or several", _labels(run)),
-        *(Fact(about, _items_needed(run, question)) for question, about in asked.items()),
-        *_pay(run),
-        Fact("Not to be concluded", _limits(run)),
-    ]
+    lines = {
+        "Simulated": _simulated(run),
+        "One label or several": _labels(run),
+        **{about: _items_needed(run, question) for question, about in QUESTIONS.items()},
+        "Pay": _pay(run),
+        "Not to be concluded": _limits(run),
+    }
+    return {about: words for about, words in lines.items() if words}
 
 
 def _simulated(run: DesignRun) -> str:
@@ -53,8 +60,10 @@ def _labels(run: DesignRun) -> str:
 
 
 def _items_needed(run: DesignRun, question: str) -> str:
-    """A sentence: how many items a question needs with the most raters, or why that is undefined."""
+    """How many items a question needs with the most raters, or why that is undefined; empty where it was not asked."""
     rows = run.records("needs", question=question)
+    if not rows:
+        return ""
     most = max(int(row["raters"]) for row in rows)
     rows = [row for row in rows if row["raters"] == most]
     defined = [row for row in rows if known(row["items_needed"])]
@@ -78,14 +87,14 @@ def _items(run: DesignRun, row: dict[str, Any]) -> str:
     )
 
 
-def _pay(run: DesignRun) -> list[Fact]:
+def _pay(run: DesignRun) -> str:
     prices = run.settings["prices"]
     if "pay" not in prices or "seconds" not in prices:
-        return []
+        return ""
     hourly = prices["pay"] * 3600 / prices["seconds"]
     words = f"{prices['pay']:g} USD for a task of {prices['seconds']:g} seconds is {hourly:.2f} USD an hour"
     least = prices["min_hourly"]
-    return [Fact("Pay", f"{words}, {'below' if hourly < least else 'at least'} the {least:g} that people should earn.")]
+    return f"{words}, {'below' if hourly < least else 'at least'} the {least:g} that people should earn."
 
 
 def _limits(run: DesignRun) -> str:
@@ -102,64 +111,30 @@ def _limits(run: DesignRun) -> str:
 def definitions(run: DesignRun) -> list[Definition]:
     """The definitions behind this study, with its settings."""
     settings = run.settings
-    return [
-        Definition(
-            "Score",
-            "The share of the scale, 0 the worst and 1 the best; the mean over outputs, all generators together.",
-            "GENIE section 4, footnote 6",
-        ),
-        Definition(
-            "Budget",
-            "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on one label each for k "
-            "times as many items as multilabelling, which takes all k labels of an item. Items are drawn with "
-            "replacement, "
-            f"{settings['rounds']:,} times. GENIE has k = 3.",
-            "GENIE section 4, footnotes 4 to 7",
-        ),
-        Definition(
-            "Binary",
-            "1 for the upper half of the scale, its middle included, else 0, made from the ratings: nobody was asked "
-            "anew.",
-        ),
-        Definition(
-            "Majority",
-            "The label given more often than any other; where there is none, the mean. One label is its own mean and "
-            "majority.",
-        ),
-        Definition(
-            "Standard deviation",
-            "Of the score over rounds: how far it would move if the evaluation were repeated. With the mean, closed "
-            "forms give it: (variance between items + variance of labels within items / labels an item) / items.",
-        ),
-        Definition(
-            "Populations",
-            f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS} items or more. A score "
-            "that hangs on who rates differs between them however many items there are.",
-        ),
-        Definition(
-            "Items needed",
-            "Sources, each with all its outputs, are drawn with replacement in growing numbers, and k of the people "
-            "of each item at random; the width is that of the central 95% of the rounds, which at the number of "
-            "sources there are is the bootstrap interval of an audit. The smallest number is found along width ~ 1 / "
-            "sqrt(n) and simulated again with four times the rounds; ± is the Monte Carlo error only.",
-        ),
-        Definition(
-            "F1",
-            f"Weighted F1 of the judge against the people's aggregate ({settings['aggregate']}).",
-            "METAL 4.4.1",
-        ),
-        Definition(
-            "Power",
-            "The share of rounds in which the judge passes the alternative annotator test (people below 30 items are "
-            "left out; where nobody can be tested, it does not pass). Undefined where the judge would fail with any "
-            "number of items.",
-            "Calderon et al. 2025",
-        ),
-        Definition(
-            "Cost",
-            "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's fee "
-            "on top.",
-            "GENIE section 6",
-        ),
-        Definition("Undefined", "A figure without a value is a dash with its reason, never 0."),
-    ]
+    words = {
+        "Score": "The share of the scale, 0 the worst and 1 the best; the mean over outputs, all generators together.",
+        "Budget": "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on one label each "
+        "for k times as many items as multilabelling, which takes all k labels of an item. Items are drawn with "
+        f"replacement, {settings['rounds']:,} times. GENIE has k = 3.",
+        "Binary": "1 for the upper half of the scale, its middle included, else 0, made from the ratings: nobody was "
+        "asked anew.",
+        "Majority": "The label given more often than any other; where there is none, the mean. One label is its own "
+        "mean and majority.",
+        "Standard deviation": "Of the score over rounds: how far it would move if the evaluation were repeated. With "
+        "the mean, closed forms give it: (variance between items + variance of labels within items / labels an item) "
+        "/ items.",
+        "Populations": f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS} items or "
+        "more. A score that hangs on who rates differs between them however many items there are.",
+        "Items needed": "Sources, each with all its outputs, are drawn with replacement in growing numbers, and k of "
+        "the people of each item at random; the width is that of the central 95% of the rounds, which at the number "
+        "of sources there are is the bootstrap interval of an audit. The smallest number is found along width ~ 1 / "
+        "sqrt(n) and simulated again with four times the rounds; ± is the Monte Carlo error only.",
+        "F1": f"Weighted F1 of the judge against the people's aggregate ({settings['aggregate']}).",
+        "Power": "The share of rounds in which the judge passes the alternative annotator test (people below 30 items "
+        "are left out; where nobody can be tested, it does not pass). Undefined where the judge would fail with any "
+        "number of items.",
+        "Cost": "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's "
+        "fee on top.",
+        "Undefined": "A figure without a value is a dash with its reason, never 0.",
+    }
+    return define(words, SOURCES)

@@ -122,7 +122,7 @@ def table(
     out.print()
     out.print(Text(clean(title), style="bold"))
     widths = _widths(columns, rows, out.width, keep)
-    for group in column_groups(columns, rows, out.width, keep):
+    for group in _groups(widths, out.width, keep):
         shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
         for place in group:
             shown.add_column(
@@ -140,21 +140,14 @@ def table(
         say(note, dim=True)
 
 
-def column_groups(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int = 1
-) -> Iterator[list[int]]:
+def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]:
     """Positions of the columns that fit together into `width`, the first `keep` in every group."""
-    widths = _widths(columns, rows, width, keep)
-    kept = list(range(keep))
-    start = sum(widths[place] + GAP for place in kept)
-    group, used = [*kept], start
-    for place in range(keep, len(columns)):
-        needed = widths[place] + GAP
-        if len(group) > keep and used + needed > width + GAP:
+    group = list(range(keep))
+    for place in range(keep, len(widths)):
+        if len(group) > keep and sum(widths[other] + GAP for other in (*group, place)) > width + GAP:
             yield group
-            group, used = [*kept], start
+            group = list(range(keep))
         group.append(place)
-        used += needed
     yield group
 
 

@@ -14,19 +14,8 @@ import pytest
 from metal.boards.ensemble import NAME
 from metal.data.text import figure, interval
 from metal.runs.board_run import BoardRun
-from metal.show.board.generators import fitted, generator_charts, generator_table, member_table
+from metal.show.board import generators, raters
 from metal.show.board.page import charts, history_table, tables
-from metal.show.board.raters import (
-    criterion_map,
-    crowd_sections,
-    further_rankings,
-    generator_map,
-    language_maps,
-    overrating_charts,
-    overrating_tables,
-    ranking_charts,
-    ranking_table,
-)
 from metal.show.board.words import facts
 from metal.show.charts.axes import ticks_for
 from metal.show.charts.dots import Dot, interval_dots
@@ -44,17 +33,13 @@ def bare(bare_board: Path) -> BoardRun:
     return BoardRun.read(bare_board)
 
 
-def said(run: BoardRun) -> dict[str, str]:
-    return {line.about: line.says for line in facts(run)}
-
-
 def changed(run: BoardRun, table: str, **columns: Any) -> BoardRun:
     return replace(run, tables={**run.tables, table: run.tables[table].assign(**columns)})
 
 
 def test_the_ranking_is_the_table_rounded(rich: BoardRun) -> None:
     records = rich.records("raters", criterion="overall", language="")
-    shown = ranking_table(rich, rich.main, rich.language)
+    shown = raters.ranking_table(rich, rich.main, rich.language)
     assert [row[1].text for row in shown.rows] == [record["rater"] for record in records]
     assert [row[0].text for row in shown.rows] == [str(place) for place in range(1, len(records) + 1)]
     for row, record in zip(shown.rows, records, strict=True):
@@ -72,19 +57,19 @@ def test_the_ranking_is_the_table_rounded(rich: BoardRun) -> None:
 
 def test_raters_are_counted_as_ranked(rich: BoardRun) -> None:
     """The ensemble that overrating is about, fitted to all generators, is no further rater."""
-    counted = sum(int(word) for word in said(rich)["Ranked"].split(" against ")[0].split() if word.isdigit())
+    counted = sum(int(word) for word in facts(rich)["Ranked"].split(" against ")[0].split() if word.isdigit())
     assert counted == rich.rows("raters")["rater"].nunique()
 
 
 def test_members_in_the_place_of_one_left_out_are_listed(rich: BoardRun) -> None:
     run = changed(rich, "ensemble_members", members_without="m one, m2")
-    table = member_table(run)
+    table = generators.member_table(run)
     assert table is not None
     assert {row[-1].text for row in table.rows} == {"m one and m2"}
 
 
 def test_ties_are_differences_up_to_epsilon(rich: BoardRun) -> None:
-    shown = ranking_table(changed(rich, "raters", tie_epsilon=1.0), rich.main, rich.language)
+    shown = raters.ranking_table(changed(rich, "raters", tie_epsilon=1.0), rich.main, rich.language)
     assert shown.rows[0][9].below == "ties up to 1"  # 1 is one
 
 
@@ -93,10 +78,10 @@ def test_clusters_are_told_in_words(rich: BoardRun) -> None:
     first, second = (f"{row['rater']} ({figure(row['pearson'])})" for row in records[:2])
     first = records[0]["rater"]
     apart = changed(rich, "raters", cluster=range(1, len(rich.tables["raters"]) + 1))
-    words = said(apart)["Agrees best"]
+    words = facts(apart)["Agrees best"]
     assert words.startswith(f"{first} (LLM judge): r ")
     assert f"significantly better than the next, {second}, and all that follow." in words
-    words = said(changed(rich, "raters", cluster=1))["Agrees best"]
+    words = facts(changed(rich, "raters", cluster=1))["Agrees best"]
     assert f"It is not shown to be better than the next, {second}, p " in words
     assert words.endswith(f"the first {len(records)} are one cluster.")
 
@@ -104,36 +89,38 @@ def test_clusters_are_told_in_words(rich: BoardRun) -> None:
 def test_a_person_and_the_ensemble_are_told(rich: BoardRun) -> None:
     best = rich.records("raters", criterion="overall", language="")[0]
     ceiling = rich.records("people", criterion="overall", language="")[0]["one_against_others"]
-    assert said(rich)["Against a person"] == (
+    assert facts(rich)["Against a person"] == (
         f"One of the people against the mean of the others reaches r {figure(ceiling)}; judge stays "
         f"{figure(ceiling - best['pearson'])} below. The line is dashed in the chart."
     )
-    above = said(changed(rich, "people", one_against_others=best["pearson"] - 0.1))["Against a person"]
+    above = facts(changed(rich, "people", one_against_others=best["pearson"] - 0.1))["Against a person"]
     assert "judge goes 0.10 beyond" in above
-    assert "not shown to differ from the best single metric, m0" in said(changed(rich, "raters", cluster=1))["Ensemble"]
+    assert (
+        "not shown to differ from the best single metric, m0" in facts(changed(rich, "raters", cluster=1))["Ensemble"]
+    )
     unseen = next(row for row in rich.records("raters", criterion="overall", language="") if row["rater"] == NAME)
-    assert f"r {figure(unseen['pearson'])} " in said(rich)["Ensemble"]
+    assert f"r {figure(unseen['pearson'])} " in facts(rich)["Ensemble"]
 
 
 def test_one_rater_and_nothing_else(bare: BoardRun) -> None:
-    words = said(bare)
+    words = facts(bare)
     assert words["Agrees best"].endswith("There is no other rater to compare it with.")
     assert "there is one person only" in words["Against a person"]
     assert words["Ensemble"] == "None was fitted here; the warnings say why."
     assert "Overrating" not in words
-    assert (fitted(bare), member_table(bare), overrating_charts(bare)) == (None, None, [])
-    assert (language_maps(bare), criterion_map(bare), further_rankings(bare)) == ([], None, [])
+    assert (generators.fitted(bare), generators.member_table(bare), raters.overrating_charts(bare)) == (None, None, [])
+    assert (raters.language_maps(bare), raters.criterion_map(bare), raters.further_rankings(bare)) == ([], None, [])
     assert history_table(bare).rows == ()
 
 
 def test_maps_hold_every_cell(rich: BoardRun) -> None:
-    languages = language_maps(rich)
+    languages = raters.language_maps(rich)
     assert [table.columns for table in languages] == [("", "all", "ar", "en", "hi")] * 3
     by = {(row["rater"], row["language"]): row for row in rich.records("raters", criterion="overall")}
     for row in languages[0].rows:
         for code, cell in zip(("", "ar", "en", "hi"), row[1:], strict=True):
             assert cell.text == figure(by[row[0].text, code]["pearson"])
-    found = criterion_map(rich)
+    found = raters.criterion_map(rich)
     assert found is not None
     assert found.columns == ("", "overall", "fluency", "adequacy")
 
@@ -143,7 +130,7 @@ def test_shades_follow_r_and_a_dash_has_its_reason(rich: BoardRun) -> None:
     values = [-0.5, 0.0, 0.45, None]
     pearson = [values[place % 4] for place in range(len(table))]
     undefined = ["pearson: no two scores differ" if value is None else "" for value in pearson]
-    shown = generator_map(changed(rich, "within_generators", pearson=pearson, undefined=undefined))
+    shown = raters.generator_map(changed(rich, "within_generators", pearson=pearson, undefined=undefined))
     assert shown is not None
     marks = {cell.text: cell.mark for row in shown.rows for cell in row[1:]}
     assert marks == {"−0.50": "q0", "0.00": "q1", "0.45": "q5", "–": "none"}
@@ -152,37 +139,37 @@ def test_shades_follow_r_and_a_dash_has_its_reason(rich: BoardRun) -> None:
 
 
 def test_generators_are_ranked_side_by_side(rich: BoardRun) -> None:
-    table = generator_table(rich, "overall", "")
+    table = generators.generator_table(rich, "overall", "")
     assert table.columns[:3] == ("generator", "by people", "cluster")
     assert [row[1].text for row in table.rows] == ["1", "2", "3", "4"]
     assert {row[0].text for row in table.rows if row[0].below == "human writing"} == {"g3"}
-    lines, dots = generator_charts(rich)
+    lines, dots = generators.generator_charts(rich)
     assert (lines.name, dots.name) == ("generators_ranks", "generators_people")
     # A generator that the judge did not score is left out of the lines, and that is said.
     rows = rich.tables["generators"]
     fewer = replace(
         rich, tables={**rich.tables, "generators": rows[(rows["by"] != "judge") | (rows["generator"] != "g0")]}
     )
-    lines = generator_charts(fewer)[0]
+    lines = generators.generator_charts(fewer)[0]
     assert lines.notes == ("Ranks among the 3 generators that all of these ranked; without g0.",)
     assert [row[0].text for row in lines.numbers.rows] == [row[0].text for row in table.rows if row[0].text != "g0"]
-    assert generator_table(fewer, "overall", "").rows[-1][3].text == "–"
+    assert generators.generator_table(fewer, "overall", "").rows[-1][3].text == "–"
 
 
 def test_the_formula_gives_what_the_ensemble_gives(rich: BoardRun) -> None:
-    found = fitted(rich)
+    found = generators.fitted(rich)
     assert found is not None
     record = next(one for one in rich.ensembles if one["ensemble"] == found.signature)
     assert len(found.formula) == 1 + len(record["members"])
     assert found.command == f"metal billboard apply {found.signature} outputs.jsonl"
     turned = tuple({**one, "members": [{**each, "negated": True} for each in one["members"]]} for one in rich.ensembles)
-    shown = member_table(replace(rich, ensembles=turned))
+    shown = generators.member_table(replace(rich, ensembles=turned))
     assert shown is not None
     assert shown.notes[0].startswith("Lower is better by ")
 
 
 def test_overrating_is_sorted_and_tells_who_has_none(rich: BoardRun) -> None:
-    machines, family = overrating_tables(rich)
+    machines, family = raters.overrating_tables(rich)
     values = [float(row[2].text.replace("−", "-")) for row in machines.rows]
     assert values == sorted(values, reverse=True)
     assert [row[2].text for row in family.rows] == ["own"]
@@ -190,8 +177,8 @@ def test_overrating_is_sorted_and_tells_who_has_none(rich: BoardRun) -> None:
     nobody = changed(
         rich, "overrating", value=None, low=None, high=None, undefined=["value: no human output"] * len(table)
     )
-    assert [chart.name for chart in overrating_charts(nobody)] == ["self_preference"]
-    assert overrating_tables(nobody)[0].notes[0].startswith("– overrating: no human output (")
+    assert [chart.name for chart in raters.overrating_charts(nobody)] == ["self_preference"]
+    assert raters.overrating_tables(nobody)[0].notes[0].startswith("– overrating: no human output (")
 
 
 def test_history_is_newest_first_and_tells_what_went(rich: BoardRun) -> None:
@@ -210,7 +197,7 @@ def test_settings_are_told_also_where_they_are_0(rich: BoardRun) -> None:
 
 
 def test_crowd_has_its_place(rich: BoardRun) -> None:
-    main, further = crowd_sections(rich)
+    main, further = raters.crowd_sections(rich)
     assert main.words[0].startswith("No crowd to compare with: judge 0.")
     (table,), (chart,) = main.tables, main.charts
     last, *others = reversed(table.rows)
@@ -220,7 +207,7 @@ def test_crowd_has_its_place(rich: BoardRun) -> None:
     answers = {(row[0].text, row[1].text): row[2].text for row in further.tables[0].rows}
     assert set(answers.values()) == {"judge only"}
     without = replace(rich, tables={key: rows for key, rows in rich.tables.items() if not key.startswith("crowd_")})
-    assert crowd_sections(without) == ()
+    assert raters.crowd_sections(without) == ()
 
 
 def test_every_table_and_chart_is_named_once(rich: BoardRun) -> None:
@@ -238,7 +225,7 @@ def test_every_table_and_chart_is_named_once(rich: BoardRun) -> None:
 
 
 def test_charts_stand_where_figures_are(rich: BoardRun) -> None:
-    drawn = ElementTree.fromstring(ranking_charts(rich)[0].svg)
+    drawn = ElementTree.fromstring(raters.ranking_charts(rich)[0].svg)
     titles = [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}title")]
     first = rich.records("raters", criterion="overall", language="")[0]
     ends = interval(first["pearson_low"], first["pearson_high"])
@@ -273,7 +260,7 @@ def test_lines_are_coloured_where_rankings_disagree() -> None:
 def test_many_raters_and_languages_are_cut_with_a_note(rich: BoardRun) -> None:
     rows = rich.rows("raters", criterion="overall", language="")
     many = pd.concat([rows.assign(language=f"l{n}") for n in range(50)], ignore_index=True)
-    cut = language_maps(replace(rich, tables={**rich.tables, "raters": many}))[0]
+    cut = raters.language_maps(replace(rich, tables={**rich.tables, "raters": many}))[0]
     assert len(cut.columns) == 41
     assert cut.notes[-1].endswith("40 of 50 columns; the CSV has all.")
 
