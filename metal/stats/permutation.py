@@ -23,8 +23,6 @@ from metal.stats.patterns import Codes, Numbers, ratio
 
 # Correlations closer than this differ by rounding; for scores of variance 1, variances below it are rounding.
 _ROUNDING = 1e-12
-# The moments of all raters are kept if they are not more numbers than this.
-_KEPT = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -104,14 +102,10 @@ def correlates_better(
     flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), len(people), resamples)
     y = _standard(people, np.asarray(answered.any(axis=0)))
     x = [_standard(rater, items) for rater, items in zip(raters, answered, strict=True)]
-    moments: list[Numbers] = []  # over all of a rater's answers: those that the other rater lacks are subtracted
-    if len(raters) * 6 * flips.count <= _KEPT:
-        moments = [_moments(x[i], y, flips, answered[i]) for i in range(len(raters))]
+    moments = [_moments(scores, y, flips, items) for scores, items in zip(x, answered, strict=True)]
 
     def shared(i: int, j: int) -> Numbers:
-        """Rater i's moments over the items that both i and j answered."""
-        if not moments:
-            return _moments(x[i], y, flips, answered[i] & answered[j])
+        """Rater i's moments over the items that both i and j answered: over all, less those that j lacks."""
         alone = answered[i] & ~answered[j]
         return moments[i] - _moments(x[i], y, flips, alone) if alone.any() else moments[i]
 

@@ -16,7 +16,6 @@ import json
 import os
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -66,16 +65,8 @@ def write_dataset(folder: Path, calls: int) -> None:
     save_dataset(assemble(Card("growth"), criteria, sources, made, [Rater("p", "human")], facts_from([])), folder)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A run: what it took, and US dollars."""
-
-    cost: Cost
-    dollars: float
-
-
-def judge(data: Path, engine: str, calls: int, folder: Path) -> Judged:
-    """`metal judge` to its end. Raises where it has not a rating for each call."""
+def judge(data: Path, engine: str, calls: int, folder: Path) -> tuple[Cost, float]:
+    """What `metal judge` takes to its end, and US dollars. Raises where it has not a rating for each call."""
     with serving(*SERVERS[engine]) as url:
         os.environ |= {"OPENAI_API_KEY": "sk-bench-0123456789", "OPENAI_BASE_URL": url}
         (folder / "judges.toml").write_text(
@@ -90,7 +81,7 @@ def judge(data: Path, engine: str, calls: int, folder: Path) -> Judged:
     rated = pd.read_parquet(out / "ratings.parquet", columns=["score"])["score"]
     if len(rated) != calls or rated.isna().any():
         raise RuntimeError(f"{len(rated):,} ratings, {rated.isna().sum():,} without a score, of {calls:,} calls")
-    return Judged(cost, spent(out / "journal.jsonl", engine))
+    return cost, spent(out / "journal.jsonl", engine)
 
 
 def spent(journal: Path, engine: str) -> float:
@@ -106,23 +97,18 @@ def spent(journal: Path, engine: str) -> float:
     return dollars
 
 
-@dataclass(frozen=True)
-class Own:
-    """Seconds of METAL itself, as measured: to start, and to work on a call, one after the other."""
+def simulated(engine: str, calls: int, start: float, a_call: float) -> float:
+    """Seconds: the slowest of what the settings allow and METAL can do.
 
-    start: float
-    a_call: float
-
-
-def simulated(engine: str, calls: int, own: Own) -> float:
-    """Seconds: the slowest of what the settings allow and METAL can do."""
+    start, a_call: seconds of METAL itself, as measured: to start, and to work on a call, one after the other.
+    """
     if engine == "batch":
         parts = -(-calls // BATCH_REQUESTS)
         waves = -(-parts // 50)  # at the service at once, at most
         answering = waves * (BATCH_WAITS + min(calls, BATCH_REQUESTS) / BATCH_RATE)
-        return own.start + max(answering, calls * own.a_call) + min(calls, BATCH_REQUESTS) * own.a_call
-    start = own.start + (CLUSTER_STARTS if engine == "ray" else 0.0)
-    return start + max(calls * LATENCY / IN_FLIGHT, 60.0 * calls / A_MINUTE, calls * own.a_call) + LATENCY
+        return start + max(answering, calls * a_call) + min(calls, BATCH_REQUESTS) * a_call
+    start += CLUSTER_STARTS if engine == "ray" else 0.0
+    return start + max(calls * LATENCY / IN_FLIGHT, 60.0 * calls / A_MINUTE, calls * a_call) + LATENCY
 
 
 def main() -> None:
@@ -134,7 +120,7 @@ def main() -> None:
     parser.add_argument("--own", type=float, nargs=2, default=(2.0, 0.0008), metavar=("START", "A_CALL"))
     options = parser.parse_args()
     os.environ["PYTHONPATH"] = str(ROOT)
-    own = Own(*options.own)
+    own = options.own
     print(f"{'calls':>10} {'engine':<8}{'seconds':>10}{'formula':>10}{'GB':>8}{'dollars':>10}")
     dollars: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as scratch:
@@ -142,16 +128,16 @@ def main() -> None:
             data = Path(scratch) / f"data-{calls}"
             write_dataset(data, calls)
             for engine in options.engine:
-                found = judge(data, engine, calls, Path(scratch))
-                dollars[engine] = found.dollars / calls
-                line(calls, engine, f"{found.cost.seconds:.0f}", own, f"{found.cost.gigabytes:.2f}", found.dollars)
+                cost, paid = judge(data, engine, calls, Path(scratch))
+                dollars[engine] = paid / calls
+                line(calls, engine, f"{cost.seconds:.0f}", own, f"{cost.gigabytes:.2f}", paid)
     for calls in options.simulate:
         for engine in options.engine:
             line(calls, engine, "-", own, "-", dollars.get(engine, float("nan")) * calls)
 
 
-def line(calls: int, engine: str, seconds: str, own: Own, gigabytes: str, dollars: float) -> None:
-    formula = f"{simulated(engine, calls, own):,.0f}"
+def line(calls: int, engine: str, seconds: str, own: tuple[float, float], gigabytes: str, dollars: float) -> None:
+    formula = f"{simulated(engine, calls, *own):,.0f}"
     print(f"{calls:>10,} {engine:<8}{seconds:>10}{formula:>10}{gigabytes:>8}{dollars:>10.2f}", flush=True)
 
 

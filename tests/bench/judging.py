@@ -158,7 +158,7 @@ def write_prompts(file: Path, calls: int) -> None:
 # ---------------------------------------------------------------- CPU and wall time
 
 
-def compare(peers: Sequence[str], calls: int, repeats: int, cache: Path) -> list[Measured]:
+def compare(peers: Sequence[str], calls: int, repeats: int, cache: Path) -> None:
     """Rounds of all, taking turns; the table of the best of each, with ratios and targets."""
     write_prompts(cache / f"prompts-{calls}.jsonl", calls)
     shown = {OURS: version(OURS, sys.executable)} | {peer: version(peer, environment(peer, cache)) for peer in peers}
@@ -194,7 +194,6 @@ def compare(peers: Sequence[str], calls: int, repeats: int, cache: Path) -> list
                 f"{latency_ms:>5} ms  {'ideal wall time':<24}{'':>23}{ideal:>8.2f}{wall[OURS] / ideal:>11.2f}"
                 f"{_met(wall[OURS] / ideal, MOST_OF_IDEAL)}"
             )
-    return found
 
 
 def _met(ratio: float, target: float | None) -> str:
@@ -204,19 +203,17 @@ def _met(ratio: float, target: float | None) -> str:
 # ---------------------------------------------------------------- memory, start
 
 
-def memory(cache: Path, sizes: Sequence[int] = (1_000, 10_000, 100_000)) -> list[Measured]:
+def memory(cache: Path, sizes: Sequence[int] = (1_000, 10_000, 100_000)) -> None:
     """Peak memory of runs of different length over the same dataset of 100,000 calls."""
-    found = []
     print(f"{'calls':>8}{'before MB':>11}{'peak MB':>9}{'more MB':>9}{'bytes/call':>12}{'CPU ms/call':>13}")
     for calls in sizes:
-        found.append(one := once(OURS, 0, calls, cache, ["--outputs", str(max(sizes) // 5), "--criteria", "5"]))
+        one = once(OURS, 0, calls, cache, ["--outputs", str(max(sizes) // 5), "--criteria", "5"])
         more = one.peak_mb - one.before_mb
         print(
             f"{calls:>8,}{one.before_mb:>11.1f}{one.peak_mb:>9.1f}{more:>9.1f}{more * 2**20 / calls:>12.0f}"
             f"{one.cpu_ms:>13.2f}",
             flush=True,
         )
-    return found
 
 
 class _Canned:
@@ -233,7 +230,7 @@ class _Canned:
         return None
 
 
-def resume(repeats: int) -> list[dict[str, float]]:
+def resume(repeats: int) -> None:
     """Seconds from starting `metal judge --resume` to its first request, and to its end; the least of the rounds."""
     found = []
     first: list[float] = []
@@ -268,14 +265,13 @@ def resume(repeats: int) -> list[dict[str, float]]:
             ended = time.perf_counter() - began
             if len(first) != LEFT:
                 raise RuntimeError(f"{len(first)} requests instead of {LEFT}")
-            found.append({"first_request_s": first[0] - began, "whole_s": ended})
-    start, whole = (min(one[key] for one in found) for key in ("first_request_s", "whole_s"))
+            found.append((first[0] - began, ended))
+    start, whole = map(min, zip(*found, strict=True))
     print(f"`metal judge --resume`, {ANSWERED:,} of {ANSWERED + LEFT:,} answered; the least of {repeats} rounds")
     print(
         f"first request after {start:.2f} s (target {MOST_TO_START:g} s: {_met(start, MOST_TO_START).split('  ')[-1]})"
     )
     print(f"ended, ratings written, after {whole:.2f} s")
-    return found
 
 
 def main() -> None:
@@ -285,7 +281,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="rounds (default: %(default)s)")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir(), "metal-bench"), help="environments")
     parser.add_argument("--peers", default=",".join(PEERS), help="those to compare with (default: %(default)s)")
-    parser.add_argument("--json", type=Path, help="also write every round to this file, as JSONL")
     parser.add_argument("--memory", action="store_true", help="memory instead of speed")
     parser.add_argument("--resume", action="store_true", help="the start of a resumed run instead of speed")
     asked = parser.parse_args()
@@ -295,15 +290,12 @@ def main() -> None:
             parser.error(f"no peer is called {peer}: there are {', '.join(PEERS)}")
     cache = asked.cache.absolute()
     cache.mkdir(parents=True, exist_ok=True)
-    rounds: list[Any] = []
     if asked.memory:
-        rounds += map(asdict, memory(cache))
+        memory(cache)
     if asked.resume:
-        rounds += resume(asked.repeats)
+        resume(asked.repeats)
     if not asked.memory and not asked.resume:
-        rounds += map(asdict, compare(peers, asked.calls, asked.repeats, cache))
-    if asked.json:
-        asked.json.write_text("".join(json.dumps(one) + "\n" for one in rounds), encoding="utf-8")
+        compare(peers, asked.calls, asked.repeats, cache)
 
 
 if __name__ == "__main__":

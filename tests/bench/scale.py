@@ -5,12 +5,13 @@
 
 Each command runs as its user runs it, in a process of its own; memory is the most that it and its children held
 together, looked at in /proc every few milliseconds. Beside it stands plain pandas, reading the same file and
-grouping it once: what one pass costs anybody. --phases tells where the time goes, measured within the process.
+grouping it once: what one pass costs anybody. --phases tells where the time goes, by cProfile.
 """
 
 from __future__ import annotations
 
 import argparse
+import pstats
 import subprocess
 import sys
 import tempfile
@@ -91,9 +92,14 @@ def main() -> None:
                 arguments = [command, str(folder), "--out", out]
                 line(ratings, f"metal {command}", measure([sys.executable, "-m", "metal", *arguments], log), plain)
                 if options.phases:
-                    subprocess.run(
-                        [sys.executable, "-m", "tests.bench.scale_phases", *arguments, "--force"], check=True
-                    )
+                    phases([*arguments, "--force"], Path(scratch) / "profile")
+
+
+def phases(arguments: Sequence[str], file: Path) -> None:
+    """METAL's functions in which the command spends most time, with the time of all that they call."""
+    profiler = [sys.executable, "-m", "cProfile", "-o", str(file), "-m", "metal", *arguments]
+    subprocess.run(profiler, check=True, stdout=subprocess.DEVNULL)
+    pstats.Stats(str(file)).sort_stats("cumulative").print_stats("/metal/", 40)
 
 
 def made(folder: Path, ratings: int) -> Path:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from metal.errors import Undefined
 from metal.stats.alternative_annotator import alternative_annotator_test
+from metal.stats.student import t_cdf
 
 
 def panel(rng: np.random.Generator, items: int, skill: list[float]) -> np.ndarray:
@@ -74,3 +77,21 @@ def test_refusals() -> None:
         alternative_annotator_test(np.ones((10, 3)), np.ones(10), epsilon=0.2)
     with pytest.raises(Undefined, match="all differences equal"):
         alternative_annotator_test(np.ones((40, 3)), np.ones(40), epsilon=0.2)
+
+
+# ---------------------------------------------------------------- Student's t, of our own
+
+DEGREES = (1, 2, 3, 10, 29, 99, 100, 299, 300, 301, 1000, 9999)
+
+
+@pytest.mark.parametrize("df", DEGREES)
+def test_probabilities(df: int) -> None:
+    for t in (0, 1e-3, 0.1, 0.5, 0.9, 1, 1.3, 2, 3, 5, 8, 12, 20, 100, 1e5):
+        assert t_cdf(-t, df) == pytest.approx(stats.t.cdf(-t, df), rel=2e-12, abs=1e-290)
+        assert t_cdf(t, df) == pytest.approx(stats.t.cdf(t, df), rel=2e-12)
+
+
+def test_the_ends() -> None:
+    assert t_cdf(math.inf, 5) == 1
+    assert t_cdf(-math.inf, 5) == 0
+    assert math.isnan(t_cdf(math.nan, 5))

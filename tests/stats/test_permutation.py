@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from metal.stats import permutation
 from metal.stats.permutation import correlates_better, draw_flips
 
 # The example vectors of mt-metrics-eval's own test of its permutation test.
@@ -144,15 +143,6 @@ def test_each_pair_is_compared_on_what_both_answered() -> None:
     alone = correlates_better(people[5:], raters[:2, 5:], np.random.default_rng(0), resamples=20_000)
     assert p[0, 1] == pytest.approx(alone[0, 1], abs=0.01)
     assert not np.isnan(p[np.triu_indices(3, 1)]).any()
-
-
-def test_moments_that_are_not_kept_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    people, raters = rng.normal(size=50), rng.normal(size=(4, 50))
-    raters[rng.random((4, 50)) < 0.1] = np.nan
-    kept = correlates_better(people, raters, np.random.default_rng(0))
-    monkeypatch.setattr(permutation, "_KEPT", 0)
-    np.testing.assert_allclose(correlates_better(people, raters, np.random.default_rng(0)), kept)
 
 
 def test_pairs_that_nobody_asked_for_are_left_out() -> None:
