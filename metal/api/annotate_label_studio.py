@@ -46,15 +46,10 @@ def annotate_push_label_studio(
     that name with other settings; DataError for a project with foreign or repeated tasks; LabelStudioError if the
     server refuses.
     """
+    from metal.building.crowdsourcing import label_studio_campaign
     from metal.building.crowdsourcing.campaign import digest_of
     from metal.building.crowdsourcing.label_studio import LabelStudio
-    from metal.building.crowdsourcing.label_studio_campaign import (
-        LabelStudioCampaign,
-        LabelStudioSettings,
-        post,
-        read_export,
-        read_projects,
-    )
+    from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, LabelStudioSettings
     from metal.building.store import tasks_handed_out
     from metal.data.files import one_writer, recover
 
@@ -63,8 +58,8 @@ def annotate_push_label_studio(
         recover(dataset.resolve())
         tasks = tasks_handed_out(dataset)
         folder = Path(export) if export else Path("runs") / f"{dataset.resolve().name}-label-studio"
-        files = read_export(folder)
-        projects = read_projects(files, shared=shared)
+        files = label_studio_campaign.read_export(folder)
+        projects = label_studio_campaign.read_projects(files, shared=shared)
         unknown = [task for project in projects for task in project.ids if task not in tasks]
         if unknown:
             raise UsageError(
@@ -74,7 +69,7 @@ def annotate_push_label_studio(
         _warn_of_plain(server.url, say)
         settings = LabelStudioSettings(server.url, shared, digest_of(files), key=secrets.token_hex(5))
         campaign = LabelStudioCampaign.begin(dataset, name or folder.resolve().name, settings, files)
-        count = post(server, campaign, progress)
+        count = label_studio_campaign.post(server, campaign, progress)
         return Posted(
             campaign.name,
             count,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metal.building.forms.rows import csv_table, listed, unguarded
+from metal.building.forms.sheet import csv_table, listed, unguarded
 from metal.building.store import read_compared
 from metal.building.tasks import METAL, Assignment, TaskTemplate, load_template
 from metal.data.dataset import Dataset

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from metal.building.forms import csv_sheet, guidelines
-from metal.building.forms.rows import ABOUT, CELL_LIMIT
+from metal.building.forms.sheet import ABOUT, CELL_LIMIT
 from metal.building.tasks import Assignment, assign
 from metal.data.escaping import FORMULA_STARTS
 from metal.data.records import Level, Scale

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 from metal.building.forms import xlsx_sheet
-from metal.building.forms.rows import ABOUT, CELL_LIMIT
+from metal.building.forms.sheet import ABOUT, CELL_LIMIT
 from metal.building.tasks import assign
 from metal.data.records import Level, Scale
 from metal.errors import DataError

@@ -16,7 +16,7 @@ from metal.building.crowdsourcing.mturk_campaign import ASSIGNMENTS, BONUSES, CA
 from metal.building.crowdsourcing.mturk_documents import read_answers
 from metal.building.crowdsourcing.posting import exclude
 from metal.building.forms import mturk
-from metal.building.forms.rows import printable
+from metal.building.forms.sheet import printable
 from metal.building.tasks import Answer
 from metal.data.records import Criterion
 from metal.errors import MetalError, UsageError

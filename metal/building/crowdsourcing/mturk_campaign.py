@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from metal.building.crowdsourcing.campaign import Campaign
 from metal.building.crowdsourcing.label_studio import checked_url
 from metal.building.crowdsourcing.mturk import ENDPOINTS, fee
-from metal.building.forms.rows import csv_rows
+from metal.building.forms.sheet import csv_rows
 from metal.errors import DataError, UsageError
 
 

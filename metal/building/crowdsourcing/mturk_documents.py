@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, ParseError, SubElement, fromstring, tostring
 
 from metal.building.forms.mturk import HIT_LIMIT
-from metal.building.forms.rows import printable
+from metal.building.forms.sheet import printable
 from metal.errors import DataError, UsageError
 
 _SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from metal.building.forms import crowd_csv
-from metal.building.forms.rows import header_of
+from metal.building.forms.sheet import header_of
 from metal.building.tasks import Answer, Assignment
 from metal.data.plugins import load_plugin, plugins
 from metal.data.records import Criterion

@@ -12,22 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from metal.building.forms import guidelines, mturk
-from metal.building.forms.rows import (
-    COMMENT,
-    OURS,
-    answers_at,
-    by_language,
-    check_criteria,
-    column_of,
-    crowd_rows,
-    csv_table,
-    header_of,
-    listed,
-    printable,
-    seconds_in,
-    unguarded,
-)
+from metal.building.forms import guidelines, mturk, sheet
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import guard
 from metal.data.records import Criterion
@@ -75,7 +60,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
     Participants take the place of the people named in the assignments.
     """
-    groups = by_language(assignments)
+    groups = sheet.by_language(assignments)
     for language, group in groups.items():
         yield f"tasks-{language}.csv", _tasks(group)
     if groups:
@@ -88,7 +73,8 @@ def _tasks(assignments: Sequence[Assignment]) -> bytes:
     import pandas as pd
 
     asked = {QUESTION + name: _question(name, rubric) for name, rubric in assignments[0].rubrics.items()}
-    rows = [{name: printable(text) for name, text in (row | asked).items()} for row in crowd_rows(assignments)]
+    written = (row | asked for row in sheet.crowd_rows(assignments))
+    rows = [{name: sheet.printable(text) for name, text in row.items()} for row in written]
     return str(guard(pd.DataFrame(rows, dtype=object)).to_csv(index=False, lineterminator="\n")).encode()
 
 
@@ -106,7 +92,7 @@ def recognises(name: str, content: bytes) -> bool:
     """Whether this is a CSV of a platform's answers; METAL's own sheets have the column `rater`."""
     if mturk.recognises(name, content):
         return False
-    head = header_of(name, content)
+    head = sheet.header_of(name, content)
     names = [_folded(column) for column in head]
     return "task" in names and "rater" not in names and bool(_rater_columns(head))
 
@@ -118,24 +104,24 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion], platform:
     Raises DataError for missing or doubled columns and rows without task or person, UnknownName for a column whose
     name is close to that of a missing criterion.
     """
-    head, rows = csv_table(name, content)
+    head, rows = sheet.csv_table(name, content)
     place = _columns(name, head, criteria)
     person = head[place["rater"]]
     platform = platform or (PROLIFIC if _folded(person) in _PROLIFIC_COLUMNS else ANY)
-    return answers_at(place, name, rows, criteria, rater=person, prefix=f"{platform}:")
+    return sheet.answers_at(place, name, rows, criteria, rater=person, prefix=f"{platform}:")
 
 
 def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:
     """A note on the columns that `read` ignores."""
-    head, _ = csv_table(name, content)
+    head, _ = sheet.csv_table(name, content)
     used = {*_columns(name, head, criteria).values()}
-    ours = {*OURS, "direction"}
+    ours = {*sheet.OURS, "direction"}
     unused = [
         column
         for at, column in enumerate(head)
         if column and at not in used and column not in ours and not column.startswith(QUESTION)
     ]
-    return [f"{name}: columns left alone: {listed(unused)}"] if unused else []
+    return [f"{name}: columns left alone: {sheet.listed(unused)}"] if unused else []
 
 
 def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -> dict[str, int]:
@@ -145,18 +131,18 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
     if len(tasks) != 1 or len(people) != 1:
         what, columns = ("task", tasks) if len(tasks) != 1 else ("person", people)
         problem = f"several columns for the {what}" if columns else f"no column for the {what}"
-        remedy = f"Columns found: {listed(head)}; needed: task, one of {', '.join(RATERS)}, and criteria"
+        remedy = f"Columns found: {sheet.listed(head)}; needed: task, one of {', '.join(RATERS)}, and criteria"
         raise DataError(name, problem, remedy)
     place = {"task": tasks[0], "rater": people[0]}
-    for column in (*map(column_of, criteria), COMMENT, "seconds"):
+    for column in (*map(sheet.column_of, criteria), sheet.COMMENT, "seconds"):
         if head.count(column) > 1:
             raise DataError(name, f"there are two columns {column!r}", "Delete or rename the one that does not count")
         if column in head and head.index(column) not in place.values():
             place[column] = head.index(column)
-    check_criteria(name, [column for column in head if not column.startswith(QUESTION)], criteria)
-    if not any(column_of(criterion) in place for criterion in criteria):
-        needed = listed([*map(column_of, criteria)])
-        raise DataError(name, "no column of a criterion", f"Columns found: {listed(head)}; criteria: {needed}")
+    sheet.check_criteria(name, [column for column in head if not column.startswith(QUESTION)], criteria)
+    if not any(sheet.column_of(criterion) in place for criterion in criteria):
+        needed = sheet.listed([*map(sheet.column_of, criteria)])
+        raise DataError(name, "no column of a criterion", f"Columns found: {sheet.listed(head)}; criteria: {needed}")
     return place
 
 
@@ -181,17 +167,17 @@ def is_participants(head: Sequence[str]) -> bool:
 
 def read_participants(name: str, content: bytes) -> dict[str, Participant]:
     """Prolific's export, by participant. Of several submissions of one person, one that counts is taken."""
-    columns, rows = csv_table(name, content)
+    columns, rows = sheet.csv_table(name, content)
     head = [_folded(column) for column in columns]
     participants: dict[str, Participant] = {}
     for number, row in rows:
-        cells = dict(zip(head, [*map(unguarded, row), *[""] * len(head)], strict=False))
+        cells = dict(zip(head, [*map(sheet.unguarded, row), *[""] * len(head)], strict=False))
         person = cells["participantid"]
         if not person:
             raise DataError(f"{name} row {number}", "the participant is missing", "Export it from Prolific again")
         status = re.sub(r"[\W_]+", " ", cells["status"]).strip().casefold()
         if person not in participants or participants[person].status in LEFT_OUT:
-            participants[person] = Participant(status, seconds_in(cells.get("timetaken", "")))
+            participants[person] = Participant(status, sheet.seconds_in(cells.get("timetaken", "")))
     return participants
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from metal.building.forms import crowd_csv, guidelines, mturk
-from metal.building.forms.rows import about, answers_from, csv_rows, header, is_csv
+from metal.building.forms.sheet import about, answers_from, csv_rows, header, is_csv
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import guard
 from metal.data.records import Criterion
@@ -38,5 +38,5 @@ def recognises(name: str, content: bytes) -> bool:
 
 
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
-    """The answers of one filled-in file. Errors: see `rows.answers_from`."""
+    """The answers of one filled-in file. Errors: see `sheet.answers_from`."""
     return answers_from(name, csv_rows(name, content), criteria)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metal.building.forms.rows import printable
+from metal.building.forms.sheet import printable
 from metal.building.tasks import METAL, TaskTemplate
 from metal.data.escaping import environment
 from metal.raters.judges.rubric import LevelText, Rubric

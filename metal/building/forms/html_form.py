@@ -15,7 +15,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metal.building.forms.rows import sides
+from metal.building.forms.sheet import sides
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import environment, policy, source
 from metal.data.files import whole_text

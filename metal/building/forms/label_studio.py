@@ -18,7 +18,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from metal.building.forms.html_form import json_list
 from metal.building.forms.label_studio_export import FIELD, Annotation, read_annotations
-from metal.building.forms.rows import by_language
+from metal.building.forms.sheet import by_language
 from metal.building.tasks import Answer, Assignment, Task
 from metal.data.files import whole_text
 from metal.data.languages import language_name, text_direction

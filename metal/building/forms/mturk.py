@@ -11,21 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from metal.building.forms import guidelines
-from metal.building.forms.rows import (
-    COMMENT,
-    by_language,
-    check_criteria,
-    column_of,
-    crowd_rows,
-    csv_rows,
-    filled_rows,
-    is_csv,
-    listed,
-    printable,
-    seconds_in,
-    sides,
-)
+from metal.building.forms import guidelines, sheet
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import FORMULA_STARTS, environment
 from metal.data.languages import language_name
@@ -41,7 +27,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
     A HIT is a task; workers take the place of the people named in the assignments.
     """
-    groups = by_language(assignments)
+    groups = sheet.by_language(assignments)
     batches = [_batch(language, group) for language, group in groups.items()]
     for batch in batches:
         table = io.StringIO(newline="")
@@ -67,9 +53,9 @@ def _batch(language: str, assignments: Sequence[Assignment]) -> dict[str, Any]:
     """
     people = Counter(task.task for assignment in assignments for task in assignment.tasks)
     rubrics, template = assignments[0].rubrics, assignments[0].template
-    source, output = sides(language)
+    source, output = sheet.sides(language)
     variables = {
-        "asked": [(column_of(name), rubric) for name, rubric in rubrics.items()],
+        "asked": [(sheet.column_of(name), rubric) for name, rubric in rubrics.items()],
         "source_side": source,
         "output_side": output,
         "template": template,
@@ -77,7 +63,7 @@ def _batch(language: str, assignments: Sequence[Assignment]) -> dict[str, Any]:
     }
     page = environment("metal.building.forms", _markup).get_template("mturk.html")
     layout = page.render(guidelines.content(rubrics, template) | variables)
-    rows = [{column: _cell(text) for column, text in row.items()} for row in crowd_rows(assignments)]
+    rows = [{column: _cell(text) for column, text in row.items()} for row in sheet.crowd_rows(assignments)]
     room = HIT_LIMIT - len(layout.encode())
     return {
         "language": language,
@@ -99,7 +85,7 @@ def _markup(value: Any) -> Any:
     become character references."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
-    text = str(escape(printable(value))).replace("${", "&#36;{")
+    text = str(escape(sheet.printable(value))).replace("${", "&#36;{")
     return Markup("".join(char if ord(char) <= 0xFFFF else f"&#{ord(char)};" for char in text))  # noqa: S704
 
 
@@ -108,7 +94,7 @@ def _variable(column: str) -> Markup:
 
 
 def _plain(value: Any) -> Any:
-    return Markup(printable(value)) if isinstance(value, str) else value  # noqa: S704  README.txt is no HTML
+    return Markup(sheet.printable(value)) if isinstance(value, str) else value  # noqa: S704  README.txt is no HTML
 
 
 # ---------------------------------------------------------------- reading
@@ -117,7 +103,7 @@ def _plain(value: Any) -> Any:
 def recognises(name: str, content: bytes) -> bool:
     """Whether this is a batch's table of results."""
     head = content[:4096].replace(b"\0", b"")
-    return is_csv(name) and b"AssignmentId" in head and b"WorkerId" in head
+    return sheet.is_csv(name) and b"AssignmentId" in head and b"WorkerId" in head
 
 
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
@@ -136,16 +122,16 @@ def answers_in(
 ) -> list[Answer]:
     """The answers of rows (where it is, cells by column) of a table of results. Errors: see `read`."""
     fields = list(dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER)))
-    check_criteria(name, fields, criteria)
+    sheet.check_criteria(name, fields, criteria)
     kept = [(where, row) for where, row in rows if not _is_rejected(row)]
     answers = [
         _at_once(where, row[AT_ONCE], criteria) if row.get(AT_ONCE) else _in_columns(row, criteria)
         for where, row in kept
     ]
-    asked = [criterion for criterion in criteria if any(column_of(criterion) in answer for answer in answers)]
+    asked = [criterion for criterion in criteria if any(sheet.column_of(criterion) in answer for answer in answers)]
     if answers and not asked:
-        needed = listed([ANSWER + column_of(criterion) for criterion in criteria])
-        raise DataError(name, "no answers to a criterion", f"Columns found: {listed(head)}; needed: {needed}")
+        needed = sheet.listed([ANSWER + sheet.column_of(criterion) for criterion in criteria])
+        raise DataError(name, "no answers to a criterion", f"Columns found: {sheet.listed(head)}; needed: {needed}")
     return [_answer(where, row, answer, asked) for (where, row), answer in zip(kept, answers, strict=True)]
 
 
@@ -153,9 +139,9 @@ def _answer(where: str, row: Mapping[str, str], answers: Mapping[str, str], aske
     for column in ("Input.task", "WorkerId"):
         if not row[column]:
             raise DataError(where, f"{column} is missing", "Download the results again")
-    scores = {criterion: answers.get(column_of(criterion), "") for criterion in asked}
-    seconds = seconds_in(row.get("WorkTimeInSeconds", ""))
-    return Answer(row["Input.task"], f"mturk:{row['WorkerId']}", scores, answers.get(COMMENT, ""), where, seconds)
+    scores = {criterion: answers.get(sheet.column_of(criterion), "") for criterion in asked}
+    seconds = sheet.seconds_in(row.get("WorkTimeInSeconds", ""))
+    return Answer(row["Input.task"], f"mturk:{row['WorkerId']}", scores, answers.get(sheet.COMMENT, ""), where, seconds)
 
 
 def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:
@@ -170,7 +156,7 @@ def _is_rejected(row: Mapping[str, str]) -> bool:
 
 def _results(name: str, content: bytes) -> tuple[list[str], list[tuple[str, dict[str, str]]]]:
     """The columns, and each row: where it is, and its cells by column."""
-    filled = filled_rows(csv_rows(name, content))
+    filled = sheet.filled_rows(sheet.csv_rows(name, content))
     head = filled[0][1] if filled else []
     for column in ("Input.task", "WorkerId"):
         if column not in head:
@@ -189,7 +175,7 @@ def _results(name: str, content: bytes) -> tuple[list[str], list[tuple[str, dict
 def _named(column: str, criteria: Iterable[str]) -> str:
     """`task_quality` for `Answer.task_quality` and for `Answer.task_quality.2`."""
     rest = column.removeprefix(ANSWER)
-    fields = [COMMENT, *map(column_of, criteria)]
+    fields = [sheet.COMMENT, *map(sheet.column_of, criteria)]
     return rest if rest in fields else next((field for field in fields if rest.startswith(f"{field}.")), rest)
 
 
@@ -214,11 +200,11 @@ def _at_once(where: str, cell: str, criteria: Mapping[str, Criterion]) -> dict[s
         fields = {key: value for part in parts for key, value in part.items()}
     except (ValueError, AttributeError, RecursionError):
         raise DataError(where, f"{AT_ONCE} is not a list of objects in JSON", "Download the results again") from None
-    check_criteria(where, list(fields), criteria)
+    sheet.check_criteria(where, list(fields), criteria)
     return {field: _chosen(value) for field, value in fields.items()}
 
 
 def _chosen(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(printable(choice) for choice, chosen in value.items() if chosen is True)
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else printable(str(value)).strip()
+        return ", ".join(sheet.printable(choice) for choice, chosen in value.items() if chosen is True)
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else sheet.printable(str(value)).strip()

@@ -14,26 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from metal.building.forms import guidelines
-from metal.building.forms.rows import (
-    COMMENT,
-    CUT,
-    about,
-    about_columns,
-    answers_from,
-    cut,
-    header,
-    listed,
-    printable,
-    sides,
-)
+from metal.building.forms import guidelines, sheet
 from metal.building.tasks import TEXTS, Answer, Assignment
 from metal.data.records import Criterion
 from metal.errors import DataError
 from metal.raters.judges.rubric import Rubric
 
 GUIDELINES, TASKS, LEVELS = "Guidelines", "Tasks", "Levels"
-WIDTHS = {"task": 15, "rater": 9, "language": 9, "title": 20, "source": 70, COMMENT: 34} | dict.fromkeys(TEXTS, 50)
+WIDTHS = {"task": 15, "rater": 9, "language": 9, "title": 20, "source": 70, sheet.COMMENT: 34}
+WIDTHS |= dict.fromkeys(TEXTS, 50)
 CRITERION_WIDTH = 16
 READING_ORDER = {"ltr": 1, "rtl": 2, "auto": 0}
 FILL_IN, HEAD = "FFF8DC", "E4E5E9"
@@ -54,14 +43,14 @@ def _content(assignment: Assignment) -> bytes:
     book = Workbook()
     book.properties.creator = "METAL"
     book.properties.created = book.properties.modified = EPOCH
-    rows = [about(assignment, task) for task in assignment.tasks]
-    _write_guidelines(book.active, assignment, any(cell.endswith(CUT) for row in rows for cell in row))
+    rows = [sheet.about(assignment, task) for task in assignment.tasks]
+    _write_guidelines(book.active, assignment, any(cell.endswith(sheet.CUT) for row in rows for cell in row))
     tasks = book.create_sheet(TASKS)
     _write_tasks(tasks, assignment, rows)
     levels = book.create_sheet(LEVELS)
     levels.sheet_state = "hidden"
     for number, rubric in enumerate(assignment.rubrics.values()):
-        column = len(about_columns(assignment.template)) + 1 + number
+        column = len(sheet.about_columns(assignment.template)) + 1 + number
         _offer_levels(tasks, levels, (number, column), rubric, last_row=max(len(rows), 1) + 1)
     return _saved(book)
 
@@ -82,14 +71,14 @@ def _write_guidelines(page: Any, assignment: Assignment, some_cut: bool) -> None
     listing = guidelines.lines(assignment.rubrics, assignment.template)
     listing.insert(1, ("text", f"Fill in the yellow columns of the sheet {TASKS!r}, then save the file as .xlsx."))
     if some_cut:
-        listing.insert(2, ("text", f"Some texts do not fit into a cell; they end with{CUT}".replace("\n", " ")))
+        listing.insert(2, ("text", f"Some texts do not fit into a cell; they end with{sheet.CUT}".replace("\n", " ")))
     fonts = {
         "title": Font(bold=True, size=16),
         "criterion": Font(bold=True, size=14),
         "level": Font(bold=True),
     }
     for row, (kind, text) in enumerate(listing, 1):
-        cell = _put(page, row, 1, f"•  {text}" if kind == "item" else cut(text))
+        cell = _put(page, row, 1, f"•  {text}" if kind == "item" else sheet.cut(text))
         cell.alignment = Alignment(wrap_text=True, vertical="top", indent=2 if kind == "item" else 0)
         cell.font = fonts.get(kind, Font())
 
@@ -98,17 +87,17 @@ def _write_tasks(page: Any, assignment: Assignment, rows: Sequence[Sequence[str]
     from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
     from openpyxl.utils import get_column_letter
 
-    (_, source_direction), (_, direction) = sides(assignment.language)
+    (_, source_direction), (_, direction) = sheet.sides(assignment.language)
     page.sheet_view.rightToLeft = direction == "rtl"
     page.freeze_panes = "A2"
-    names = header(assignment.rubrics, assignment.template)
+    names = sheet.header(assignment.rubrics, assignment.template)
     orders = {"title": source_direction, "source": source_direction} | dict.fromkeys(TEXTS, direction)
     thin = Side(style="thin", color="B0B0B0")
     to_fill_in, grey = PatternFill("solid", fgColor=FILL_IN), PatternFill("solid", fgColor=HEAD)
     for column, name in enumerate(names, 1):
         page.column_dimensions[get_column_letter(column)].width = WIDTHS.get(name, CRITERION_WIDTH)
         given = column <= len(names) - len(assignment.rubrics) - 1
-        head = _put(page, 1, column, cut(name))
+        head = _put(page, 1, column, sheet.cut(name))
         head.font, head.fill = Font(bold=True), grey if given else to_fill_in
         head.alignment = Alignment(wrap_text=True, vertical="top")
         order = READING_ORDER[orders.get(name, "auto") if given else "auto"]
@@ -130,7 +119,7 @@ def _offer_levels(tasks: Any, levels: Any, place: tuple[int, int], rubric: Rubri
     if scale.levels:
         # A list of its own on a sheet: inside the rule commas would divide labels, and 255 characters are the most.
         for row, level in enumerate(scale.levels, 1):
-            _put(levels, row, place[0] + 1, cut(level.shown))
+            _put(levels, row, place[0] + 1, sheet.cut(level.shown))
         letter = get_column_letter(place[0] + 1)
         asked: dict[str, Any] = {"type": "list", "formula1": f"{LEVELS}!${letter}$1:${letter}${len(scale.levels)}"}
     elif scale.low is not None and scale.high is not None:
@@ -140,8 +129,8 @@ def _offer_levels(tasks: Any, levels: Any, place: tuple[int, int], rubric: Rubri
     rule = DataValidation(allow_blank=True, showErrorMessage=True, showInputMessage=True, **asked)
     rule.errorTitle = "Not on the scale"
     rule.error = f"Choose from: {scale.describe()}"[:255] if scale.levels else f"A number: {scale.describe()}"
-    rule.promptTitle = printable(criterion.label or criterion.name)[:32]
-    rule.prompt = printable(criterion.question or rubric.simple or criterion.name)[:255]
+    rule.promptTitle = sheet.printable(criterion.label or criterion.name)[:32]
+    rule.prompt = sheet.printable(criterion.question or rubric.simple or criterion.name)[:255]
     column = get_column_letter(place[1])
     rule.add(f"{column}2:{column}{last_row}")
     tasks.add_data_validation(rule)
@@ -170,7 +159,7 @@ def recognises(name: str, content: bytes) -> bool:
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
     """The answers of one filled-in workbook, saved by any program.
 
-    Raises DataError if it cannot be opened or no sheet has tasks. Other errors: see `rows.answers_from`.
+    Raises DataError if it cannot be opened or no sheet has tasks. Other errors: see `sheet.answers_from`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions, which do not matter here
@@ -183,8 +172,8 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
             ) from None
     chosen = pages.get(TASKS) or next((rows for rows in pages.values() if _has_tasks(rows)), None)
     if chosen is None:
-        raise DataError(name, "no sheet with tasks", f"Sheets found: {listed(list(pages))}; it is called {TASKS}")
-    return answers_from(name, chosen, criteria)
+        raise DataError(name, "no sheet with tasks", f"Sheets found: {sheet.listed(list(pages))}; it is called {TASKS}")
+    return sheet.answers_from(name, chosen, criteria)
 
 
 def _pages(content: bytes) -> dict[str, list[list[str]]]:
