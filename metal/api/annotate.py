@@ -126,8 +126,9 @@ def annotate_export(
         say(text)
 
     with one_writer(dataset):
-        shown = choose_template(
-            load_dataset(dataset),
+        before = load_dataset(dataset)
+        loaded, shown, rubrics = choose_template(
+            before,
             dataset,
             template,
             names(criteria),
@@ -135,7 +136,7 @@ def annotate_export(
             add_criteria=add_criteria,
             say=note,
         )
-        loaded = shown.dataset
+        added = tuple(name for name in loaded.criteria if name not in before.criteria)
         chosen = generators_named(loaded, [generators] if isinstance(generators, str) else generators)
         to_rate = outputs_to_rate(
             loaded,
@@ -146,7 +147,7 @@ def annotate_export(
             sources=None if sample is None else sources_chosen(loaded.sources.values(), sample, seed),
             say=note,
         )
-        outputs = with_references(loaded, dataset, to_rate, shown.template, note)
+        outputs = with_references(loaded, dataset, to_rate, shown, note)
         folder = Path(out) if out else Path("runs") / f"{dataset.resolve().name}-{to}"
         check_new(folder, force=force, marks=("run.toml",))
         key = task_key(dataset)
@@ -155,23 +156,23 @@ def annotate_export(
             used = set(read_answers(dataset)["output"].astype(str))
             questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), note, used)
         sides = [[question for question in questions if side_of(question.output) == side] for side in SIDES]
-        tasks, *hidden = (make_tasks(key, group, loaded.sources, shown.template) for group in (outputs, *sides))
+        tasks, *hidden = (make_tasks(key, group, loaded.sources, shown) for group in (outputs, *sides))
         assignments = assign(
             tasks,
             loaded.card.name,
-            shown.rubrics,
+            rubrics,
             raters=raters,
             people=people,
             common=common,
             first=1 + _highest_number(loaded, read_given(dataset), new_people=only is not None),
             seed=seed,
             hidden=hidden,
-            template=shown.template,
+            template=shown,
         )
         warn_of_repeated_sources([*outputs, *questions], assignments, note)
         settings: dict[str, Any] = {
             "form": to,
-            "template": shown.template.name,
+            "template": shown.name,
             "raters": raters,
             "people": people or raters,
             "common": common,
@@ -182,7 +183,7 @@ def annotate_export(
         settings |= {"sample": sample} if sample else {}
         settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
         about = tomli_w.dumps(manifest("annotate", loaded, [dataset], settings).to_dict())
-        if shown.added:
+        if added:
             update_dataset(loaded, dataset)
         with new_folder(folder, force=force, marks=("run.toml",)) as partial:
             for name, content in forms.write(to, assignments):
@@ -191,7 +192,7 @@ def annotate_export(
             if questions:
                 write_questions(dataset, questions)
             note_given(dataset, assignments, to, seed, key)
-    return HandedOut(dataset, folder, to, tuple(assignments), questions, shown.added, tuple(notes))
+    return HandedOut(dataset, folder, to, tuple(assignments), questions, added, tuple(notes))
 
 
 def _highest_number(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:

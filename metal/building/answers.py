@@ -23,6 +23,7 @@ from metal.errors import DataError, UnknownName, nearest
 NO_ANSWER = "no answer"
 
 Key = tuple[str, str, str]  # output, criterion, rater
+_Scored = tuple[float | None, Answer]  # a score and the answer it is from
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,6 @@ class CheckedAnswers:
     remarks: int = 0
 
 
-@dataclass
-class _TaskAnswer:
-    """A person's answer to a task, from all files together. scores: by criterion, each with the answer it is from."""
-
-    scores: dict[str, tuple[float | None, Answer]] = field(default_factory=dict)
-    comment: str = ""
-
-
 def check_answers(
     answers: Iterable[Answer],
     tasks: Mapping[str, str],
@@ -85,7 +78,8 @@ def check_answers(
     for person in given.values():
         for task, names in person.asked.items():
             asked.setdefault(task, set()).update(names)
-    merged: dict[tuple[str, str], _TaskAnswer] = {}
+    merged: dict[tuple[str, str], dict[str, _Scored]] = {}  # (rater, task) -> by criterion, all files together
+    comments: dict[tuple[str, str], str] = {}
     blank = remarks = 0
     for answer in answers:
         _check_known(answer, tasks, given)
@@ -95,19 +89,21 @@ def check_answers(
             blank += 1
             remarks += bool(answer.comment.strip())
         else:
-            _merge(merged.setdefault((answer.rater, answer.task), _TaskAnswer()), answer, scores, replace)
+            key = answer.rater, answer.task
+            _merge(merged.setdefault(key, {}), answer, scores, replace)
+            comments[key] = _comment(comments.get(key, ""), answer.comment, replace)
     fresh = {
-        (tasks[task], name, rater): (score, answered.comment, source)
-        for (rater, task), answered in merged.items()
-        for name, (score, source) in answered.scores.items()
+        (tasks[task], name, rater): (score, comments[rater, task], source)
+        for (rater, task), scored in merged.items()
+        for name, (score, source) in scored.items()
     }
     facts, same, replaced = _with_fresh(fresh, existing, replace)
     done = {*_keys(existing), *fresh}
     raters: dict[str, set[str]] = {}
     partly: Counter[str] = Counter()
-    for (rater, task), answered in merged.items():
+    for (rater, task), scored in merged.items():
         raters.setdefault(rater, set()).add(languages[tasks[task]])
-        partly[rater] += any(score is None for score, _ in answered.scores.values())
+        partly[rater] += any(score is None for score, _ in scored.values())
     return CheckedAnswers(
         facts,
         raters,
@@ -121,19 +117,18 @@ def check_answers(
     )
 
 
-def _merge(merged: _TaskAnswer, answer: Answer, scores: Mapping[str, float | None], replace: bool) -> None:
+def _merge(scored: dict[str, _Scored], answer: Answer, scores: Mapping[str, float | None], replace: bool) -> None:
     """Add one more answer of a person to a task."""
     for name, score in scores.items():
-        before, earlier = merged.scores.get(name, (None, answer))
+        before, earlier = scored.get(name, (None, answer))
         if before is None or (replace and score is not None):
-            merged.scores[name] = score, answer
+            scored[name] = score, answer
         elif score not in (None, before):
             raise DataError(
                 answer.where,
                 f"{answer.rater} gives task {answer.task} {score:g} on {name}, and {before:g} in {earlier.where}",
                 "Keep the file that counts, or pass `replace=True` to let the later one count",
             )
-    merged.comment = _comment(merged.comment, answer.comment, replace)
 
 
 def _comment(before: str, now: str, replace: bool) -> str:

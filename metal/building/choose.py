@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from metal.building.forms.sheet import csv_table, listed, unguarded
@@ -93,19 +93,6 @@ def _listed_in(file: Path, dataset: Dataset) -> set[str]:
     return outputs
 
 
-@dataclass(frozen=True)
-class Presentation:
-    """A template and the rubrics of the criteria that are asked.
-
-    dataset: as it was, or with the criteria that were `added` from the template.
-    """
-
-    dataset: Dataset
-    template: TaskTemplate
-    rubrics: Mapping[str, Rubric]
-    added: tuple[str, ...] = ()
-
-
 def choose_template(
     dataset: Dataset,
     folder: Path,
@@ -115,11 +102,11 @@ def choose_template(
     *,
     add_criteria: bool,
     say: Callable[[str], None],
-) -> Presentation:
-    """The template of that name, and the rubrics of the criteria it asks in this dataset.
+) -> tuple[Dataset, TaskTemplate, dict[str, Rubric]]:
+    """The dataset, the template of that name, and the rubrics of the criteria that are asked.
 
     name: None for METAL's own look, with all of the dataset's criteria that do not compare pairs. criteria: the ones
-    to ask, all if empty. add_criteria: add criteria of the template that the dataset lacks.
+    to ask, all if empty. add_criteria: add criteria of the template that the dataset lacks to what is returned.
     Raises UnknownName for an unknown template or criterion, UsageError for a criterion of the template that the
     dataset lacks (unless `add_criteria`) or has on another scale, and for a criterion of single outputs if the
     template shows pairs, or the reverse.
@@ -146,7 +133,7 @@ def choose_template(
     dataset = replace(dataset, criteria={**dataset.criteria, **missing})
     own = (dataset.criteria[criterion] for criterion in asked if criterion not in template.rubrics)
     rubrics = {**template.rubrics, **rubrics_for(own, prompt_folders)}
-    return Presentation(dataset, template, {criterion: rubrics[criterion] for criterion in asked}, tuple(missing))
+    return dataset, template, {criterion: rubrics[criterion] for criterion in asked}
 
 
 def _default_criteria(

@@ -117,25 +117,17 @@ def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str
     return instruction
 
 
-@dataclass(frozen=True)
-class GeneratedText:
-    """A generator's reply."""
-
-    summary: str
-    justification: str
-
-
-def read_generated(text: str) -> GeneratedText | None:
-    """The last JSON object with a summary in a reply, even inside fences, prose or other objects; None without one.
+def read_generated(text: str) -> tuple[str, str] | None:
+    """(summary, justification) of a reply's last JSON object with a summary, wherever it stands; None without one.
 
     >>> read_generated('Here: {"summary": "It rained.", "justification": "short"}')
-    GeneratedText(summary='It rained.', justification='short')
+    ('It rained.', 'short')
     """
     last = None
     for entry in objects_with(without_thoughts(text), ("summary",), str):
         summary = str(field_of(entry, ("summary",))).strip()
         if summary:
-            last = GeneratedText(summary, justification_in(entry))
+            last = summary, justification_in(entry)
     return last
 
 
@@ -245,9 +237,7 @@ def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Outpu
             text = read_generated(record["text"]) if kind == VERDICT else None
             if text:
                 source = request.source
-                yield Output(
-                    request.output, source.source, request.generator, source.language, text.summary, text.justification
-                )
+                yield Output(request.output, source.source, request.generator, source.language, *text)
 
 
 def references(sources: Iterable[Source]) -> Iterator[Output]:
