@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from unicodedata import normalize
 
 import pandas as pd
@@ -27,9 +27,13 @@ from metal.data.records import METRIC_SCORE, Output, Rater
 from metal.errors import DataError, UnknownName, UsageError, nearest
 
 What = Literal["data", "generator", "metric", "withdrawn"]
-WHATS = ("data", "generator", "metric", "withdrawn")
 ANONYMOUS = "anonymous"
 DIGEST = re.compile("[0-9a-f]{8,64}")  # the name of a folder as well
+SHOWN = 3
+NAME_LENGTH = 80
+OF_THE_BOARD = ("people", NAME)  # rows of its tables that are not submissions
+# Names of the two columns; the first that occurs is taken.
+SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summary")
 
 
 @dataclass(frozen=True)
@@ -61,24 +65,19 @@ class Entry:
             json.dumps(entry.about, allow_nan=False)  # NaN is not equal to itself, and so no history to itself
         except (TypeError, ValueError):
             raise DataError(where, "not a line of a board's history", "Take the file from a backup") from None
-        if wrong := entry._wrong():
-            raise DataError(where, f"{wrong[0]} {wrong[1]!r}", "Take the file from a backup")
+        fine = {
+            "version": type(entry.version) is int,
+            "digest": isinstance(entry.digest, str) and DIGEST.fullmatch(entry.digest),
+            "about": entry.about is None or isinstance(entry.about, Mapping),
+            "what": entry.what in get_args(What),
+            "at": isinstance(entry.at, str) and entry.at,
+            "name": isinstance(entry.name, str),
+            "by": isinstance(entry.by, str),
+        }
+        for name, is_fine in fine.items():
+            if not is_fine:
+                raise DataError(where, f"{name} {getattr(entry, name)!r}", "Take the file from a backup")
         return entry
-
-    def _wrong(self) -> tuple[str, object] | None:
-        """A field of the wrong type or value, and its value."""
-        if type(self.version) is not int:
-            return "version", self.version
-        if not isinstance(self.digest, str) or not DIGEST.fullmatch(self.digest):
-            return "digest", self.digest
-        if self.about is not None and not isinstance(self.about, Mapping):
-            return "about", self.about
-        if self.what not in WHATS:
-            return "what", self.what
-        if not self.at:
-            return "at", self.at
-        texts = ("at", self.at), ("name", self.name), ("by", self.by)
-        return next((field for field in texts if not isinstance(field[1], str)), None)
 
 
 @dataclass(frozen=True)
@@ -187,13 +186,6 @@ def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]
         if entry.what == "generator" and isinstance(about, Mapping) and about:
             generators[entry.name] = dict(about)
     return dict(extra) | ({"generators": generators} if generators else {})
-
-
-SHOWN = 3
-NAME_LENGTH = 80
-OF_THE_BOARD = ("people", NAME)  # rows of its tables that are not submissions
-# Names of the two columns; the first that occurs is taken.
-SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summary")
 
 
 def check_name(name: str, taken: Iterable[str], what: str) -> str:

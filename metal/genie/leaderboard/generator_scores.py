@@ -200,10 +200,13 @@ def rank(
     people = panels(scores, groups, everywhere, counts, LEAST_SHARED)
     table = ratio(sums, counts)
     better = np.where(people.apart, np.nan, _better(table, bootstrap.seed, permutations))
-    given = _given(scores, outputs, asked, generator_codes)
+    given = _counted(scores, outputs, asked, items, generator_codes)
     clusters, alone, mixed = _clusters(means["score"], better, names, people, given["ratings"])
-    spoken = _languages(outputs, items)[generator_codes]
     order = [int(at) for at in np.argsort(-means["score"], kind="stable")]
+    sources = (counts > 0).sum(axis=1)
+    reasons = [["interval: one source", "standard error: one source"] if number == 1 else [] for number in sources]
+    for at, reason in alone.items():
+        reasons[at].append(f"cluster: {reason}")
     rows = [
         {
             "rank": 1 + int((means["score"] > means["score"][at]).sum()),
@@ -211,10 +214,9 @@ def rank(
             "generator": names[at],
             **{name: float(values[at]) for name, values in means.items()},
             "outputs": int(counts[at].sum()),
-            "sources": int((counts[at] > 0).sum()),
-            "languages": int(spoken[at]),
+            "sources": int(sources[at]),
             **{key: int(values[at]) for key, values in given.items()},
-            "undefined": _undefined((counts[at] > 0).sum() == 1, alone.get(at)),
+            "undefined": "; ".join(reasons[at]),
         }
         for at in order
     ]
@@ -223,25 +225,29 @@ def rank(
     )
 
 
-def _undefined(one_source: bool, alone: str | None) -> str:
-    """Which figures of a generator have no value, with the reasons."""
-    reasons = [f"{figure}: one source" for figure in ("interval", "standard error") if one_source]
-    return "; ".join([*reasons, *([f"cluster: {alone}"] if alone else [])])
-
-
-def _given(scores: OutputScores, outputs: Outputs, items: Codes, generator_codes: Codes) -> dict[str, Codes]:
-    """(generators,) ratings, people who gave them, and ratings without a score, of each of the generators `there`."""
+def _counted(
+    scores: OutputScores, outputs: Outputs, asked: Codes, rated: Codes, generator_codes: Codes
+) -> dict[str, Codes]:
+    """Of each of the generators: languages of the outputs `rated` (a mask), and, of those `asked`, ratings, people who
+    gave them, and ratings without a score.
+    """
     size = len(outputs.generators)
-    kept = items[scores.output]
-    generator, rater = outputs.generator[scores.output[kept]], scores.rater[kept]
-    width = int(rater.max(initial=0)) + 1
-    people = np.bincount(np.unique(generator * width + rater) // width, minlength=size)
-    unanswered = np.bincount(outputs.generator[items], scores.unanswered[items], minlength=size)
-    return {
-        "ratings": np.bincount(generator, minlength=size)[generator_codes],
-        "people": people[generator_codes],
-        "unanswered": unanswered.astype(np.int64)[generator_codes],
+
+    def distinct(generator: Codes, of: Codes) -> Codes:
+        pairs = np.unique(np.stack([generator, of]), axis=1)
+        return np.bincount(pairs[0], minlength=size)
+
+    language = np.unique(outputs.language[rated].astype(str), return_inverse=True)[1]
+    kept = asked[scores.output]
+    generator = outputs.generator[scores.output[kept]]
+    unanswered = np.bincount(outputs.generator[asked], scores.unanswered[asked], minlength=size)
+    counts = {
+        "languages": distinct(outputs.generator[rated], language),
+        "ratings": np.bincount(generator, minlength=size),
+        "people": distinct(generator, scores.rater[kept]),
+        "unanswered": unanswered.astype(np.int64),
     }
+    return {name: count[generator_codes] for name, count in counts.items()}
 
 
 def _better(table: Numbers, seed: int, permutations: int) -> Numbers:
@@ -254,13 +260,6 @@ def _better(table: Numbers, seed: int, permutations: int) -> Numbers:
     p = (1 + np.round(share * permutations)) / (1 + permutations)
     scored = (~np.isnan(table)).astype(np.float64)
     return np.where(scored @ scored.T < LEAST_SHARED, np.nan, p)
-
-
-def _languages(outputs: Outputs, items: Codes) -> Codes:
-    """(generators,) how many languages the outputs `items` (a mask) of each are in."""
-    names, language = np.unique(outputs.language[items].astype(str), return_inverse=True)
-    pairs = np.unique(outputs.generator[items] * max(len(names), 1) + language)
-    return np.bincount(pairs // max(len(names), 1), minlength=len(outputs.generators))
 
 
 def _clusters(
