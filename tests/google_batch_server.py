@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from datetime import UTC, datetime
+from hashlib import md5
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from tests import batch_jobs
 from tests.batch_jobs import BatchServer, Job, Outcome, Refusal
-from tests.cloud_storage_server import Objects, place_of
 from tests.llm_server import ErrorShape, HttpReply, SideRequest
 
 Json = dict[str, Any]
@@ -34,12 +35,101 @@ STATES = {
 RPC = {400: 3, 401: 16, 403: 7, 404: 5, 409: 10, 429: 8, 499: 1, 500: 13, 503: 14, 504: 4}
 NAMES = {400: "INVALID_ARGUMENT", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
 NOT_ASKED = {batch_jobs.EXPIRED: "the batch expired", batch_jobs.CANCELLED: "the batch was cancelled"}
+Place = tuple[str, str]  # bucket, name
+A_PAGE = 3  # of a list in Cloud Storage
 PAGE = 2  # batches on a page, so that finding one takes several
 QUEUE_FULL = Refusal(
     "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details."
 )
 NOT_PERMITTED = Refusal("PERMISSION_DENIED", "The service agent may not read the file.")
 ROUGH = batch_jobs.rough(QUEUE_FULL)
+
+
+def place_of(uri: str) -> Place:
+    """Of gs://BUCKET/NAME."""
+    bucket, _, name = uri.removeprefix("gs://").partition("/")
+    return bucket, name
+
+
+class Objects:
+    """Files by (bucket, name). missing: buckets that are not there; denied: buckets that may not be touched."""
+
+    def __init__(self) -> None:
+        self.objects: dict[Place, bytes] = {}
+        self.missing: frozenset[str] = frozenset()
+        self.denied: frozenset[str] = frozenset()
+        self._uploads: dict[str, tuple[Place, bytes]] = {}
+
+    def reply(self, request: SideRequest, url: str) -> HttpReply:
+        """The reply to a request under /storage/v1/, with /upload or /download before it or not."""
+        found = re.fullmatch(r"/(upload/|download/)?storage/v1/b/([^/]+)/o(?:/(.+))?", request.path)
+        if not found:
+            return error(404, f"no such route: {request.path}")
+        bucket, name = unquote(found[2]), unquote(found[3] or "")
+        query = dict(parse_qsl(request.query))
+        if bucket in self.missing:
+            return error(404, "The specified bucket does not exist.")
+        if bucket in self.denied:
+            return error(403, "The caller does not have storage.objects.create access.")
+        if found[1] == "upload/":
+            return self._upload(request, bucket, query, url)
+        if not name:
+            return self._list(bucket, query)
+        if (bucket, name) not in self.objects:
+            return error(404, f"No such object: {bucket}/{name}")
+        if request.method == "DELETE":
+            del self.objects[bucket, name]
+            return HttpReply(b"", 204)
+        content = self.objects[bucket, name]
+        if found[1] == "download/" or query.get("alt") == "media":
+            reply = HttpReply(content, content_type="application/octet-stream")
+            reply.headers["x-goog-hash"] = f"md5={_md5(content)}"
+            return reply
+        return answer(self._described((bucket, name)))
+
+    def _upload(self, request: SideRequest, bucket: str, query: dict[str, str], url: str) -> HttpReply:
+        if upload := query.get("upload_id"):
+            place, content = self._uploads[upload]
+            content += request.body
+            self._uploads[upload] = (place, content)
+            total = request.headers["content-range"].rpartition("/")[2]
+            if total == "*" or len(content) < int(total):
+                reply = HttpReply(b"", 308)
+                reply.headers["range"] = f"bytes=0-{len(content) - 1}"
+                return reply
+            self.objects[place] = content
+            return answer(self._described(place))
+        if query["uploadType"] == "resumable":
+            place = (bucket, json.loads(request.body)["name"])
+            self._uploads[f"u{len(self._uploads)}"] = (place, b"")
+            reply = answer({})
+            more = f"uploadType=resumable&upload_id=u{len(self._uploads) - 1}"
+            reply.headers["location"] = f"{url}/upload/storage/v1/b/{bucket}/o?{more}"
+            return reply
+        boundary = re.search(r'boundary="?([^";]+)', request.headers["content-type"])
+        assert boundary
+        _, about, content, _ = request.body.split(b"--" + boundary[1].encode())
+        place = (bucket, json.loads(about.partition(b"\r\n\r\n")[2])["name"])
+        self.objects[place] = content.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n")
+        return answer(self._described(place))
+
+    def _list(self, bucket: str, query: dict[str, str]) -> HttpReply:
+        names = sorted(name for there, name in self.objects if there == bucket)
+        names = [name for name in names if name.startswith(query.get("prefix", ""))]
+        start = int(query.get("pageToken") or 0)
+        found: Json = {"items": [self._described((bucket, name)) for name in names[start : start + A_PAGE]]}
+        return answer(found | ({"nextPageToken": str(start + A_PAGE)} if start + A_PAGE < len(names) else {}))
+
+    def _described(self, place: Place) -> Json:
+        content = self.objects[place]
+        return {
+            "kind": "storage#object", "bucket": place[0], "name": place[1], "generation": "1",
+            "size": str(len(content)), "md5Hash": _md5(content),
+        }  # fmt: skip
+
+
+def _md5(content: bytes) -> str:
+    return b64encode(md5(content, usedforsecurity=False).digest()).decode()
 
 
 class GoogleBatchServer(BatchServer):

@@ -740,12 +740,8 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--light", action="store_true", help="keep totals only")
-    parser.add_argument("--faults", type=json.loads, help='rates by kind, as JSON: {"429": 0.05, "hang": 0.001}')
-    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     server = LlmServer(options.port, options.latency_ms, options.light)
-    if options.faults:
-        server.faults = random_faults(options.seed, options.faults)
     asyncio.run(server.serve(lambda: print(server.url, flush=True)))
 
 

@@ -254,7 +254,7 @@ def coordinated(folder: Path, what: Callable[[Coordinator], Any]) -> Coordinator
     coordinator = Coordinator()
 
     async def work() -> None:
-        await coordinator.start(folder, Rules(), 0.0, [setup_of(MODEL)], [Progress(MODEL)])
+        await coordinator.start(folder, Rules(), 0.0, [(setup_of(MODEL), Progress(MODEL))])
         await what(coordinator)
         await coordinator.close()
 

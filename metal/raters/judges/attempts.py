@@ -52,19 +52,15 @@ class Account(Protocol):
 
     async def reserve(self, question: Question) -> float | None:
         """Reserve the US dollars that a question may cost at most; None: it may not be begun."""
-        ...
 
     def release(self, reserved: float) -> None:
         """Give back what was reserved for a question that has ended."""
-        ...
 
     def charge(self, dollars: float) -> None:
         """Count what a reply cost."""
-        ...
 
     def write(self, record: Record) -> None:
         """Write a journal record; it counts once it is on the disk."""
-        ...
 
 
 class Attempts:

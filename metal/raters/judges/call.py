@@ -114,7 +114,6 @@ class Question(Protocol):
 
     def kind(self, text: str, ending: str) -> str:
         """VERDICT for a reply that contains what was asked for, else the reason it does not."""
-        ...
 
 
 class RunPlan(Protocol):
@@ -135,7 +134,6 @@ class RunPlan(Protocol):
 
     def questions(self, model: Model, start: int = 0) -> Iterator[Question]:
         """The questions for a model, without the first `start`."""
-        ...
 
 
 class JudgeStopped(MetalError):

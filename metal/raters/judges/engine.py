@@ -128,20 +128,16 @@ class Engine(Protocol):
     @staticmethod
     async def check(models: Iterable[Model], options: EngineOptions) -> None:
         """Raises UsageError or MissingExtra when a key, an address or a library is missing. Writes nothing."""
-        ...
 
     @property
     def progress(self) -> Sequence[Progress]:
         """One for each model, in the plan's order."""
-        ...
 
     def stop(self) -> str:
         """Begin nothing more, and end as soon as no answer is lost by it. Returns a message for the user."""
-        ...
 
     async def go(self) -> None:
         """Ask until nothing is left, no judge can continue, or the run is stopped. Raises OSError of the disk."""
-        ...
 
 
 def load_engine(name: str) -> type[Engine]:

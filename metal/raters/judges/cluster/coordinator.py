@@ -13,14 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from metal.raters.judges.cluster.leases import (
-    ClusterJudge,
-    JudgeStatus,
-    Lease,
-    SharedBudget,
-    WorkerReport,
-    WorkerSetup,
-)
+from metal.raters.judges.cluster import leases
 from metal.raters.judges.cluster.shards import REJECTED_PARAMETERS, lock_shards, shard_journal
 from metal.raters.judges.engine import Progress, Rules
 from metal.raters.judges.journal import Answered, Journal, read_answered
@@ -56,18 +49,12 @@ class Coordinator:
     """Becomes an actor in metal.raters.judges.cluster.nodes; nothing here knows of Ray."""
 
     async def start(
-        self, folder: Path, rules: Rules, spent: float, setups: Sequence[WorkerSetup], progress: Sequence[Progress]
+        self, folder: Path, rules: Rules, spent: float, judges: Sequence[tuple[leases.WorkerSetup, Progress]]
     ) -> None:
-        """Called before any worker.
-
-        folder: of the shards' journals. spent: US dollars before this session. setups, progress: one for each judge.
-        """
+        """Called before any worker. folder: of the shards' journals. spent: US dollars before this session."""
         self.folder, self.rules = folder, rules
-        shared = SharedBudget(rules.max_cost, spent, most_calls=rules.limit)
-        self.judges = {
-            setup.judge.model.name: ClusterJudge(setup, done, shared)
-            for setup, done in zip(setups, progress, strict=True)
-        }
+        shared = leases.SharedBudget(rules.max_cost, spent, most_calls=rules.limit)
+        self.judges = {setup.judge.model.name: leases.ClusterJudge(setup, done, shared) for setup, done in judges}
         self.shards: dict[int, Shard] = {}
         self.heard: dict[str, float] = {}
         self.changed = asyncio.Event()
@@ -76,7 +63,7 @@ class Coordinator:
         self.folder.mkdir(exist_ok=True)
         self.lock = lock_shards(self.folder)
 
-    async def join(self, name: str) -> WorkerSetup:
+    async def join(self, name: str) -> leases.WorkerSetup:
         """A worker begins. Returns what it has to know."""
         return self.judges[name].setup
 
@@ -169,8 +156,8 @@ class Coordinator:
 
     # ------------------------------------------------------------ workers
 
-    async def lease(self, worker: str, name: str, turns: Sequence[float], calls: Sequence[float]) -> Lease:
-        """See ClusterJudge.lease."""
+    async def lease(self, worker: str, name: str, turns: Sequence[float], calls: Sequence[float]) -> leases.Lease:
+        """See leases.ClusterJudge.lease."""
         judge = self.judges[name]
         closed = judge.closed
         lease = judge.lease(worker, turns, calls, time.monotonic())
@@ -181,7 +168,7 @@ class Coordinator:
             self._wake_workers()
         return lease
 
-    async def report(self, worker: str, name: str, report: WorkerReport) -> None:
+    async def report(self, worker: str, name: str, report: leases.WorkerReport) -> None:
         """Take in what happened at a worker. Raises OSError when a record cannot be written."""
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
@@ -200,7 +187,7 @@ class Coordinator:
         if _signature(judge) != before:
             self._wake_workers()
 
-    async def news(self, worker: str, name: str, seen: JudgeStatus | None) -> JudgeStatus:
+    async def news(self, worker: str, name: str, seen: leases.JudgeStatus | None) -> leases.JudgeStatus:
         """The status of a judge, as soon as it differs from what the worker has seen, or after a while."""
         judge = self.judges[name]
         if worker not in judge.places.held and any(shard.worker == worker for shard in self.shards.values()):
@@ -245,7 +232,7 @@ async def _close_journal(shard: Shard) -> None:
         await journal.close()
 
 
-def _signature(judge: ClusterJudge) -> tuple[object, ...]:
+def _signature(judge: leases.ClusterJudge) -> tuple[object, ...]:
     """What workers have to be woken for when it changes."""
     places = tuple(judge.places.held.values())
     return judge.closed, judge.holds, judge.ever_answered, len(judge.rejected), places

@@ -47,7 +47,7 @@ class RayRun:
         self.over_budget = False
         self.stopping = asyncio.Event()
         begins = session.answered.begins
-        self._progress = [
+        self.progress = [
             Progress(model, self.plan.questions_per_model, begins.get(model.name, 0)) for model in self.plan.models
         ]
         self._coordinator: Any = None
@@ -59,11 +59,6 @@ class RayRun:
         nodes.check_ray()
         nodes.knock(options.address)
         await check_clients(models)
-
-    @property
-    def progress(self) -> list[Progress]:
-        """One for each model, in the plan's order."""
-        return self._progress
 
     def stop(self) -> str:
         """Begin no more calls; those in flight are finished and saved."""
@@ -123,12 +118,12 @@ class RayRun:
     async def _judge(self, written: Shards) -> None:
         import ray
 
-        for progress in self._progress:
+        for progress in self.progress:
             progress.done = written.left_out[progress.model.name]
         self._coordinator = nodes.new_coordinator()
-        setups = [self._worker_setup(model, written) for model in self.plan.models]
+        judges = [(self._worker_setup(progress.model, written), progress) for progress in self.progress]
         spent, folder = self.session.answered.spent, self.folder / shards.FOLDER
-        await self._coordinator.start.remote(folder, self.session.rules, spent, setups, self._progress)
+        await self._coordinator.start.remote(folder, self.session.rules, spent, judges)
         if self.stopping.is_set():  # while the coordinator started
             await self._coordinator.halt.remote()
         cores = nodes.cpus()
@@ -163,9 +158,9 @@ class RayRun:
         while True:
             ended = not any(pipeline.is_alive() for pipeline in pipelines)
             status: RunStatus = await self._coordinator.status.remote()
-            self._progress, self.over_budget = status.progress, status.over_budget
+            self.progress, self.over_budget = status.progress, status.over_budget
             self._in_flight = status.in_flight
-            if not any(progress.sent for progress in self._progress):
+            if not any(progress.sent for progress in self.progress):
                 self._await("workers")
             if status.failure:
                 raise OSError(*status.failure)
@@ -187,7 +182,7 @@ class RayRun:
         return WorkerSetup(self.session.setup(model), written.left_out[model.name] > 0, keys | addresses)
 
     def _await(self, what: str) -> None:
-        for progress in self._progress:
+        for progress in self.progress:
             progress.awaited = what
 
 

@@ -26,17 +26,9 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
+from metal.raters.judges.providers import google_cloud as cloud
 from metal.raters.judges.providers.failures import as_object, encoded, key_in, one_line, read_json
 from metal.raters.judges.providers.google import configured, connect, gemini_failures, project_and_location, read_body
-from metal.raters.judges.providers.google_cloud import (
-    Bucket,
-    batch_name,
-    file_gone,
-    job_status,
-    on_thread,
-    open_bucket,
-    read_error,
-)
 
 Json = dict[str, Any]
 
@@ -45,7 +37,7 @@ def open_batch_client(model: Model) -> BatchClient:
     """The batch service of a gemini: or vertex: model."""
     if model.provider == "gemini":
         return GeminiBatches(model)
-    return VertexGeminiBatches(model, open_bucket(model, project_and_location(model)[0]))
+    return VertexGeminiBatches(model, cloud.open_bucket(model, project_and_location(model)[0]))
 
 
 class GeminiBatches:
@@ -72,7 +64,7 @@ class GeminiBatches:
         key = key_in(line, result.get("key"), as_object(as_object(result.get("request")).get("labels")).get("metal"))
         response = result.get("response")
         if not (isinstance(response, dict) and response):
-            return key, read_error(result.get("error") or result.get("status"), self._whose)
+            return key, cloud.read_error(result.get("error") or result.get("status"), self._whose)
         try:
             return key, read_body(encoded(response))
         except CallFailed as error:
@@ -84,17 +76,17 @@ class GeminiBatches:
         """Give back connections."""
         self._client.close()
 
-    @on_thread
+    @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
         """The name of the file there, files/..."""
-        settings = types.UploadFileConfig(mime_type="application/jsonl", display_name=batch_name(token))
+        settings = types.UploadFileConfig(mime_type="application/jsonl", display_name=cloud.batch_name(token))
         with self._failures():
             uploaded = self._client.files.upload(file=str(file), config=settings)
         if not uploaded.name:
             raise CallFailed(calls.SERVER, "an uploaded file was given no name")
         return uploaded.name
 
-    @on_thread
+    @cloud.on_thread
     def submit(self, uploaded: str, token: str) -> str:
         """The id of the batch, batches/..."""
         try:
@@ -105,20 +97,20 @@ class GeminiBatches:
         except CallFailed as error:
             if error.kind == calls.UNKNOWN_MODEL:
                 error.message += " (it may be a model that takes no batches)"
-            raise file_gone(error, uploaded) from None
+            raise cloud.file_gone(error, uploaded) from None
         if not job.name:
             raise CallFailed(calls.SERVER, "a batch was given no name")
         return job.name
 
     def _settings(self, uploaded: str, token: str) -> types.CreateBatchJobConfig:
-        return types.CreateBatchJobConfig(display_name=batch_name(token))
+        return types.CreateBatchJobConfig(display_name=cloud.batch_name(token))
 
-    @on_thread
+    @cloud.on_thread
     def find(self, token: str) -> str | None:
         """The batch with this token in its display name."""
         with self._failures():
             jobs = self._client.batches.list(config=self._listing(token))
-            return next((job.name for job in jobs if job.display_name == batch_name(token)), None)
+            return next((job.name for job in jobs if job.display_name == cloud.batch_name(token)), None)
 
     def _listing(self, token: str) -> types.ListBatchJobsConfig:
         return types.ListBatchJobsConfig(page_size=100)  # the service has no filter
@@ -129,7 +121,7 @@ class GeminiBatches:
             job = self._client.batches.get(name=batch)
         return job, read_json(self._raw.pop(batch.rsplit("/", 1)[-1], b"{}"))
 
-    @on_thread
+    @cloud.on_thread
     def status(self, batch: str) -> Status:
         """As the service says; its state without JOB_STATE_."""
         _, raw = self._get(batch)
@@ -140,10 +132,10 @@ class GeminiBatches:
             for result in ("successful", "failed")
         )
         state = str(about.get("state", "")).replace("BATCH_STATE_", "JOB_STATE_")
-        failure = read_error(raw["error"], self._whose) if raw.get("error") else None
-        return job_status(state, answered, failed, failure, counted=bool(counts))
+        failure = cloud.read_error(raw["error"], self._whose) if raw.get("error") else None
+        return cloud.job_status(state, answered, failed, failure, counted=bool(counts))
 
-    @on_thread
+    @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
         """The file of results, if there is one."""
         job, raw = self._get(batch)
@@ -154,13 +146,13 @@ class GeminiBatches:
             else:
                 partial.touch()
 
-    @on_thread
+    @cloud.on_thread
     def cancel(self, batch: str) -> None:
         """Ask the service to stop; what is answered by then may still come."""
         with self._failures():
             self._client.batches.cancel(name=batch)
 
-    @on_thread
+    @cloud.on_thread
     def forget(self, uploaded: str) -> None:
         """Take the file away."""
         with self._failures():
@@ -185,7 +177,7 @@ class VertexGeminiBatches(GeminiBatches):
 
     limits = BatchLimits(200_000, 1_000_000_000)
 
-    def __init__(self, model: Model, bucket: Bucket) -> None:
+    def __init__(self, model: Model, bucket: cloud.Bucket) -> None:
         super().__init__(model)
         self._bucket = bucket
 
@@ -199,28 +191,28 @@ class VertexGeminiBatches(GeminiBatches):
         await super().close()
         self._bucket.close()
 
-    @on_thread
+    @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
         """The file's place in the bucket."""
         return self._bucket.upload(file, token)
 
     def _settings(self, uploaded: str, token: str) -> types.CreateBatchJobConfig:
         return types.CreateBatchJobConfig(
-            display_name=batch_name(token),
+            display_name=cloud.batch_name(token),
             dest=self._bucket.results(token),
             http_options=types.HttpOptions(extra_body={"labels": {"metal": token}}),
         )
 
     def _listing(self, token: str) -> types.ListBatchJobsConfig:
-        return types.ListBatchJobsConfig(page_size=100, filter=f'display_name="{batch_name(token)}"')
+        return types.ListBatchJobsConfig(page_size=100, filter=f'display_name="{cloud.batch_name(token)}"')
 
-    @on_thread
+    @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
         """All files of results in the bucket."""
         job, _ = self._get(batch)
         self._bucket.fetch(batch, job.dest.gcs_uri if job.dest else None, into)
 
-    @on_thread
+    @cloud.on_thread
     def forget(self, uploaded: str) -> None:
         """Take the file of requests out of the bucket."""
         self._bucket.remove(uploaded)

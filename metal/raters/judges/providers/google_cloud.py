@@ -120,7 +120,7 @@ def _read_status(error: Mapping[str, Any], whose: str) -> CallFailed:
 
 
 @contextmanager
-def cloud_failures(whose: str, code: str = "") -> Iterator[None]:
+def failures(whose: str, code: str = "") -> Iterator[None]:
     """Errors of a call in the block become CallFailed. whose: whom they are about; code: as of `failure`."""
     import requests
     from google.api_core import exceptions
@@ -177,7 +177,7 @@ class Bucket:
     def upload(self, file: Path, token: str) -> str:
         """Write a batch's requests, over what is there. Returns their place, gs://..."""
         place = f"gs://{self.name}/{self._folder}/{token}/requests.jsonl"
-        with cloud_failures(f"bucket {self.name}"):
+        with failures(f"bucket {self.name}"):
             self._blob(place).upload_from_filename(
                 str(file), content_type="application/jsonl", checksum="md5", **self._settings
             )
@@ -188,7 +188,7 @@ class Bucket:
         if not folder:
             raise CallFailed(calls.SERVER, f"{batch} does not say where its results are")
         bucket, _, prefix = folder.removeprefix("gs://").partition("/")
-        with new_file(into) as partial, cloud_failures(f"bucket {bucket}"), partial.open("w+b") as out:
+        with new_file(into) as partial, failures(f"bucket {bucket}"), partial.open("w+b") as out:
             blobs = {blob.name: blob for blob in self._client.list_blobs(bucket, prefix=prefix, **self._settings)}
             for name in result_files(list(blobs)):
                 blobs[name].download_to_file(out, checksum="md5", **self._settings)
@@ -197,7 +197,7 @@ class Bucket:
 
     def remove(self, place: str) -> None:
         """Take a file away."""
-        with cloud_failures(f"bucket {self.name}"):
+        with failures(f"bucket {self.name}"):
             self._blob(place).delete(**self._settings)
 
     def close(self) -> None:

@@ -25,6 +25,7 @@ from metal.data.files import naming, new_file
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
+from metal.raters.judges.providers import openai_like
 from metal.raters.judges.providers.failures import (
     MOST_BODY,
     as_object,
@@ -33,15 +34,6 @@ from metal.raters.judges.providers.failures import (
     one_line,
     read_json,
     retry_after,
-)
-from metal.raters.judges.providers.openai_like import (
-    connect,
-    error_in,
-    guarded,
-    read_body,
-    read_failure,
-    request_body,
-    whose,
 )
 
 OURS = "metal"  # what our token is called in a batch's metadata
@@ -69,7 +61,7 @@ def open_batch_client(model: Model) -> OpenAIBatch:
 
     Raises UsageError when a key or an address is missing.
     """
-    return OpenAIBatch(connect(model)[0], model)
+    return OpenAIBatch(openai_like.connect(model)[0], model)
 
 
 class OpenAIBatch:
@@ -77,7 +69,7 @@ class OpenAIBatch:
 
     def __init__(self, client: openai.AsyncOpenAI, model: Model) -> None:
         self._client, self._model = client, model
-        self._whose, azure = whose(model, client), model.provider == "azure"
+        self._whose, azure = openai_like.whose(model, client), model.provider == "azure"
         self._endpoint = "/chat/completions" if azure else "/v1/chat/completions"
         self.limits = BatchLimits(100_000 if azure else 50_000, MOST_BYTES)
 
@@ -89,7 +81,7 @@ class OpenAIBatch:
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
         """The line of a request. Raises CallFailed (REJECTED) for a text that no UTF-8 can hold, as a call does."""
-        body = request_body(self._model.model, ask)
+        body = openai_like.request_body(self._model.model, ask)
         asked = {"custom_id": key, "method": "POST", "url": self._endpoint, "body": body}
         try:
             return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode()
@@ -218,7 +210,7 @@ class OpenAIBatch:
     async def _guarded(self, seconds: float = _PATIENCE) -> AsyncIterator[None]:
         """Whatever goes wrong with a request becomes a CallFailed."""
         try:
-            async with guarded(seconds, "answer", self._client):
+            async with openai_like.guarded(seconds, "answer", self._client):
                 yield
         except openai.APIStatusError as error:
             response = error.response
@@ -275,7 +267,7 @@ def _read_response(response: dict[str, Any], error: dict[str, Any], line: bytes,
     status, body = response.get("status_code"), _body_of(line, response.get("body"))
     status = int(status) if isinstance(status, str) and re.fullmatch("[0-9]{3}", status) else status
     if status == 200:
-        return read_body(body)
+        return openai_like.read_body(body)
     if response.get("body") is None and error:
         body = json.dumps({"error": error}).encode()
     if not isinstance(status, int) or not 100 <= status <= 599:
@@ -313,9 +305,9 @@ def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed
 
 def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
     """An HTTP error, where the code says more than the status: an account that is used up answers with 400 as well."""
-    failed = read_failure(status, body, whose, wait)
+    failed = openai_like.read_failure(status, body, whose, wait)
     if status in (400, 403, 429) and failed.kind != calls.TOO_LONG:
-        code = str(error_in(body).get("code") or "")
+        code = str(openai_like.error_in(body).get("code") or "")
         for kind in (calls.BUSY, calls.QUOTA):
             if _KINDS[kind].search(code):
                 return CallFailed(kind, failed.message, status=status, wait=wait)

@@ -30,18 +30,9 @@ from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, Client, ModelRequest, Reply, Status
 from metal.raters.judges.models import FILE, Model
+from metal.raters.judges.providers import google_cloud as cloud
 from metal.raters.judges.providers.failures import as_object, encoded, key_in, read_json
 from metal.raters.judges.providers.google import QUEUE_FULL, credentials, login_needed, project_and_location
-from metal.raters.judges.providers.google_cloud import (
-    Bucket,
-    batch_name,
-    cloud_failures,
-    file_gone,
-    job_status,
-    on_thread,
-    open_bucket,
-    read_error,
-)
 
 REGION = "us-central1"
 GRACE = 5.0  # seconds beyond the call's own timeout, before a thread that does not come back is given up
@@ -97,7 +88,7 @@ class VertexEndpoint:
             raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
 
     def _predict(self, ask: ModelRequest) -> Reply:
-        with cloud_failures(self._whose):
+        with cloud.failures(self._whose):
             answer = self._endpoint.predict(
                 instances=[instance_of(ask)], parameters=dict(ask.parameters), timeout=ask.timeout
             )
@@ -140,7 +131,7 @@ def _tokens(metadata: object) -> tuple[int | None, int | None]:
 def open_batch_client(model: Model) -> BatchClient:
     """The batch service for the model behind a vertex-endpoint:."""
     project, location, name = _place(model)
-    bucket = open_bucket(model, project)
+    bucket = cloud.open_bucket(model, project)
     options: dict[str, Any] = {
         "transport": "rest",
         "client_options": {"api_endpoint": model.base_url or f"{location}-aiplatform.googleapis.com"},
@@ -162,7 +153,7 @@ class VertexBatches:
         endpoint: str,
         jobs: vertex.JobServiceClient,
         endpoints: vertex.EndpointServiceClient,
-        bucket: Bucket,
+        bucket: cloud.Bucket,
     ) -> None:
         self._model, self._endpoint, self._whose = model, endpoint, f"endpoint {endpoint}"
         self._jobs, self._endpoints, self._bucket = jobs, endpoints, bucket
@@ -173,35 +164,35 @@ class VertexBatches:
         """An instance with its key."""
         return encoded({**instance_of(ask), KEY: key})
 
-    @on_thread
+    @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
         """The file's place in the bucket. Raises UsageError when the endpoint does not say what to run a batch on."""
         self._model_and_machines()  # before a large file is sent in vain
         return self._bucket.upload(file, token)
 
-    @on_thread
+    @cloud.on_thread
     def find(self, token: str) -> str | None:
         """The batch with this token in its display name."""
-        request = {"parent": self._parent, "filter": f'display_name="{batch_name(token)}"'}
-        with cloud_failures(self._whose):
+        request = {"parent": self._parent, "filter": f'display_name="{cloud.batch_name(token)}"'}
+        with cloud.failures(self._whose):
             jobs = self._jobs.list_batch_prediction_jobs(request=request, **self._settings)
-            return next((str(job.name) for job in jobs if job.display_name == batch_name(token)), None)
+            return next((str(job.name) for job in jobs if job.display_name == cloud.batch_name(token)), None)
 
-    @on_thread
+    @cloud.on_thread
     def status(self, batch: str) -> Status:
         """As the service says; its state without JOB_STATE_."""
         job = self._get(batch)
         counts = job.completion_stats
         error = {"code": job.error.code, "message": job.error.message}
-        return job_status(
+        return cloud.job_status(
             vertex.JobState(job.state).name,
             counts.successful_count,
             counts.failed_count,
-            read_error(error, self._whose) if any(error.values()) else None,
+            cloud.read_error(error, self._whose) if any(error.values()) else None,
             counted="completion_stats" in job,
         )
 
-    @on_thread
+    @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
         """All files of predictions and of errors."""
         self._bucket.fetch(batch, self._get(batch).output_config.gcs_destination.output_uri_prefix, into)
@@ -212,16 +203,16 @@ class VertexBatches:
         key = key_in(line, result.get("key"), as_object(result.get("instance")).get(KEY))
         prediction = result.get("prediction", result.get("predictions"))
         if prediction is None:
-            return key, read_error(result.get("error") or result.get("status"), self._whose)
+            return key, cloud.read_error(result.get("error") or result.get("status"), self._whose)
         return key, Reply(text_of(prediction), calls.COMPLETE, encoded({"prediction": prediction}))
 
-    @on_thread
+    @cloud.on_thread
     def cancel(self, batch: str) -> None:
         """Ask the service to stop; what is answered by then may still come."""
-        with cloud_failures(self._whose):
+        with cloud.failures(self._whose):
             self._jobs.cancel_batch_prediction_job(name=batch, **self._settings)
 
-    @on_thread
+    @cloud.on_thread
     def forget(self, uploaded: str) -> None:
         """Take the file of requests out of the bucket."""
         self._bucket.remove(uploaded)
@@ -232,12 +223,12 @@ class VertexBatches:
             client.transport.close()  # type: ignore[no-untyped-call]
         self._bucket.close()
 
-    @on_thread
+    @cloud.on_thread
     def submit(self, uploaded: str, token: str) -> str:
         """The batch's resource name. Raises UsageError like upload."""
         model, machines = self._model_and_machines()
         job = vertex.BatchPredictionJob(
-            display_name=batch_name(token),
+            display_name=cloud.batch_name(token),
             model=model,
             input_config={"instances_format": "jsonl", "gcs_source": {"uris": [uploaded]}},
             instance_config={"instance_type": "object", "key_field": KEY},
@@ -250,17 +241,17 @@ class VertexBatches:
             labels={"metal": token},
         )
         try:
-            with cloud_failures(self._whose, QUEUE_FULL):
+            with cloud.failures(self._whose, QUEUE_FULL):
                 created = self._jobs.create_batch_prediction_job(
                     parent=self._parent, batch_prediction_job=job, **self._settings
                 )
         except CallFailed as error:
-            raise file_gone(error, uploaded) from None
+            raise cloud.file_gone(error, uploaded) from None
         return str(created.name)
 
     def _model_and_machines(self) -> tuple[str, vertex.BatchDedicatedResources]:
         """The model behind the endpoint, and the machines for its batch."""
-        with cloud_failures(self._whose):
+        with cloud.failures(self._whose):
             endpoint = self._endpoints.get_endpoint(name=self._endpoint, **self._settings)
         deployed = list(endpoint.deployed_models)
         served = [model for model in deployed if endpoint.traffic_split.get(model.id)] or deployed
@@ -297,5 +288,5 @@ class VertexBatches:
         )
 
     def _get(self, batch: str) -> vertex.BatchPredictionJob:
-        with cloud_failures(self._whose):
+        with cloud.failures(self._whose):
             return self._jobs.get_batch_prediction_job(name=batch, **self._settings)
