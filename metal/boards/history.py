@@ -20,7 +20,7 @@ from unicodedata import normalize
 import pandas as pd
 
 from metal.boards.ensemble import NAME
-from metal.data.dataset import Dataset, assemble, concat_facts
+from metal.data.dataset import Dataset, concat_facts, with_parts
 from metal.data.files import whole_text
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Rater
@@ -160,14 +160,12 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
     for name in ("output", "criterion", "rater"):  # names that do not occur are no categories
         facts[name] = facts[name].cat.remove_unused_categories()
-    criteria = {METRIC_SCORE.name: METRIC_SCORE} | dict(base.criteria)
-    return assemble(
-        base.card,
-        criteria.values(),
-        base.sources.values(),
-        outputs.values(),
-        raters.values(),
-        facts,
+    return with_parts(
+        base,
+        criteria=({METRIC_SCORE.name: METRIC_SCORE} | dict(base.criteria)).values(),
+        outputs=outputs.values(),
+        raters=raters.values(),
+        facts=facts,
         extra=_with_generators(base.extra, submissions),
     )
 

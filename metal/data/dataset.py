@@ -159,6 +159,19 @@ def assemble(
     return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
 
 
+def with_parts(dataset: Dataset, *, where: Path | None = None, **parts: Any) -> Dataset:
+    """The dataset with some of its parts replaced (as `assemble` takes them), after the same checks."""
+    own: dict[str, Any] = {
+        "criteria": dataset.criteria.values(),
+        "sources": dataset.sources.values(),
+        "outputs": dataset.outputs.values(),
+        "raters": dataset.raters.values(),
+        "facts": dataset.ratings,
+        "extra": dataset.extra,
+    }
+    return assemble(dataset.card, **(own | parts), where=where)
+
+
 def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
     by_name: dict[str, Any] = {}
     for row, record in enumerate(records, 1):

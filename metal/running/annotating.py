@@ -109,7 +109,7 @@ def import_answers(
         read_pairs,
         tasks_handed_out,
     )
-    from metal.data.dataset import assemble, concat_facts, update_dataset
+    from metal.data.dataset import concat_facts, update_dataset, with_parts
     from metal.data.escaping import csv_text
     from metal.genie.gold_questions import apart
     from metal.genie.monitoring import monitor
@@ -132,15 +132,7 @@ def import_answers(
         replace=replace,
     )
     facts, tested = apart(checked.facts, questions)
-    after = assemble(
-        loaded.card,
-        loaded.criteria.values(),
-        loaded.sources.values(),
-        loaded.outputs.values(),
-        _raters(dataset, loaded, checked, group),
-        facts,
-        extra=loaded.extra,
-    )
+    after = with_parts(loaded, raters=_raters(dataset, loaded, checked, group), facts=facts)
     compared = read_compared(dataset)
     unclear = ambiguous(after.ratings[after.ratings["kind"] == "human"], after.criteria)
     if not dry_run:

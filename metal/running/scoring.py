@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import tomli_w
 
-from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset, update_dataset
+from metal.data.dataset import Dataset, concat_facts, load_dataset, update_dataset, with_parts
 from metal.data.dataset_lines import rater_record, read_raters
 from metal.data.files import (
     check_new,
@@ -109,16 +109,9 @@ class DatasetFolder:
             if theirs:
                 scores = self._beside(Scores(theirs, _of(now.ratings, name)), scores, now)
             others = now.ratings.loc[~_rows(now.ratings, name), list(FACTS)]
-            self.dataset = assemble(
-                now.card,
-                now.criteria.values(),
-                now.sources.values(),
-                now.outputs.values(),
-                {**now.raters, name: scores.rater}.values(),
-                tidy_facts(concat_facts([others, scores.facts])),
-                where=find_ratings(self.folder),
-                extra=now.extra,
-            )
+            facts = tidy_facts(concat_facts([others, scores.facts]))
+            raters = {**now.raters, name: scores.rater}.values()
+            self.dataset = with_parts(now, raters=raters, facts=facts, where=find_ratings(self.folder))
             update_dataset(self.dataset, self.folder)
         return scores
 

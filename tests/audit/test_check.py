@@ -10,7 +10,7 @@ import pytest
 
 from metal.auditing.check import lint, profile
 from metal.data import formats
-from metal.data.dataset import Card, Dataset, assemble
+from metal.data.dataset import Card, Dataset, assemble, with_parts
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
 
@@ -56,14 +56,7 @@ def test_swapped_languages_never_meet(make_dataset: MakeDataset) -> None:
     human = (table["kind"] == "human").to_numpy()
     first = table["output"].isin(half).to_numpy()
     english = (table["language"] == "en").to_numpy()
-    swapped = assemble(
-        dataset.card,
-        dataset.criteria.values(),
-        dataset.sources.values(),
-        dataset.outputs.values(),
-        dataset.raters.values(),
-        table[(human & first) | (~human & ~first) | english].reset_index(drop=True),
-    )
+    swapped = with_parts(dataset, facts=table[(human & first) | (~human & ~first) | english].reset_index(drop=True))
     (message,) = [finding.message for finding in lint(swapped) if finding.code == "never-meet"]
     assert message.startswith("hi ")
     assert "judge and the people never rate the same output (20 and 20 outputs)" in message

@@ -10,7 +10,7 @@ import pytest
 from metal.auditing.audit import audit
 from metal.auditing.check import lint
 from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset, assemble
+from metal.data.dataset import Dataset, assemble, with_parts
 from metal.data.ratings import FACTS
 from tests.conftest import MakeDataset
 
@@ -23,15 +23,7 @@ def repeated(dataset: Dataset) -> Dataset:
         replace(rater, about={"repeats": "judge", "sample": int(rater.rater[-1])}) if "#" in rater.rater else rater
         for rater in dataset.raters.values()
     ]
-    facts = dataset.ratings.loc[:, list(FACTS)]
-    return assemble(
-        dataset.card,
-        dataset.criteria.values(),
-        dataset.sources.values(),
-        dataset.outputs.values(),
-        raters,
-        facts,
-    )
+    return with_parts(dataset, raters=raters, facts=dataset.ratings.loc[:, list(FACTS)])
 
 
 PEOPLE = {"A1": [0, 1, 2, 2, 1], "A2": [0, 1, 2, 2, 1], "A3": [0, 1, 2, 1, 0]}

@@ -16,7 +16,7 @@ from metal.boards.board import billboard
 from metal.boards.cells import BoardRater
 from metal.boards.ranking import agreements, ceiling, generator_rows, intervals, ranking, resampled_means
 from metal.boards.settings import BoardSettings
-from metal.data.dataset import Dataset, assemble
+from metal.data.dataset import Dataset, with_parts
 from metal.data.ratings import tidy_facts
 from metal.data.records import Criterion, Rater, Scale
 from metal.errors import Undefined, UsageError
@@ -173,14 +173,9 @@ def shuffled(dataset: Dataset, seed: int, renamed: dict[str, str] | None = None)
     facts["rater"] = facts["rater"].map(lambda name: names.get(name, name))
     outputs = list(dataset.outputs.values())
     raters = [replace(rater, rater=names.get(rater.rater, rater.rater)) for rater in dataset.raters.values()]
-    return assemble(
-        dataset.card,
-        dataset.criteria.values(),
-        dataset.sources.values(),
-        [outputs[at] for at in rng.permutation(len(outputs))],
-        [raters[at] for at in rng.permutation(len(raters))],
-        tidy_facts(facts),
-    )
+    outputs = [outputs[at] for at in rng.permutation(len(outputs))]
+    raters = [raters[at] for at in rng.permutation(len(raters))]
+    return with_parts(dataset, outputs=outputs, raters=raters, facts=tidy_facts(facts))
 
 
 def assert_same(one: pd.DataFrame, other: pd.DataFrame, columns: list[str]) -> None:

@@ -17,7 +17,7 @@ import pytest
 from metal.boards import store as board_folder
 from metal.boards.history import Entry
 from metal.boards.store import add_entry, kept_settings, open_board, read_history, stored_ensembles
-from metal.data.dataset import Dataset, assemble, load_dataset, update_dataset
+from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
 from metal.data.records import Output
 from metal.errors import DataError, MetalError, UsageError
 from tests.cli.forks import ROOT, Metal, environment
@@ -118,15 +118,8 @@ def test_outputs_that_the_dataset_gets_are_a_version_of_their_own(small: Command
     small.program("length", LENGTH)
     before = rank(small, "1")
     dataset = load_dataset(small.board)
-    changed = assemble(
-        dataset.card,
-        dataset.criteria.values(),
-        dataset.sources.values(),
-        [*dataset.outputs.values(), Output("000/later", "000", "later", "ar", "later")],
-        dataset.raters.values(),
-        dataset.ratings,
-    )
-    update_dataset(changed, small.board)
+    later = Output("000/later", "000", "later", "ar", "later")
+    update_dataset(with_parts(dataset, outputs=[*dataset.outputs.values(), later]), small.board)
     assert rank(small, "2") != before
     assert rank(small, "3", "--at", "2") == before
     assert [entry.what for entry in whole(small.board)] == ["data", "metric", "data"]

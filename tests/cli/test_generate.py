@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from metal.building.generate import SCHEMA
-from metal.data.dataset import Card, assemble, load_dataset, save_dataset
+from metal.data.dataset import Card, assemble, load_dataset, save_dataset, with_parts
 from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
@@ -78,9 +78,7 @@ def rate(folder: Path, names: list[str]) -> None:
     """A person rates these outputs of a dataset."""
     dataset = load_dataset(folder)
     facts = facts_from([Rating(name, "task_quality", "A1", 1.0) for name in names])
-    made = assemble(dataset.card, dataset.criteria.values(), dataset.sources.values(), dataset.outputs.values(),
-                    [Rater("A1", "human", "native")], facts, extra=dataset.extra)  # fmt: skip
-    save_dataset(made, folder, force=True)
+    save_dataset(with_parts(dataset, raters=[Rater("A1", "human", "native")], facts=facts), folder, force=True)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 
 from metal.cli import as_typed
 from metal.cli import metal as command
-from metal.data.dataset import Card, load_dataset, save_dataset, update_dataset
+from metal.data.dataset import Card, load_dataset, save_dataset, update_dataset, with_parts
 from metal.data.dataset import assemble as assembled
 from metal.data.dataset_lines import read_raters
 from metal.data.ratings import facts_from
@@ -86,11 +86,7 @@ def lines_of(done_out: str) -> list[dict[str, Any]]:
 
 def add_output(folder: Path, output: Output) -> None:
     now = load_dataset(folder)
-    outputs = [*now.outputs.values(), output]
-    changed = assembled(
-        now.card, now.criteria.values(), now.sources.values(), outputs, now.raters.values(), now.ratings
-    )
-    update_dataset(changed, folder)
+    update_dataset(with_parts(now, outputs=[*now.outputs.values(), output]), folder)
 
 
 # ---------------------------------------------------------------- a run folder

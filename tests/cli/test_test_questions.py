@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from metal.building.store import read_compared, read_given, read_rounds, read_tasks
-from metal.data.dataset import Dataset, assemble, load_dataset, save_dataset
+from metal.data.dataset import Dataset, load_dataset, save_dataset, with_parts
 from metal.data.ratings_files import read_facts
 from metal.data.records import Output
 from metal.genie.gold_questions import NEGATIVE, POSITIVE, side_of
@@ -183,18 +183,12 @@ def test_shares_that_say_nothing(sim: Commands, options: tuple[str, ...], said: 
 
 def _without_references(dataset: Dataset) -> Dataset:
     sources = [source(one.source, language=one.language) for one in dataset.sources.values()]
-    return _with(dataset, sources=sources)
-
-
-def _with(dataset: Dataset, **other: Any) -> Dataset:
-    parts = {"criteria": dataset.criteria.values(), "sources": dataset.sources.values()}
-    parts |= {"outputs": dataset.outputs.values()}
-    return assemble(dataset.card, raters=dataset.raters.values(), facts=dataset.ratings, **(parts | other))
+    return with_parts(dataset, sources=sources)
 
 
 def _with_an_id_of_ours(dataset: Dataset) -> Dataset:
     outputs = [Output(f"test:positive:en:en-{n}", f"en-{n}", "g", "en", "text") for n in range(10)]
-    return _with(dataset, outputs=[*dataset.outputs.values(), *outputs])
+    return with_parts(dataset, outputs=[*dataset.outputs.values(), *outputs])
 
 
 @pytest.mark.parametrize(
@@ -336,7 +330,7 @@ def test_ratings_of_an_output_with_an_odd_id_stay_where_they_are(sim: Commands) 
     """`test:positive:mine` is no test question; nobody asked it."""
     odd = Output("test:positive:mine", "en-0", "odd", "en", "text")
     dataset = load_dataset(sim.folder / "sim")
-    save_dataset(_with(dataset, outputs=[*dataset.outputs.values(), odd]), sim.folder / "sim", force=True)
+    save_dataset(with_parts(dataset, outputs=[*dataset.outputs.values(), odd]), sim.folder / "sim", force=True)
     folder = export(sim)
     sim("annotate", "import", "sim", *fill_csv(sim.folder / "sim", folder, careful))
     table = load_dataset(sim.folder / "sim").ratings

@@ -10,7 +10,7 @@ import pytest
 
 from metal.auditing.audit import audit
 from metal.auditing.settings import AuditSettings
-from metal.data.dataset import Dataset, assemble, concat_facts, load_dataset
+from metal.data.dataset import Dataset, concat_facts, load_dataset, with_parts
 from metal.data.files import bundled
 from metal.raters.judges.baselines import run_baselines
 from metal.runs.audit_run import AuditRun
@@ -51,14 +51,7 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An audit of three of the demo's languages, one written from right to left, and three of its criteria."""
     demo = load_dataset(bundled("datasets/demo"))
     raters, facts = run_baselines(demo, ["lexical", "random"])
-    judged = assemble(
-        demo.card,
-        demo.criteria.values(),
-        demo.sources.values(),
-        demo.outputs.values(),
-        [*demo.raters.values(), *raters],
-        concat_facts([demo.ratings, facts]),
-    )
+    judged = with_parts(demo, raters=[*demo.raters.values(), *raters], facts=concat_facts([demo.ratings, facts]))
     return written(
         judged,
         tmp_path_factory.mktemp("demo") / "run",
