@@ -107,21 +107,16 @@ def adjust(rows: list[dict[str, Any]]) -> None:
         row["p_adjusted"] = p
 
 
-def repeats_of(dataset: Dataset, settings: AuditSettings) -> dict[str, list[str]]:
-    """Judge -> its raters, one for each time it was asked; only judges that were asked more than once."""
-    repeats: dict[str, list[str]] = {}
-    for rater in dataset.raters.values():
-        base = rater.about.get("repeats")
-        if base in dataset.raters and (not settings.judges or base in settings.judges):
-            repeats.setdefault(str(base), [str(base)]).append(rater.rater)
-    return repeats
-
-
 def self_agreement_rows(
     dataset: Dataset, settings: AuditSettings, bootstrap: SourceBootstrap
 ) -> Iterator[dict[str, Any]]:
     """A row for each judge, language and criterion; only judges that were asked more than once."""
-    for judge, raters in repeats_of(dataset, settings).items():
+    repeats: dict[str, list[str]] = {}  # judge -> its raters, one for each time it was asked
+    for rater in dataset.raters.values():
+        base = rater.about.get("repeats")
+        if base in dataset.raters and (not settings.judges or base in settings.judges):
+            repeats.setdefault(str(base), [str(base)]).append(rater.rater)
+    for judge, raters in repeats.items():
         rows = dataset.ratings[dataset.ratings["rater"].isin(raters)]
         grouped: Any = rows.groupby(["criterion", "language"], observed=True)
         for (criterion, language), cell in grouped:

@@ -33,7 +33,6 @@ from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest,
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
 from metal.stats.patterns import Numbers, class_counts, confusion
 
-DEFAULT_EPSILON = "skilled"
 ONE_CLASS = "one class on both sides"
 
 
@@ -227,7 +226,7 @@ def epsilon_for(cell: AuditCell) -> float:
     if cell.settings.epsilon is not None:
         return cell.settings.epsilon
     common = Counter(cell.groups[person] for person in cell.people).most_common(1)
-    return EPSILON.get(common[0][0] if common else "", EPSILON[DEFAULT_EPSILON])
+    return EPSILON.get(common[0][0] if common else "", EPSILON["skilled"])
 
 
 def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None, str]:

@@ -12,7 +12,7 @@ from metal.auditing.figures import Resampled, columns, dropped_note, krippendorf
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Estimate
 from metal.stats import agreement
-from metal.stats.aggregate import ALL, NONE, SOME
+from metal.stats.aggregate import CASES
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import class_counts
 
@@ -25,12 +25,12 @@ WITHOUT_INTERVAL = ("percent_agreement", "alpha")
 def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str] = ()) -> dict[str, Any]:
     """One row of the table of people. only: these figures (QUICK, because hundreds of people have many pairs)."""
     figures = {name: figure() for name, figure in _figures(cell, bootstrap).items() if not only or name in only}
-    case = cell.case[cell.complete]
+    cases = np.bincount(cell.case[cell.complete], minlength=len(CASES)).tolist()
     row: dict[str, Any] = {
         "language": cell.language,
         "criterion": cell.criterion.name,
         "people": len(cell.people),
-        "items": len(case),
+        "items": sum(cases),
         "items_with_class": int((cell.truth >= 0).sum()),
         "sources": len(np.unique(cell.matrix.sources[cell.complete])),
         "min_raters": cell.min_raters,
@@ -40,12 +40,8 @@ def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str
         row |= columns({name: estimate}, WITHOUT_INTERVAL)
         if name == "fleiss_kappa":
             row["fleiss_items"] = estimate.n
-    return row | {
-        "all_agree": int((case == ALL).sum()),
-        "some_agree": int((case == SOME).sum()),
-        "none_agree": int((case == NONE).sum()),
-        "undefined": undefined_note(figures),
-    }
+    names = [case.replace(" ", "_") for case in CASES]  # all_agree, some_agree, none_agree
+    return row | dict(zip(names, cases, strict=True)) | {"undefined": undefined_note(figures)}
 
 
 def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[[], Estimate]]:

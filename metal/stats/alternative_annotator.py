@@ -14,8 +14,7 @@ import numpy as np
 
 from metal.errors import Undefined
 from metal.stats.patterns import Codes, Numbers
-from metal.stats.significance import benjamini_yekutieli
-from metal.stats.student import t_cdf
+from metal.stats.significance import benjamini_yekutieli, t_cdf
 
 # How much worse than a person a judge may be, as the price of a person (section 3.3 of the paper).
 EPSILON = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}

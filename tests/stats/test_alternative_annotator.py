@@ -10,7 +10,7 @@ from scipy import stats
 
 from metal.errors import Undefined
 from metal.stats.alternative_annotator import alternative_annotator_test
-from metal.stats.student import t_cdf
+from metal.stats.significance import t_cdf
 
 
 def panel(rng: np.random.Generator, items: int, skill: list[float]) -> np.ndarray:
