@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def board(folder: Path, *arguments: str) -> str:
-    return metal("billboard", "small", "--bootstrap", "200", "--permutations", "200", *arguments, cwd=folder).stdout
+    return metal("billboard", "small", "--bootstrap", "200", "--permutations", "200", *arguments, cwd=folder).out
 
 
 def test_raters_are_ranked_and_what_is_undefined_is_said(folder: Path) -> None:
@@ -74,7 +74,7 @@ def test_an_audits_run_folder_is_taken_for_the_runs_it_added(folder: Path) -> No
     # with two languages, `majority` says in each what is most frequent in the other
     assert raters["random"]["kind"] == "baseline"
     alone = metal("audit", "small", "--out", "alone", "--bootstrap", "100", cwd=folder)
-    assert alone.returncode == 0
+    assert alone.code == 0
     assert "random" not in board(folder, "alone", "--out", "with-none")
 
 
@@ -100,10 +100,10 @@ def test_slices_can_be_asked_for(folder: Path) -> None:
 )
 def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], message: str) -> None:
     done = metal("billboard", "small", "--out", "never", *arguments, cwd=folder, expect=2)
-    assert message.partition(" did you")[0] in words(done.stderr)
+    assert message.partition(" did you")[0] in words(done.err)
     assert not (folder / "never").exists()
 
 
 def test_what_can_be_scored_stands_a_line_each(tmp_path: Path) -> None:
-    lines = metal("billboard", "apply", "--help", cwd=tmp_path).stdout.splitlines()
+    lines = metal("billboard", "apply", "--help", cwd=tmp_path).out.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("    a ")] == ["table", "folder", "table"]

@@ -20,11 +20,16 @@ from tests.cli.forks import ROOT, Done, shared
 DEMO = bundled("datasets/demo")
 
 
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+ENVIRONMENT = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+
+
+def words(text: str) -> str:
+    """The text on one line, words apart by one space."""
+    return " ".join(text.split())
 
 
 def metal(*arguments: object, cwd: Path, expect: int = 0) -> Done:
-    done = shared().at(cwd, ENVIRONMENT)(*arguments, expect=expect, seconds=120)
+    done = shared().at(cwd, os.environ | ENVIRONMENT)(*arguments, expect=expect, seconds=120)
     if expect == 2:
         assert done.err.startswith("metal: ")
         assert done.err.count("\n") == 1
@@ -176,7 +181,7 @@ def test_mistakes_are_answered_in_one_line(tmp_path: Path, arguments: list[str],
 @pytest.mark.parametrize("verb", [(), ("monitor",), ("annotate", "push")], ids=" ".join)
 def test_a_verb_alone_shows_its_help(tmp_path: Path, verb: tuple[str, ...]) -> None:
     """To be read: not folded into the one line of an error."""
-    printed = shared().at(tmp_path, ENVIRONMENT)(*verb, expect=2, seconds=120).err
+    printed = shared().at(tmp_path, os.environ | ENVIRONMENT)(*verb, expect=2, seconds=120).err
     assert printed.startswith(f"Usage: {' '.join(('metal', *verb))} ")
     assert printed.count("\n") > 5
 
@@ -208,7 +213,7 @@ def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
         f"sys.argv = ['metal', 'check', {str(DEMO)!r}]\n"
         "cli.main()"
     )
-    environment = ENVIRONMENT | {"TMPDIR": str(tmp_path)}
+    environment = os.environ | ENVIRONMENT | {"TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
     assert done.returncode == 70
     assert done.stderr.count("\n") == 1
@@ -220,7 +225,9 @@ def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
 
 def test_a_closed_pipe_is_no_error(runs: Path) -> None:
     typed = f"{sys.executable} -c 'from metal.cli import main; main()' check {DEMO} --json | head -1"
-    done = subprocess.run(["bash", "-c", typed], capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", typed], capture_output=True, text=True, env=os.environ | ENVIRONMENT, timeout=60
+    )
     assert done.stderr == ""
 
 

@@ -22,12 +22,12 @@ def test_metrics_and_experts_meet(tmp_path: Path) -> None:
     release(tmp_path)
     rows = [f"{system} -{place} {place}" for system in ("mt", "Human-A") for place in (1, 2, 3)]
     (tmp_path / "mqm.tsv").write_text("\n".join(["system mqm_avg_score seg_id", *rows]) + "\n")
-    listed = metal("import", "--list", cwd=tmp_path).stdout
+    listed = metal("import", "--list", cwd=tmp_path).out
     assert "billboard      Billboard's released scores" in listed
     assert "mqm            MQM scores" in listed
     assert max(map(len, listed.splitlines())) <= 100
     metal("import", "billboard", "release/results/wmt20-zh-en", "--out", "board", cwd=tmp_path)
-    done = words(metal("import", "mqm", "mqm.tsv", "--into", "board", cwd=tmp_path).stdout)
+    done = words(metal("import", "mqm", "mqm.tsv", "--into", "board", cwd=tmp_path).out)
     assert "3 sources met by their place among the zh-en sources of wmt20-zh-en, counting from 1" in done
     assert "3 outputs met on source and generator; 3 ratings added" in done
     assert "3 incoming outputs met nothing and were left out: 1/Human-A" in done
@@ -39,13 +39,13 @@ def test_metrics_and_experts_meet(tmp_path: Path) -> None:
     assert list(alone.sources) == ["1", "2", "3"]
     assert alone.extra == {"generators": {"Human-A": {"kind": "human"}}}  # dataset.toml keeps it
     done = metal("import", "mqm", "mqm.tsv", "--only", "llm", "--out", "none", cwd=tmp_path, expect=2)
-    assert "--only llm: no such raters there, only 1 human" in done.stderr
+    assert "--only llm: no such raters there, only 1 human" in done.err
 
 
 def test_a_board_without_a_language(tmp_path: Path) -> None:
     results = release(tmp_path, "xsum")
     done = metal("import", "billboard", results, "--out", "board", cwd=tmp_path, expect=2)
-    assert "board xsum: its name says no language; give it with --language" in done.stderr
+    assert "board xsum: its name says no language; give it with --language" in done.err
     assert not (tmp_path / "board").exists()
     metal("import", "billboard", results, "--language", "tr", "--only", "metric,human", "--out", "board", cwd=tmp_path)
     assert load_dataset(tmp_path / "board").languages == ("tr",)
@@ -57,7 +57,7 @@ def test_judges_join_the_released_board_without_the_experts_a_second_time(refere
     metal("import", "billboard", reference / "billboard/results/cnndm", "--out", "cnndm", cwd=tmp_path)
     metal("import", "thumb", reference / "thumb", "--into", "cnndm", cwd=tmp_path)
     judges = ["alttest", reference / "alttest/summeval", "--only", "llm", "--into", "cnndm"]
-    done = words(metal("import", *judges, "--map-generators", systems, cwd=tmp_path).stdout)
+    done = words(metal("import", *judges, "--map-generators", systems, cwd=tmp_path).out)
     assert "raters: 16 metric, 8 human, 6 llm" in done
     assert "--only llm left out 3 human raters and their 19,200 ratings" in done
     assert "BanditSum and NEUSUM the same score on all 100 sources" in done

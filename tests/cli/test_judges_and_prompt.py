@@ -25,15 +25,15 @@ def test_prompt_show_prints_what_is_sent(tmp_path: Path, environment: None, monk
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         metal("judge", DEMO, "-j", "openai:m", "-p", "detailed", "-c", "hallucinations", "-l", "sw", cwd=tmp_path)
         sent = [message["content"] for body in server.bodies for message in body["messages"]]
-    shown = metal("prompt", "show", DEMO, "-c", "hallucinations", "--output", "sw-1/good", cwd=tmp_path).stdout
+    shown = metal("prompt", "show", DEMO, "-c", "hallucinations", "--output", "sw-1/good", cwd=tmp_path).out
     system, user = shown.removeprefix("[system]\n").rsplit("\n\ndetailed@", 1)[0].split("\n\n[user]\n")
     assert system in sent
     assert user.rstrip("\n") in sent
 
 
 def test_prompt_list_and_placeholders(tmp_path: Path) -> None:
-    listed = metal("prompt", "list", cwd=tmp_path).stdout
-    shown = metal("prompt", "show", "-c", "task_quality", "-p", "simple", cwd=tmp_path).stdout
+    listed = metal("prompt", "list", cwd=tmp_path).out
+    shown = metal("prompt", "show", "-c", "task_quality", "-p", "simple", cwd=tmp_path).out
     digest = shown.strip().rsplit("simple@", 1)[1]
     assert digest in listed
     assert "(the output's text)" in shown
@@ -44,9 +44,7 @@ def test_own_prompts_come_first(tmp_path: Path) -> None:
     (tmp_path / "mine" / "judge" / "short.toml").write_text(
         'system = ""\nuser = "{{ criterion.label }}? {{ output }} Answer {{ values }}."\n'
     )
-    shown = metal(
-        "prompt", "show", "-c", "task_quality", "-p", "short", "--prompt-folders", "mine", cwd=tmp_path
-    ).stdout
+    shown = metal("prompt", "show", "-c", "task_quality", "-p", "short", "--prompt-folders", "mine", cwd=tmp_path).out
     assert shown.startswith("[user]\nTask quality? ----- OUTPUT ")
     assert "Answer 0, 1 or 2." in shown
 
@@ -72,8 +70,8 @@ WRONG = [
 @pytest.mark.parametrize(("arguments", "said"), WRONG, ids=lambda value: " ".join(value)[:40] if value else "")
 def test_mistakes_are_answered_in_one_line(tmp_path: Path, environment: None, arguments: list[str], said: str) -> None:
     done = metal(*arguments, cwd=tmp_path, expect=2)
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
 
 
@@ -82,7 +80,7 @@ def test_judges_list(tmp_path: Path, environment: None) -> None:
         '[judges.llama]\nmodel = "openai-compatible:llama"\nbase_url = "http://127.0.0.1:1/v1"\n'
         "price = { input = 0.2, output = 0.6 }\nconcurrency = 3\n"
     )
-    shown = metal("judges", "list", cwd=tmp_path).stdout
+    shown = metal("judges", "list", cwd=tmp_path).out
     assert "set AZURE_OPENAI_API_KEY, AZURE_OPENAI_ENDPOINT" in shown
     assert "$0.20/$0.60" in shown
     assert KEY not in shown
@@ -92,7 +90,7 @@ def test_judges_test_shows_a_small_call(tmp_path: Path, environment: None, monke
     with LlmServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         server.faults = rejects_parameters("temperature")
-        shown = metal("judges", "test", "openai:gpt-4o-mini", cwd=tmp_path).stdout
+        shown = metal("judges", "test", "openai:gpt-4o-mini", cwd=tmp_path).out
         assert server.requests == 2
         assert "on linguistic_acceptability (0 Bad, 1 Medium, 2 Good)" in shown
         assert "answered by gpt-4o-mini-2026-01-01 fp_1" in shown
@@ -100,6 +98,6 @@ def test_judges_test_shows_a_small_call(tmp_path: Path, environment: None, monke
         assert "asked without temperature" in shown
         server.faults = always(Fault("unauthorized"))
         done = metal("judges", "test", "openai:gpt-4o-mini", cwd=tmp_path, expect=2)
-    assert "key in OPENAI_API_KEY" in done.stderr
-    assert KEY not in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert "key in OPENAI_API_KEY" in done.err
+    assert KEY not in done.err
+    assert len(done.err.splitlines()) == 1

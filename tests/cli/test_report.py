@@ -47,7 +47,7 @@ def test_audit_writes_it_and_report_writes_it_again(folder: Path) -> None:
     before = page.read_bytes()
     page.write_text("something else")
     done = metal("report", "audit", cwd=folder)
-    assert done.stdout == "Report: audit/report.html\n"
+    assert done.out == "Report: audit/report.html\n"
     assert page.read_bytes() == before
     assert not list((folder / "audit").glob(".*"))
 
@@ -69,7 +69,7 @@ def test_figures_and_tables_for_papers(folder: Path) -> None:
         assert file.read_bytes().startswith(starts[file.suffix])
         assert file.stat().st_size > 2000
     assert {file.name for file in (folder / "paper" / "tables").iterdir()} >= {"table_3.tex", "table_6.tex"}
-    assert "5 charts in paper/figures, each as SVG, PDF and PNG" in words(done.stdout)
+    assert "5 charts in paper/figures, each as SVG, PDF and PNG" in words(done.out)
 
 
 def test_open_hands_the_page_to_a_browser(folder: Path, tmp_path: Path) -> None:
@@ -195,10 +195,10 @@ def test_a_spoiled_run_is_told_in_one_line(
 
 
 def test_what_is_no_audit(folder: Path) -> None:
-    assert "no such run folder" in metal("report", "nowhere", cwd=folder, expect=2).stderr
-    assert "a run of `metal judge`" in metal("report", "judges", cwd=folder, expect=2).stderr
+    assert "no such run folder" in metal("report", "nowhere", cwd=folder, expect=2).err
+    assert "a run of `metal judge`" in metal("report", "judges", cwd=folder, expect=2).err
     (folder / "a-file").write_text("")
-    assert metal("report", "audit", "--figures", "a-file", cwd=folder, expect=2).stderr.startswith("metal: a-file")
+    assert metal("report", "audit", "--figures", "a-file", cwd=folder, expect=2).err.startswith("metal: a-file")
 
 
 def test_a_run_of_another_command(here: Metal, tmp_path: Path) -> None:

@@ -46,9 +46,9 @@ def lines(path: Path) -> list[dict[str, object]]:
 def sampled(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sampled")
     done = metal("sample", "--source", reference / "passages", "-n", "20", "--out", "four", cwd=folder)
-    assert "four: 80 passages" in done.stdout
-    assert "Next: metal generate four" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "four: 80 passages" in done.out
+    assert "Next: metal generate four" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
     return folder / "four"
 
 
@@ -127,7 +127,7 @@ def test_again_needs_force_and_gives_the_same_bytes(passages: Path, tmp_path: Pa
     call = ["sample", "--source", "in", "-n", "9", "--out", "out"]
     metal(*call, cwd=tmp_path)
     first = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    assert "out exists" in metal(*call, "--seed", "1", cwd=tmp_path, expect=2).stderr
+    assert "out exists" in metal(*call, "--seed", "1", cwd=tmp_path, expect=2).err
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == first
     metal(*call, "--force", cwd=tmp_path)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == first
@@ -141,7 +141,7 @@ def test_settings_are_kept(passages: Path, tmp_path: Path) -> None:
     call = "sample --source in -n 50 --allow-fewer --bins 3 --min-tokens 30 --encoding o200k_base --seed 7"
     call += " -c hallucinations,task_quality -c hallucinations --column title=summary --name mine --out out"
     done = metal(*call.split(), cwd=tmp_path)
-    assert "mine: " in done.stdout
+    assert "mine: " in done.out
     described = tomllib.loads((tmp_path / "out" / "dataset.toml").read_text(encoding="utf-8"))
     histogram = described["sample"].pop("histograms")["hi"]
     assert described["name"] == "mine"
@@ -165,7 +165,7 @@ def test_what_was_left_out_is_said(passages: Path, tmp_path: Path) -> None:
     with (passages / "sw.jsonl").open("a") as file:
         file.write('{"text": "mto"}\n{"text": null}\n' + json.dumps({"text": "mto 3 " * 12 + "\n"}) + "\n")
     done = metal("sample", "--source", "in", "-n", "5", "--out", "out", cwd=tmp_path)
-    assert "sw 43 1 2 30" in words(done.stdout)
+    assert "sw 43 1 2 30" in words(done.out)
 
 
 WRONG: list[tuple[Sequence[str], str]] = [
@@ -208,13 +208,13 @@ def test_mistakes_are_one_line_and_leave_nothing(
     (tmp_path / "in" / "empty.txt").write_text("")
     (tmp_path / "latin.jsonl").write_bytes(b'{"text": "\xe9"}\n')
     before = sorted(tmp_path.rglob("*"))
-    assert message in metal("sample", *arguments, "--out", "out", cwd=tmp_path, expect=2).stderr
+    assert message in metal("sample", *arguments, "--out", "out", cwd=tmp_path, expect=2).err
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_folder_that_is_no_dataset_is_not_replaced(passages: Path, tmp_path: Path) -> None:
     done = metal("sample", "--source", "in", "-n", "5", "--out", "in", "--force", cwd=tmp_path, expect=2)
-    assert "in is not what would be written there" in done.stderr
+    assert "in is not what would be written there" in done.err
     assert len([*passages.iterdir()]) == 2
 
 
@@ -222,4 +222,4 @@ def test_a_folder_that_is_no_dataset_is_not_replaced(passages: Path, tmp_path: P
 def test_a_criterion_is_checked_before_anything_is_read(tmp_path: Path) -> None:
     """Not after an hour of counting."""
     done = metal("sample", "--source", "nowhere", "-c", "tq", "--out", "out", cwd=tmp_path, expect=2)
-    assert "criterion 'tq' is not known" in done.stderr
+    assert "criterion 'tq' is not known" in done.err
