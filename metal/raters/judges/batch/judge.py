@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -246,7 +247,8 @@ class BatchJudge:
     def _drop(self, batch: Batch) -> None:
         keys = self.ledger.keys(batch)
         self.questions.free(keys)
-        self.run.not_begun(keys, batch.dollars)
+        self.run.begun -= Counter(keys)  # none of them was asked
+        self.run.budget.release(batch.dollars)
         self.ledger.note(batch, states.DROPPED)
         self.open.remove(batch)
 

@@ -73,8 +73,3 @@ class BatchRun:
             self.begun[key] += 1
         self.claimed.add(key)
         return True
-
-    def not_begun(self, keys: Iterable[bytes], dollars: float) -> None:
-        """These questions were not asked after all."""
-        self.begun -= Counter(keys)
-        self.budget.release(dollars)

@@ -65,10 +65,9 @@ class LangChainChat:
             arguments = self._settings | parameters | _structured(self._provider, structured, schema)
             try:
                 self._chats[settings] = init_chat_model(self._name, model_provider=self._provider, **arguments)
-            except ImportError as error:
-                raise UsageError(f"{self._model.name}: {one_line(str(error))}") from None
             except Exception as error:  # each package has its own way to say that a key or setting is missing
-                raise UsageError(f"{self._model.name}: {type(error).__name__}: {one_line(str(error))}") from None
+                kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+                raise UsageError(f"{self._model.name}: {kind}{one_line(str(error))}") from None
         return self._chats[settings]
 
     async def ask(self, ask: ModelRequest) -> Reply:
