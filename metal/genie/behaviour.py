@@ -112,23 +112,25 @@ def _of_language(
 ) -> Iterator[dict[str, Any]]:
     """The rows of one language, person by person."""
     fitted = [competences(cell.rows, cell.criterion, cell.people) for cell in cells]
-    all_answers = all_cells_together([cell.answers for cell in cells])
-    repeated = [_repeated_of_all(cell.answers) for cell in cells], _repeated_of_all(all_answers)
     same_scale = len({cell.criterion.scale for cell in cells}) == 1
+    all_answers = all_cells_together([cell.answers for cell in cells])
+    parts: list[tuple[str, Criterion | None, ColleagueAnswers]]
+    parts = [(cell.criterion.name, cell.criterion, cell.answers) for cell in cells]
+    parts.append((ALL_CRITERIA, cells[0].criterion if same_scale else None, all_answers))
+    repeated = [_repeated_of_all(answers) for _, _, answers in parts]
     for name in examined:
         asked = [cell.asked.get(name, 0) for cell in cells]
         if not any(asked):
             continue
         rater = dataset.raters[name]
         about = {"rater": name, "kind": rater.kind, "group": rater.group, "language": cells[0].language}
-        for cell, times, competence, comments in zip(cells, asked, fitted, repeated[0], strict=True):
+        competent: list[Any] = [part.get(name) for part in fitted]
+        competent.append(Competence.mean(competent))
+        for part, times, comments, competence in zip(parts, [*asked, sum(asked)], repeated, competent, strict=True):
+            criterion_name, criterion, answers = part
             if times:
-                row = _row(cell.answers, name, times, cell.criterion, bootstrap)
-                row |= _comments(cell.answers, name, comments)
-                yield _noted(about | {"criterion": cell.criterion.name} | row, competence[name])
-        row = _row(all_answers, name, sum(asked), cells[0].criterion if same_scale else None, bootstrap)
-        row |= _comments(all_answers, name, repeated[1])
-        yield _noted(about | {"criterion": ALL_CRITERIA} | row, Competence.mean([part.get(name) for part in fitted]))
+                row = _row(answers, name, times, criterion, bootstrap) | _comments(answers, name, comments)
+                yield _noted(about | {"criterion": criterion_name} | row, competence)
 
 
 def _row(

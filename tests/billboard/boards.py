@@ -44,27 +44,15 @@ def board(
             name, system = f"{language}{place}", SYSTEMS[item % len(SYSTEMS)]
             known = tuple(references[place % len(references)]) if references else ()
             sources[name] = Source(name, language, f"source {place}", references=known)
-            mine.append(
-                Output(
-                    f"{name}/{system}", name, system, language, texts[item % len(texts)] if texts else f"text {item}"
-                )
-            )
+            text = texts[item % len(texts)] if texts else f"text {item}"
+            mine.append(Output(f"{name}/{system}", name, system, language, text))
         outputs += mine
         for criterion, by_rater in by_criterion.items():
             for rater, row in by_rater.items():
                 raters[rater] = Rater(rater, *kind_of(rater))
                 for output, score in zip(mine, row, strict=True):
                     said = (comments or {}).get((output.output, criterion, rater), "")
-                    missing = score is None or math.isnan(score)
-                    ratings.append(
-                        Rating(
-                            output.output,
-                            criterion,
-                            rater,
-                            None if missing else score,
-                            "skipped" if missing else "",
-                            said,
-                        )
-                    )
+                    given = (None, "skipped") if score is None or math.isnan(score) else (score, "")
+                    ratings.append(Rating(output.output, criterion, rater, *given, said))
     whole = [METRIC_SCORE, *criteria] if any(one.kind == "metric" for one in raters.values()) else list(criteria)
     return assemble(Card("made"), whole, sources.values(), outputs, raters.values(), facts_from(ratings))

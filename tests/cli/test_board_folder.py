@@ -214,14 +214,8 @@ def test_a_board_can_be_named_in_any_way_and_moved(small: Commands, monkeypatch:
     assert Path("link").is_symlink()
     shutil.move(small.board, small.folder / "elsewhere")
     assert "six" in small("submit", "generator", "elsewhere", path, "--name", "six")
-    assert [entry.name for entry in whole(small.folder / "elsewhere")][1:] == [
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-    ]
+    names = [entry.name for entry in whole(small.folder / "elsewhere")]
+    assert names[1:] == ["one", "two", "three", "four", "five", "six"]
 
 
 def as_a_user(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
