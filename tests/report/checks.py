@@ -63,9 +63,9 @@ def check_names_are_text(html: str) -> None:
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", outside)
 
 
-def unpacked(html: str) -> dict[str, Any]:
-    """What the page carries for its script."""
-    blob = html.split('id="texts">')[1].split("<")[0]
+def unpacked(blob: str) -> dict[str, Any]:
+    """What a page carries for its script; blob: as it stands there, or the whole page."""
+    blob = blob.split('id="texts">')[-1].split("<")[0]
     payload: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(blob), -15))
     return payload
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import zlib
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,51 +35,30 @@ from metal.show.pages import charts, page, tables
 from metal.show.terminal import console
 from metal.stats.aggregate import ALL_RULES
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
+from tests.report.checks import unpacked
 from tests.report.conftest import WriteRun, written
 
 ReportOn = Callable[..., AuditRun]
 
 
-def unpacked(blob: str) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(zlib.decompress(b64decode(blob), -15))
-    return data
-
-
-def cycle(values: list[int | None], times: int) -> list[int | None]:
-    return values * times
-
-
 @pytest.fixture
 def two_judges(make_dataset: MakeDataset) -> Dataset:
     """Sixty items in each of two languages: `good` says what people say, `constant` always Good."""
-    people = cycle([0, 1, 2, 2, 2, 2], 10)
+    people = [0, 1, 2, 2, 2, 2] * 10
     scores = {
         "A1": people,
         "A2": people,
         "A3": [2 if place % 6 == 1 else value for place, value in enumerate(people)],
         "good": [*people[:-2], None, None],
-        "constant": cycle([2], 60),
+        "constant": [2] * 60,
     }
     return make_dataset({"en": scores, "hi": scores}, name="two-judges")
 
 
 def test_formats() -> None:
-    assert [text.figure(value) for value in (0.126, -0.126, -0.001, 1, float("nan"), None)] == [
-        "0.13",
-        "−0.13",
-        "0.00",
-        "1.00",
-        "–",
-        "–",
-    ]
-    assert [text.signed(value) for value in (0.05, -0.05, 0.0001, None)] == ["+0.05", "−0.05", "0.00", "–"]
-    assert [text.p_value(value) for value in (0.0004, 0.001, 0.0499, 1.0, float("nan"))] == [
-        "<0.001",
-        "0.001",
-        "0.050",
-        "1.000",
-        "–",
-    ]
+    assert " ".join(map(text.figure, (0.126, -0.126, -0.001, 1, float("nan"), None))) == "0.13 −0.13 0.00 1.00 – –"
+    assert " ".join(map(text.signed, (0.05, -0.05, 0.0001, None))) == "+0.05 −0.05 0.00 –"
+    assert " ".join(map(text.p_value, (0.0004, 0.001, 0.0499, 1.0, float("nan")))) == "<0.001 0.001 0.050 1.000 –"
     assert text.interval(0.1, 0.25) == "[0.10, 0.25]"
     assert text.interval(float("nan"), 0.25) == ""
     assert (text.count(1234567), text.percent(0.956)) == ("1,234,567", "96%")
@@ -127,7 +103,7 @@ def test_a_figure_is_one_function_and_one_column(
     described = {**AuditRun.described, "judges": (*AuditRun.described["judges"], column)}
     monkeypatch.setattr(AuditRun, "described", described)
 
-    people = cycle([0, 1, 2], 20)
+    people = [0, 1, 2] * 20
     folder = write_run(make_dataset({"en": {"A1": people, "A2": people, "j": people}}))
     assert "top,top_low,top_high" in (folder / "tables" / "judges.csv").read_text().splitlines()[0]
     page_text = (folder / "report.html").read_text(encoding="utf-8")
@@ -148,7 +124,7 @@ def test_a_figure_is_one_function_and_one_column(
 
 
 def test_undefined_is_a_dash_with_its_reason(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    ones = cycle([1], 40)
+    ones = [1] * 40
     run = report_on(make_dataset({"en": {"A1": ones, "A2": ones, "j": ones}}))
     assert agreement_table(run).rows[0][1].text == "– / 1.00"
     assert agreement_table(run).notes == ("– Fleiss' kappa: one class (en TQ)",)
@@ -190,8 +166,8 @@ def test_the_summary_names_best_and_worst_and_the_limits(two_judges: Dataset, re
 
 
 def test_the_summary_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    people = cycle([2, 2, 2, 2, 2, 2, 2, 2, 2, 0], 6)
-    dataset = make_dataset({"en": {"A1": people, "A2": people, "constant": cycle([2], 60)}})
+    people = [2, 2, 2, 2, 2, 2, 2, 2, 2, 0] * 6
+    dataset = make_dataset({"en": {"A1": people, "A2": people, "constant": [2] * 60}})
     lines = facts(report_on(dataset))
     # F1 of always Good where nine of ten are Good: 0.9 x (2 x 0.9 / 1.9) = 0.85
     assert "(F1 0.85, kappa 0.00)" in lines["Beware"]
@@ -247,7 +223,7 @@ def test_what_was_left_out(two_judges: Dataset, report_on: ReportOn) -> None:
 
 
 def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    items = cycle([0, 1, 2], 5)
+    items = [0, 1, 2] * 5
     scores: dict[str, list[int | None]] = {"A1": items, "A2": items} | {f"j{n:02d}": items for n in range(17)}
     run = report_on(make_dataset(dict.fromkeys(("en", "hi", "sw"), scores)))
     drawn = agreement_charts(run, run.audited[0])
@@ -265,7 +241,7 @@ def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: R
 def test_a_chart_shows_itself_in_a_notebook(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     """With its title and what it shows in words; names from files are text, without characters that turn the page."""
     attack = "</title></desc></svg><script>window.pwned = 1</script>\u202e&lt;"
-    scores = dict.fromkeys(("A1", "A2", attack), cycle([0, 1, 2], 20))
+    scores = dict.fromkeys(("A1", "A2", attack), [0, 1, 2] * 20)
     drawn = charts(report_on(make_dataset(dict.fromkeys(("en", "hi", "sw"), scores))))
     drawn += [replace(drawn[0], title=attack, alt=attack), replace(drawn[0], svg="", notes=(attack,))]
     for chart in drawn:
@@ -287,7 +263,7 @@ def test_a_page_is_made_again_from_its_tables(demo_run: Path, tmp_path: Path) ->
 
 
 def test_a_sample_is_even_seeded_and_says_so(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    scores = {"A1": cycle([0], 300), "A2": cycle([1], 300), "A3": cycle([2], 300)}
+    scores = {"A1": [0] * 300, "A2": [1] * 300, "A3": [2] * 300}
     few = {rater: values[:20] for rater, values in scores.items()}
     run = report_on(make_dataset({"en": scores, "hi": few}))
     everything = pack(run, {}, 1_000_000)
@@ -312,7 +288,7 @@ def test_a_page_too_small_says_so(
 ) -> None:
     monkeypatch.setattr("metal.show.pages.PAGE_BYTES", 0)
     monkeypatch.setattr("metal.show.audit.page.LEAST_ROOM", 4_000)
-    run = report_on(make_dataset({"en": {"A1": cycle([0], 300), "A2": cycle([1], 300)}}, HALLUCINATIONS))
+    run = report_on(make_dataset({"en": {"A1": [0] * 300, "A2": [1] * 300}}, HALLUCINATIONS))
     assert " of 300</b> outputs on which" in page(run)
     assert "a random sample, seeded, taken evenly" in page(run)
 
@@ -324,8 +300,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     run = AuditRun.read(folder)
     content = (folder / "report.html").read_text(encoding="utf-8")
     assert len(content.encode()) < 1_500_000
-    blob = content.split('id="texts">')[1].split("<")[0]
-    assert len(unpacked(blob)["items"]) == run.disagreement_table.num_rows == 1981
+    assert len(unpacked(content)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
     assert by_cell["TQ", "hi"][5].text == "0.62"
     best = facts(run)["Best"]
@@ -334,7 +309,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
 
 def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     """Also that of the people, names alike to their eightieth letter, and names written from right to left."""
-    people, other = cycle([0, 1, 2], 20), cycle([2, 2, 2], 20)
+    people, other = [0, 1, 2] * 20, [2, 2, 2] * 20
     long = "x" * 100
     judges = {"people": other, f"{long}1{long}": people, f"{long}2{long}": people, "\u062d\u0643\u0645": other}
     run = report_on(make_dataset({"en": {"A1": people, "A2": people} | judges}))
@@ -358,8 +333,8 @@ def test_judges_alike_in_model_and_prompt_keep_their_names(two_judges: Dataset, 
 
 
 def test_the_floor_is_of_the_judge_with_the_most_items(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    people = cycle([0, 1, 2, 2], 15)
-    silent = cycle([None], 60)
+    people = [0, 1, 2, 2] * 15
+    silent = [None] * 60
     run = report_on(make_dataset({"en": {"A1": people, "A2": people, "a": silent, "b": people}}))
     (floor,) = (row for row in f1_table(run).rows if row[1].text == "most frequent class")
     # Always Good where half is Good: 0.5 x (2 x 0.5 / 1.5) = 0.33
@@ -371,7 +346,7 @@ def test_the_floor_is_of_the_judge_with_the_most_items(make_dataset: MakeDataset
 
 
 def test_criteria_of_any_name_become_files(make_dataset: MakeDataset, report_on: ReportOn, tmp_path: Path) -> None:
-    people = cycle([0, 1, 2], 15)
+    people = [0, 1, 2] * 15
     for name in ("a/b", "../../evil", "y" * 300):
         criterion = Criterion(name, TASK_QUALITY.scale)
         run = report_on(
@@ -382,7 +357,7 @@ def test_criteria_of_any_name_become_files(make_dataset: MakeDataset, report_on:
 
 
 def test_large_csv_files_make_room_for_disagreements(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    run = report_on(make_dataset({"en": {"A1": cycle([0], 300), "A2": cycle([1], 300)}}))
+    run = report_on(make_dataset({"en": {"A1": [0] * 300, "A2": [1] * 300}}))
     noise = random.Random(0)
     large = "".join(noise.choice("abcdefghijklmnop") for _ in range(50_000))
     packed = pack(run, {"large": large, "small": "a,b\n1,2\n"}, 12_000)
@@ -395,7 +370,7 @@ def test_where_many_classes_cannot_be_drawn_their_numbers_stand(
     make_dataset: MakeDataset, report_on: ReportOn, tmp_path: Path
 ) -> None:
     many = Criterion("topic", Scale("nominal", tuple(Level(n, f"topic {n}") for n in range(12))))
-    people = cycle([*range(12)], 5)
+    people = [*range(12)] * 5
     run = report_on(make_dataset({"en": {"A1": people, "A2": people, "j": people}}, many))
     assert "12 classes cannot be told apart by shade: the numbers alone." in page(run)
     write_charts(charts(run), tmp_path, lambda done, total: None)

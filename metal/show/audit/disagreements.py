@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,19 +66,15 @@ def _at_most(table: pa.Table, order: Any, room: int) -> int:
     return int(np.searchsorted(np.cumsum(words), room * PROBABLE_RATIO) + 1)
 
 
-class _Index:
-    """Each text once: its number, and all of them in order."""
-
-    def __init__(self) -> None:
-        self.places: dict[str, int] = {}
-
-    def __call__(self, text: str) -> int:
-        return self.places.setdefault(text, len(self.places))
+def _numbered(text: str, places: dict[str, int]) -> int:
+    """The number of a text among those that are there once, in order; a new one is added."""
+    return places.setdefault(text, len(places))
 
 
 def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Compact and harmless: every text passed through `printable` and cut to length."""
-    texts, raters = _Index(), _Index()
+    texts: dict[str, int] = {}
+    raters: dict[str, int] = {}
     items = []
     for record in records:
         items.append(
@@ -90,16 +86,16 @@ def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]
                 "a": record["case"],
                 "p": record["people"],
                 "r": record["people_range"],
-                "t": texts(_clipped(record["title"], 300)),
-                "x": texts(_clipped(record["source_text"], LONGEST_TEXT)),
-                "y": texts(_clipped(record["output_text"], LONGEST_TEXT)),
+                "t": _numbered(_clipped(record["title"], 300), texts),
+                "x": _numbered(_clipped(record["source_text"], LONGEST_TEXT), texts),
+                "y": _numbered(_clipped(record["output_text"], LONGEST_TEXT), texts),
                 "q": [
                     [
-                        raters(rating["rater"]),
+                        _numbered(rating["rater"], raters),
                         rating["score"],
                         printable(rating["label"]),
                         printable(rating["reason"]),
-                        texts(_clipped(rating["comment"], LONGEST_COMMENT)),
+                        _numbered(_clipped(rating["comment"], LONGEST_COMMENT), texts),
                     ]
                     for rating in record["ratings"]
                 ],
@@ -107,8 +103,8 @@ def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]
         )
     return {
         "items": items,
-        "texts": list(texts.places),
-        "raters": _raters(run, list(raters.places)),
+        "texts": list(texts),
+        "raters": _raters(run, raters),
         "languages": {code: [language_name(code), text_direction(code)] for code in run.languages},
         "criteria": {criterion.name: _criterion(criterion) for criterion in run.audited},
     }
@@ -123,7 +119,7 @@ def _criterion(criterion: Any) -> dict[str, Any]:
     }
 
 
-def _raters(run: AuditRun, raters: Sequence[str]) -> list[list[str]]:
+def _raters(run: AuditRun, raters: Iterable[str]) -> list[list[str]]:
     """Name, kind and group of each; names that look alike when cut get a number."""
     names: dict[str, list[str]] = {}
     for rater in raters:

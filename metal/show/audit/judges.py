@@ -12,9 +12,9 @@ from metal.runs.audit_run import AuditRun
 from metal.runs.columns import Row
 from metal.show import svg
 from metal.show.charts.agreement import CriterionF1, dots, f1_against_kappa, radar
-from metal.show.charts.axes import Figures
 from metal.show.charts.dots import forest, significant
 from metal.show.parts import undefined
+from metal.show.svg import Figures
 from metal.show.view import Cell, Chart, Rows, TableView
 
 MOST_ROWS = 150  # a longer table is for the CSV

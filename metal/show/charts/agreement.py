@@ -10,7 +10,7 @@ from metal.data.languages import language_name
 from metal.data.text import figure, interval, known, name, within
 from metal.runs.columns import Row
 from metal.show import svg
-from metal.show.charts.axes import SHARES, Axis, Figures
+from metal.show.svg import SHARES, Axis, Figures
 from metal.show.view import Cell, Chart, Rows, TableView
 
 LEFT, STEP, PAD = 96.0, 14, 7

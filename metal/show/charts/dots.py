@@ -10,7 +10,7 @@ from metal.data.text import UNDEFINED, count, figure, interval, known, name, p_v
 from metal.runs.columns import Row
 from metal.runs.run import RankingRun
 from metal.show import svg
-from metal.show.charts.axes import Axis, Figures, arrows
+from metal.show.svg import Axis, Figures, arrows
 from metal.show.view import Cell, Chart, Rows, TableView
 
 LABEL = 21  # characters of a name that fit left of the drawing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from metal.data.text import UNDEFINED, count, figure, known, name, plural, within
 from metal.show import svg
-from metal.show.charts.axes import Axis, cell_key_and_label
+from metal.show.svg import Axis, cell_key_and_label
 from metal.show.view import Chart, TableView
 
 if TYPE_CHECKING:

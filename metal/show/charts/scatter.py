@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from metal.data.text import count, figure, interval, known, name, percent, within
 from metal.show import svg
-from metal.show.charts.axes import Axis, cell_key_and_label
+from metal.show.svg import Axis, cell_key_and_label
 from metal.show.view import Cell, Chart, TableView
 
 if TYPE_CHECKING:

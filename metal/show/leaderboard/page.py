@@ -1,31 +1,186 @@
-"""The page of a leaderboard by people, and what `metal leaderboard` prints."""
+"""The page of a leaderboard by people: its tables and chart, and what `metal leaderboard` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from metal.data.text import plural
+from metal.data.text import UNDEFINED, count, coverage, known, name, plural, score, share, within
+from metal.genie.leaderboard.beside import rating_command
+from metal.genie.leaderboard.cautions import told_apart
+from metal.runs.columns import Row
 from metal.runs.leaderboard_run import LeaderboardRun
-from metal.show.leaderboard.tables import (
-    MOST_COMMANDS,
-    beside_table,
-    commands,
-    coverage_rows,
-    coverage_table,
-    criterion_map,
-    further_rankings,
-    language_maps,
-    ranking_chart,
-    ranking_table,
-    unrated,
-)
+from metal.show.charts.dots import generator_dots
 from metal.show.pages import within_cells
-from metal.show.parts import closing, main_language_map
-from metal.show.view import Chart, Paragraph, Screen, TableView
+from metal.show.parts import Heat, closing, main_language_map, places, reasons
+from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
 
+MOST_GENERATORS = 100
+MOST_RATERS = 40
+MOST_ROWS = 200
+MOST_COMMANDS = 12
 MOST_CELLS = 5_000  # of tables behind a choice, in each of two sections
 MOST_ON_SCREEN = 3  # commands
+EXPLAINED = (
+    "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard error stands what it "
+    "is at most for this score and number of outputs."
+)
+
+
+def ranking_table(run: LeaderboardRun, criterion: str, language: str, key: str = "ranking") -> TableView:
+    """Every generator of a criterion in a language, best first, clusters on bands."""
+    rows = run.ranking(criterion, language)
+    missing = any(row["unanswered"] for row in rows)
+    return TableView.of_figures(
+        run,
+        "leaderboard",
+        f"Generators by people: {run.where(criterion, language)}",
+        rows,
+        without=() if missing else ("unanswered",),
+        band="cluster",
+        name=key,
+        heads=2,
+        notes=(
+            EXPLAINED,
+            *_inside_clusters(run, rows, criterion, language),
+            *reasons(run, "leaderboard", rows, "generator"),
+        ),
+    )
+
+
+def _inside_clusters(run: LeaderboardRun, rows: Sequence[Row], criterion: str, language: str) -> tuple[str, ...]:
+    """How many pairs within clusters differ by their own test, where there are any."""
+    apart = told_apart(rows, run.records("comparisons", criterion=criterion, language=language))
+    if not apart:
+        return ()
+    first = apart[0]
+    return (
+        f"A cluster holds whoever is not shown to be worse than its first, so that others in it can differ: "
+        f"{plural(len(apart), 'pair')} {'does' if len(apart) == 1 else 'do'} by their own test, most clearly "
+        f"{within(first['first'])} and {within(first['second'])} (p_holm in tables/comparisons.csv).",
+    )
+
+
+def ranking_chart(run: LeaderboardRun) -> Chart:
+    """The main ranking: one row per generator, its score as a dot with its interval."""
+    rows = run.ranking(run.main, run.language)
+    return generator_dots(run, "ranking", rows, "the score from 0 to 1", "score", "leaderboard", share)
+
+
+def further_rankings(run: LeaderboardRun) -> list[TableView]:
+    """Every other criterion and language."""
+    return [ranking_table(run, *cell, f"ranking_{place}") for place, cell in enumerate(run.cells[1:], 1)]
+
+
+def criterion_map(run: LeaderboardRun) -> TableView | None:
+    """Criteria, in the language of the main ranking; None where there is one only."""
+    return _heat(run).by_criterion("leaderboard")
+
+
+def language_maps(run: LeaderboardRun) -> list[TableView]:
+    """Languages, on each criterion that was rated in several, the main one first."""
+    return _heat(run).by_language("leaderboard", run.languages)
+
+
+def _heat(run: LeaderboardRun) -> Heat:
+    """Scores, a shade a tenth."""
+    return Heat(
+        run,
+        who="generator",
+        figure="score",
+        words="Scores",
+        form=share,
+        shade=lambda score: max(1, min(9, int(score * 10))),
+        head=name,
+        order=run.order,
+        blank="A blank: people rated nothing of it there.",
+        most=MOST_GENERATORS,
+    )
+
+
+def beside_table(run: LeaderboardRun) -> TableView | None:
+    """The main ranking with what each metric and judge gives; None where there is none."""
+    in_language = run.records("beside", language=run.language)
+    rows = [row for row in in_language if row["criterion"] == run.main or row["scale"] == "own"]
+    columns = list(dict.fromkeys((row["rater"], row["criterion"]) for row in rows))
+    if not columns:
+        return None
+    values = {(row["generator"], row["rater"], row["criterion"]): row for row in rows}
+    shown = columns[:MOST_RATERS]
+    lines = (
+        (
+            name(row["generator"]),
+            share(row["score"]),
+            *(_mean(values.get((row["generator"], *column))) for column in shown),
+        )
+        for row in run.ranking(run.main, run.language)
+    )
+    raters = [rater for rater, _ in columns]
+    heads = [name(rater if raters.count(rater) == 1 else f"{rater}, {criterion}") for rater, criterion in shown]
+    notes = [
+        "Means over the outputs that people rated. Metrics have scales of their own; of each, higher is better. Judges "
+        "are on the people's scale, from 0 to 1."
+    ]
+    if any(row["coverage"] < 1 for row in rows):
+        notes.append("A percentage: of these outputs it scored so many only, so its mean is of others.")
+    if elsewhere := [rater for rater in dict.fromkeys(row["rater"] for row in in_language) if rater not in raters]:
+        named = places([within(rater) for rater in elsewhere])
+        notes.append(f"Not asked for all criteria, and so only in the CSV: {named}.")
+    if len(columns) > MOST_RATERS:
+        notes.append(f"The first {MOST_RATERS} of {len(columns)}; the CSV has all.")
+    title = f"Metrics and judges beside people: {run.where(run.main, run.language)}"
+    return TableView.of(run, "beside", title, ("generator", "people", *heads), lines, notes=notes)
+
+
+def _mean(row: Row | None) -> Cell | str:
+    if row is None:
+        return UNDEFINED
+    form = share if row["scale"] == "share" else score
+    partly = row["coverage"] != 1 and known(row["score"])
+    return Cell(form(row["score"]), coverage(row["coverage"]) if partly else "")
+
+
+def coverage_rows(run: LeaderboardRun) -> list[dict[str, Any]]:
+    """How much of each generator was rated, over all languages."""
+    rows = run.records("coverage")
+    return [row for row in rows if row["language"] == rows[0]["language"]]
+
+
+def coverage_table(
+    run: LeaderboardRun, rows: Sequence[dict[str, Any]] | None = None, title: str = "Rated so far"
+) -> TableView:
+    """A generator a row and language: sources and outputs rated, and what can still be handed out.
+
+    rows: these of the table, all if None.
+    """
+    sample = f"Of the sample of {run.sample} sources a language. " if run.sample else ""
+    return TableView.of_figures(
+        run,
+        "coverage",
+        title,
+        run.records("coverage") if rows is None else rows,
+        cells={
+            "sources_rated": lambda row: f"{count(row['sources_rated'])} of {count(row['sources'])}",
+            "outputs_rated": lambda row: f"{count(row['outputs_rated'])} of {count(row['outputs'])}",
+        },
+        heads=2,
+        notes=(f"{sample}Outputs to rate are chosen ones with a text; those without a text cannot be handed out.",),
+        most=MOST_ROWS,
+    )
+
+
+def unrated(run: LeaderboardRun) -> list[dict[str, Any]]:
+    """The generators of which people rated nothing, and of which something can be handed out."""
+    return [row for row in coverage_rows(run) if not row["outputs_rated"] and row["outputs_to_rate"]]
+
+
+def commands(run: LeaderboardRun) -> list[tuple[str, str]]:
+    """(generator, command that hands its outputs out) of the first that nobody has rated."""
+    path = str(run.data.get("path", "DATASET"))
+    return [
+        (name(row["generator"]), rating_command(path, [row["generator"]], sample=run.sample, seed=run.seed))
+        for row in unrated(run)[:MOST_COMMANDS]
+    ]
 
 
 def charts(run: LeaderboardRun) -> list[Chart]:

@@ -9,7 +9,7 @@ from metal.genie.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED,
 from metal.runs.leaderboard_run import LeaderboardRun
 from metal.runs.run import spoken
 from metal.show.board.words import FEW_SOURCES, languages_in_words, people_in_words
-from metal.show.leaderboard.tables import coverage_rows, unrated
+from metal.show.leaderboard.page import coverage_rows, unrated
 from metal.show.parts import parts
 from metal.show.view import Definition, define
 

@@ -1,17 +1,27 @@
-"""The whole page: the same from the same tables, small, harmless, and at home in a browser."""
+"""A board's page: its sections say what the tables hold; it is small, harmless, and at home in a browser."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from metal.boards.ensemble import NAME
+from metal.data.text import figure, interval
 from metal.runs.board_run import BoardRun
-from metal.show.pages import page
+from metal.show.board import generators, raters
+from metal.show.board.page import charts, history_table, tables
+from metal.show.board.words import facts
+from metal.show.charts.dots import Dot, interval_dots
+from metal.show.charts.lines import Ranks, rank_lines
+from metal.show.pages import page, settings_in_words
+from metal.show.svg import ticks_for
 from tests.report.board.boards import dataset, written
 from tests.report.checks import (
     HOSTILE,
@@ -138,3 +148,252 @@ def test_print_is_on_white_without_buttons(rich_board: Path, visit: Visiting) ->
     assert not page_.locator("button.csv").first.is_visible()
     assert page_.locator("#table-raters td").first.is_visible()
     assert page_.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@pytest.fixture(scope="module")
+def rich(rich_board: Path) -> BoardRun:
+    return BoardRun.read(rich_board)
+
+
+@pytest.fixture(scope="module")
+def bare(bare_board: Path) -> BoardRun:
+    return BoardRun.read(bare_board)
+
+
+def changed(run: BoardRun, table: str, **columns: Any) -> BoardRun:
+    return replace(run, tables={**run.tables, table: run.tables[table].assign(**columns)})
+
+
+def test_the_ranking_is_the_table_rounded(rich: BoardRun) -> None:
+    records = rich.records("raters", criterion="overall", language="")
+    shown = raters.ranking_table(rich, rich.main, rich.language)
+    assert [row[1].text for row in shown.rows] == [record["rater"] for record in records]
+    assert [row[0].text for row in shown.rows] == [str(place) for place in range(1, len(records) + 1)]
+    for row, record in zip(shown.rows, records, strict=True):
+        assert row[4].text == figure(record["pearson"])
+        assert row[4].below == interval(record["pearson_low"], record["pearson_high"])
+    kinds = {row[1].text: row[2].text for row in shown.rows}
+    assert (kinds["judge"], kinds["m0"], kinds[NAME]) == ("LLM judge", "metric", "ensemble")
+    prices = {row[1].text: row[-1].text for row in shown.rows}
+    assert (prices["judge"], prices["m0"]) == ("3.00", "–")  # two criteria, 1.50 each
+    assert (
+        f"– r between generators, SPA, pairwise accuracy: each generator's scores come from another fit ({NAME})"
+        in shown.notes
+    )
+
+
+def test_raters_are_counted_as_ranked(rich: BoardRun) -> None:
+    """The ensemble that overrating is about, fitted to all generators, is no further rater."""
+    counted = sum(int(word) for word in facts(rich)["Ranked"].split(" against ")[0].split() if word.isdigit())
+    assert counted == rich.rows("raters")["rater"].nunique()
+
+
+def test_members_in_the_place_of_one_left_out_are_listed(rich: BoardRun) -> None:
+    run = changed(rich, "ensemble_members", members_without="m one, m2")
+    table = generators.member_table(run)
+    assert table is not None
+    assert {row[-1].text for row in table.rows} == {"m one and m2"}
+
+
+def test_ties_are_differences_up_to_epsilon(rich: BoardRun) -> None:
+    shown = raters.ranking_table(changed(rich, "raters", tie_epsilon=1.0), rich.main, rich.language)
+    assert shown.rows[0][9].below == "ties up to 1"  # 1 is one
+
+
+def test_clusters_are_told_in_words(rich: BoardRun) -> None:
+    records = rich.records("raters", criterion="overall", language="")
+    first, second = (f"{row['rater']} ({figure(row['pearson'])})" for row in records[:2])
+    first = records[0]["rater"]
+    apart = changed(rich, "raters", cluster=range(1, len(rich.tables["raters"]) + 1))
+    words = facts(apart)["Agrees best"]
+    assert words.startswith(f"{first} (LLM judge): r ")
+    assert f"significantly better than the next, {second}, and all that follow." in words
+    words = facts(changed(rich, "raters", cluster=1))["Agrees best"]
+    assert f"It is not shown to be better than the next, {second}, p " in words
+    assert words.endswith(f"the first {len(records)} are one cluster.")
+
+
+def test_a_person_and_the_ensemble_are_told(rich: BoardRun) -> None:
+    best = rich.records("raters", criterion="overall", language="")[0]
+    ceiling = rich.records("people", criterion="overall", language="")[0]["one_against_others"]
+    assert facts(rich)["Against a person"] == (
+        f"One of the people against the mean of the others reaches r {figure(ceiling)}; judge stays "
+        f"{figure(ceiling - best['pearson'])} below. The line is dashed in the chart."
+    )
+    above = facts(changed(rich, "people", one_against_others=best["pearson"] - 0.1))["Against a person"]
+    assert "judge goes 0.10 beyond" in above
+    assert (
+        "not shown to differ from the best single metric, m0" in facts(changed(rich, "raters", cluster=1))["Ensemble"]
+    )
+    unseen = next(row for row in rich.records("raters", criterion="overall", language="") if row["rater"] == NAME)
+    assert f"r {figure(unseen['pearson'])} " in facts(rich)["Ensemble"]
+
+
+def test_one_rater_and_nothing_else(bare: BoardRun) -> None:
+    words = facts(bare)
+    assert words["Agrees best"].endswith("There is no other rater to compare it with.")
+    assert "there is one person only" in words["Against a person"]
+    assert words["Ensemble"] == "None was fitted here; the warnings say why."
+    assert "Overrating" not in words
+    assert (generators.fitted(bare), generators.member_table(bare), raters.overrating_charts(bare)) == (None, None, [])
+    assert (raters.language_maps(bare), raters.criterion_map(bare), raters.further_rankings(bare)) == ([], None, [])
+    assert history_table(bare).rows == ()
+
+
+def test_maps_hold_every_cell(rich: BoardRun) -> None:
+    languages = raters.language_maps(rich)
+    assert [table.columns for table in languages] == [("", "all", "ar", "en", "hi")] * 3
+    by = {(row["rater"], row["language"]): row for row in rich.records("raters", criterion="overall")}
+    for row in languages[0].rows:
+        for code, cell in zip(("", "ar", "en", "hi"), row[1:], strict=True):
+            assert cell.text == figure(by[row[0].text, code]["pearson"])
+    found = raters.criterion_map(rich)
+    assert found is not None
+    assert found.columns == ("", "overall", "fluency", "adequacy")
+
+
+def test_shades_follow_r_and_a_dash_has_its_reason(rich: BoardRun) -> None:
+    table = rich.tables["within_generators"]
+    values = [-0.5, 0.0, 0.45, None]
+    pearson = [values[place % 4] for place in range(len(table))]
+    undefined = ["pearson: no two scores differ" if value is None else "" for value in pearson]
+    shown = raters.generator_map(changed(rich, "within_generators", pearson=pearson, undefined=undefined))
+    assert shown is not None
+    marks = {cell.text: cell.mark for row in shown.rows for cell in row[1:]}
+    assert marks == {"−0.50": "q0", "0.00": "q1", "0.45": "q5", "–": "none"}
+    assert shown.notes[0].startswith("– r: no two scores differ (")
+    assert " on g" in shown.notes[0]
+
+
+def test_generators_are_ranked_side_by_side(rich: BoardRun) -> None:
+    table = generators.generator_table(rich, "overall", "")
+    assert table.columns[:3] == ("generator", "by people", "cluster")
+    assert [row[1].text for row in table.rows] == ["1", "2", "3", "4"]
+    assert {row[0].text for row in table.rows if row[0].below == "human writing"} == {"g3"}
+    lines, dots = generators.generator_charts(rich)
+    assert (lines.name, dots.name) == ("generators_ranks", "generators_people")
+    # A generator that the judge did not score is left out of the lines, and that is said.
+    rows = rich.tables["generators"]
+    fewer = replace(
+        rich, tables={**rich.tables, "generators": rows[(rows["by"] != "judge") | (rows["generator"] != "g0")]}
+    )
+    lines = generators.generator_charts(fewer)[0]
+    assert lines.notes == ("Ranks among the 3 generators that all of these ranked; without g0.",)
+    assert [row[0].text for row in lines.numbers.rows] == [row[0].text for row in table.rows if row[0].text != "g0"]
+    assert generators.generator_table(fewer, "overall", "").rows[-1][3].text == "–"
+
+
+def test_the_formula_gives_what_the_ensemble_gives(rich: BoardRun) -> None:
+    found = generators.fitted(rich)
+    assert found is not None
+    record = next(one for one in rich.ensembles if one["ensemble"] == found.signature)
+    assert len(found.formula) == 1 + len(record["members"])
+    assert found.command == f"metal billboard apply {found.signature} outputs.jsonl"
+    turned = tuple({**one, "members": [{**each, "negated": True} for each in one["members"]]} for one in rich.ensembles)
+    shown = generators.member_table(replace(rich, ensembles=turned))
+    assert shown is not None
+    assert shown.notes[0].startswith("Lower is better by ")
+
+
+def test_overrating_is_sorted_and_tells_who_has_none(rich: BoardRun) -> None:
+    machines, family = raters.overrating_tables(rich)
+    values = [float(row[2].text.replace("−", "-")) for row in machines.rows]
+    assert values == sorted(values, reverse=True)
+    assert [row[2].text for row in family.rows] == ["own"]
+    table = rich.tables["overrating"]
+    nobody = changed(
+        rich, "overrating", value=None, low=None, high=None, undefined=["value: no human output"] * len(table)
+    )
+    assert [chart.name for chart in raters.overrating_charts(nobody)] == ["self_preference"]
+    assert raters.overrating_tables(nobody)[0].notes[0].startswith("– overrating: no human output (")
+
+
+def test_history_is_newest_first_and_tells_what_went(rich: BoardRun) -> None:
+    rows = history_table(rich).rows
+    assert [row[0].text for row in rows] == ["4", "3", "2", "1"]
+    assert rows[0][0].below == "shown here"
+    assert (rows[1][4].text, rows[2][4].text) == ("anonymous", "Ada")
+    assert rows[2][2].below == "withdrawn in version 4"
+    assert rows[2][5].text == "direction higher"
+
+
+def test_settings_are_told_also_where_they_are_0(rich: BoardRun) -> None:
+    assert settings_in_words(rich) == (
+        "members metric, nonzero 3, rule smallest, resamples 100, permutations 100, seed 0, version 4"
+    )
+
+
+def test_crowd_has_its_place(rich: BoardRun) -> None:
+    main, further = raters.crowd_sections(rich)
+    assert main.words[0].startswith("No crowd to compare with: judge 0.")
+    (table,), (chart,) = main.tables, main.charts
+    last, *others = reversed(table.rows)
+    assert last[0].text == "one person against the others"
+    assert [float(row[1].text) for row in others] == sorted(float(row[1].text) for row in others)
+    assert chart.alt.startswith("Scatter")
+    answers = {(row[0].text, row[1].text): row[2].text for row in further.tables[0].rows}
+    assert set(answers.values()) == {"judge only"}
+    without = replace(rich, tables={key: rows for key, rows in rich.tables.items() if not key.startswith("crowd_")})
+    assert raters.crowd_sections(without) == ()
+
+
+def test_every_table_and_chart_is_named_once(rich: BoardRun) -> None:
+    shown = tables(rich)
+    assert len({table.name for table in shown}) == len(shown)
+    for table in shown:
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+        assert not table.source or f"|stat:{table.source}|" in table.signature
+    drawn = charts(rich)
+    assert len({chart.name for chart in drawn}) == len(drawn) == 8
+    for chart in drawn:
+        ElementTree.fromstring(chart.svg)
+        assert len(chart.alt) > 60
+        assert chart.numbers.rows
+
+
+def test_charts_stand_where_figures_are(rich: BoardRun) -> None:
+    drawn = ElementTree.fromstring(raters.ranking_charts(rich)[0].svg)
+    titles = [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}title")]
+    first = rich.records("raters", criterion="overall", language="")[0]
+    ends = interval(first["pearson_low"], first["pearson_high"])
+    assert f"judge: {figure(first['pearson'])} {ends}" in titles
+
+
+@pytest.mark.parametrize("values", [[0.0], [0.3, 0.31], [-5.0, 5.0], [1e-9, 2e-9], [83.1, 77.4], [-0.2, 1.0]])
+def test_ticks_hold_all_values(values: list[float]) -> None:
+    ticks = ticks_for(values)
+    assert ticks[0] <= min(values) + 1e-12
+    assert ticks[-1] >= max(values) - 1e-12
+    assert 2 <= len(ticks) <= 8
+    steps = [after - before for before, after in pairwise(ticks)]
+    assert max(steps) == pytest.approx(min(steps))
+
+
+def test_nothing_is_drawn_of_nothing() -> None:
+    assert interval_dots([Dot("a", float("nan"))], {}) == ""
+    assert ">–<" in interval_dots([Dot("a", float("nan")), Dot("b", 0.5)], {})
+
+
+def test_lines_are_coloured_where_rankings_disagree() -> None:
+    shown = Ranks({"people": {"a": 1, "b": 2, "c": 3, "d": 4}, "m": {"a": 4, "b": 1, "c": 2, "d": 3}}, frozenset("b"))
+    assert [shown.moved(one) for one in "abcd"] == [3, -1, -1, -1]
+    drawn = rank_lines(shown)
+    assert drawn.count('class="way s1"') == 2  # the line and its entry in the legend
+    assert drawn.count('class="way s0"') == 1  # the entry alone
+    assert "a from 1 to 4 (m)" in shown.words()
+    assert Ranks({"people": {"a": 1}, "m": {"a": 1}}).words().endswith("All rankings are the same.")
+
+
+def test_many_raters_and_languages_are_cut_with_a_note(rich: BoardRun) -> None:
+    rows = rich.rows("raters", criterion="overall", language="")
+    many = pd.concat([rows.assign(language=f"l{n}") for n in range(50)], ignore_index=True)
+    cut = raters.language_maps(replace(rich, tables={**rich.tables, "raters": many}))[0]
+    assert len(cut.columns) == 41
+    assert cut.notes[-1].endswith("40 of 50 columns; the CSV has all.")
+
+
+def test_ticks_of_values_that_differ_by_rounding_only() -> None:
+    ticks = ticks_for([1.0, 1.0 - 2e-16])
+    assert len(set(ticks)) == len(ticks) > 1
+    assert ticks[0] <= 1 <= ticks[-1]
+    assert interval_dots([Dot("a", 1.0), Dot("b", 1.0 - 2e-16)], {"": (0, "")})
