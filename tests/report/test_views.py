@@ -303,8 +303,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert len(unpacked(content)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
     assert by_cell["TQ", "hi"][5].text == "0.62"
-    best = facts(run)["Best"]
-    assert best.startswith("gpt-4-32k/detailed on Task quality in Hindi: usable (F1 0.62, kappa 0.31")
+    assert facts(run)["Best"].startswith("gpt-4-32k/detailed on Task quality in Hindi: usable (F1 0.62, kappa 0.31")
 
 
 def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metal.data.text import UNDEFINED, dollars, duration, thousands
-from metal.raters.judges.call import BUSY, DROPPED, REFUSED, SERVER, TOO_LONG, VERDICT, Question, RunPlan
+from metal.raters.judges.call import BUSY, DROPPED, REFUSED, SERVER, TOO_LONG, VERDICT, RunPlan
 from metal.raters.judges.collect import CallStatistics
 from metal.raters.judges.limits import CostEstimate
 from metal.raters.judges.plan import JudgingPlan
@@ -20,7 +20,6 @@ from metal.show.terminal import console as show
 
 if TYPE_CHECKING:
     from metal.raters.judges.engine import Engine, Progress
-
 
 NAME = 20  # letters of a judge's name in the progress
 AWAITED = 40  # letters of what is waited for: a provider's words
@@ -53,7 +52,7 @@ def show_estimates(coming: Sequence[CostEstimate], what: str, *, first_prompt: b
     first = next((estimate.first for estimate in coming if estimate.first), None)
     if first_prompt and first:
         show.console().print()
-        show_call(first)
+        show_message(first.message.system, first.message.user)  # exactly what is sent
         show.say("Nothing was sent.")
 
 
@@ -69,11 +68,6 @@ def _estimate_note(coming: Sequence[CostEstimate]) -> str:
     if any(estimate.cost is None for estimate in coming):
         notes.append(f"{UNDEFINED}: price not known; give it in judges.toml.")
     return " ".join(notes)
-
-
-def show_call(call: Question) -> None:
-    """Exactly what is sent for a call."""
-    show_message(call.message.system, call.message.user)
 
 
 def show_message(system: str, user: str) -> None:
