@@ -178,6 +178,11 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
+def counted(names: Sequence[str], singular: str) -> str:
+    """`5 outputs ('a', 'b', 'c', ...)`: how many, and the first three of them."""
+    return f"{plural(len(names), singular)} ({first_few([repr(name) for name in names], 3)})"
+
+
 def slugs(texts: Iterable[str]) -> dict[str, str]:
     """Text -> a file name or an anchor that no other has."""
     names: dict[str, str] = {}

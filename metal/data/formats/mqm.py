@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from metal.data.dataset import Card
 from metal.data.files import read_text
-from metal.data.formats import Draft, Format, human_generators, language_option, only_file
-from metal.data.ratings import tidy_facts
+from metal.data.formats import Draft, Format, Reading, human_generators, language_option, only_file
 from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.errors import DataError
 
@@ -32,29 +30,18 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     file = only_file(path, "mqm*.tsv")
     language = language_option(options.get("language", "zh-en"))
     rows = _rows(file)
-    outputs = {f"{place}/{system}": Output(f"{place}/{system}", f"{place}", system, language) for place, system in rows}
-    facts = pd.DataFrame({"output": list(outputs), "criterion": MQM.name, "rater": RATER.rater})
-    facts["score"] = list(rows.values())
-    facts["reason"] = facts["score"].isna().map({True: "no score", False: ""})
-    missing = int(facts["score"].isna().sum())
-    notes = ["a score is the mean over the experts who read the segment; together they are one rater, MQM"]
-    notes += [f"{missing} ratings without a score (nan)"] if missing else []
-    return Draft(
-        Card(
-            name=f"mqm-{language}",
-            title="MQM scores of translations by experts",
-            licence="Apache-2.0",
-            citation="Freitag et al. (TACL 2021), Experts, Errors, and Context",
-        ),
-        (MQM,),
-        tuple(Source(f"{place}", language) for place in sorted({place for place, _ in rows})),
-        tuple(outputs.values()),
-        (RATER,),
-        tidy_facts(facts),
-        tuple(notes),
-        human_generators(system for _, system in rows),
-        counted_from=1,
-    )
+    reading = Reading(raters={RATER.rater: RATER})
+    reading.sources = {f"{place}": Source(f"{place}", language) for place in sorted({place for place, _ in rows})}
+    for (place, system), score in rows.items():
+        output = f"{place}/{system}"
+        reading.outputs[output] = Output(output, f"{place}", system, language)
+        reading.rows.append((output, MQM.name, RATER.rater, score, "no score" if math.isnan(score) else "", ""))
+    missing = sum(map(math.isnan, rows.values()))
+    reading.notes = ["a score is the mean over the experts who read the segment; together they are one rater, MQM"]
+    reading.notes += [f"{missing} ratings without a score (nan)"] if missing else []
+    citation = "Freitag et al. (TACL 2021), Experts, Errors, and Context"
+    card = Card(f"mqm-{language}", "MQM scores of translations by experts", licence="Apache-2.0", citation=citation)
+    return replace(reading.draft(card, [MQM], human_generators(system for _, system in rows)), counted_from=1)
 
 
 def _rows(file: Path) -> dict[tuple[int, str], float]:

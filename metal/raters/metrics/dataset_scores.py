@@ -22,7 +22,7 @@ from metal.data.dataset import Dataset, concat_facts
 from metal.data.files import whole_text
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Direction, Output, Rater
-from metal.data.text import first_few, plural
+from metal.data.text import counted, first_few
 from metal.errors import DataError, UnknownName, UsageError, nearest
 from metal.raters.metrics import scored
 from metal.raters.metrics.contract import Item, Metric, Scored
@@ -315,11 +315,11 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
     again = [name for name, count in Counter(asked).items() if count > 1 and name not in unknown]
     problems = []
     if unknown:
-        some = next(iter(unknown))
         choices = list(dataset.outputs) if "output" in cells else [f"{s} by {g}" for s, g in _pairs(dataset)]
-        problems.append(f"{_counted(unknown)} not in the dataset; {nearest(some, choices, 3).rstrip('?')}")
+        near = nearest(next(iter(unknown)), choices, 3).rstrip("?")
+        problems.append(f"{counted(list(unknown), 'output')} not in the dataset; {near}")
     if again:
-        problems.append(f"{_counted(again)} more than once")
+        problems.append(f"{counted(again, 'output')} more than once")
     if problems:
         raise DataError(table.path, "; ".join(problems), "Nothing was taken in; put the file right")
     return [name for name in names if name is not None]
@@ -338,11 +338,6 @@ def _by_pair(dataset: Dataset, asked: Iterable[tuple[str, str]]) -> dict[tuple[s
                 f"{generator!r}; name outputs in a column `output`"
             )
     return dict(zip(_pairs(dataset), dataset.outputs, strict=True))
-
-
-def _counted(names: Iterable[str]) -> str:
-    listed = list(names)
-    return f"{plural(len(listed), 'output')} ({first_names(listed)})"
 
 
 def first_names(names: Sequence[str]) -> str:
