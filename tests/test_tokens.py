@@ -130,7 +130,7 @@ class Places:
     """Every place a file is looked for in, all empty, and no network; tiktoken remembers nothing."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.own = tmp_path / "cache" / "metal" / "tiktoken"
+        self.own, self.gym = tmp_path / "cache" / "metal" / "tiktoken", tmp_path / "gym"
         self.tiktokens, self.temporary = tmp_path / "tiktokens", tmp_path / "temporary" / "data-gym-cache"
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(self.tiktokens))
@@ -165,21 +165,14 @@ def read_from(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-@pytest.mark.parametrize("place", ["own", "tiktokens", "temporary"])
-def test_a_copy_is_found(places: Places, read_from: list[str], place: str) -> None:
+@pytest.mark.parametrize("place", ["own", "tiktokens", "gym", "temporary"])
+def test_a_copy_is_found(places: Places, monkeypatch: pytest.MonkeyPatch, read_from: list[str], place: str) -> None:
     folder = getattr(places, place)
+    if place == "gym":  # the older variable of tiktoken
+        monkeypatch.setenv("DATA_GYM_CACHE_DIR", str(folder))
     places.put(folder)
     assert load_encoding().encode("hello") == [15339]
     assert read_from == [str(folder)]
-
-
-def test_the_older_variable_of_tiktoken(
-    places: Places, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, read_from: list[str]
-) -> None:
-    monkeypatch.setenv("DATA_GYM_CACHE_DIR", str(tmp_path / "gym"))
-    places.put(tmp_path / "gym")
-    load_encoding()
-    assert read_from == [str(tmp_path / "gym")]
 
 
 def test_a_copy_in_a_package(places: Places, monkeypatch: pytest.MonkeyPatch, read_from: list[str]) -> None:

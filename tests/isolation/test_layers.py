@@ -26,9 +26,7 @@ def tried(layer: str, deed: str) -> str:
 import os, signal, socket, sys
 sys.path[:] = {child_path()!r}
 from pathlib import Path
-from metal.raters.isolation.kernel import shut_in
-from metal.raters.isolation.kernel import give_up_privileges, leave_network
-from metal.raters.isolation.kernel import refuse_system_calls
+from metal.raters.isolation.kernel import give_up_privileges, leave_network, refuse_system_calls, shut_in
 if not ({layer}):
     print("no layer")
     sys.exit()
