@@ -1,4 +1,4 @@
-"""What tests share: the published data, and small datasets made on the spot."""
+"""What tests share: the published data, small datasets made on the spot, packages that offer plug-ins."""
 
 from __future__ import annotations
 
@@ -75,3 +75,11 @@ def make_dataset() -> MakeDataset:
         return assemble(card, [criterion], sources.values(), outputs, raters.values(), facts_from(ratings))
 
     return make
+
+
+def offer(site: Path, package: str, group: str, lines: str) -> None:
+    """Write the metadata of a package (version 1.5) that offers plug-ins into a folder of `sys.path`."""
+    folder = site / f"{package.replace('-', '_')}-1.5.dist-info"
+    folder.mkdir(exist_ok=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n", encoding="utf-8")
+    (folder / "entry_points.txt").write_text(f"[{group}]\n{lines}", encoding="utf-8")

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import metal
 from metal.cli import metal as command_line
 from metal.errors import UsageError
-from tests.installed import offer
+from tests.conftest import offer
 
 DEMO = Path(metal.__file__).parents[1] / "datasets" / "demo"
 VERB = '''

@@ -10,7 +10,7 @@ import pytest
 from metal.data import formats, plugins
 from metal.data.formats import Draft
 from metal.errors import MetalError
-from tests.installed import offer
+from tests.conftest import offer
 
 ROWS = """item,language,criterion,rater,kind,score
 i,en,quality,A1,human,1

@@ -10,7 +10,7 @@ import pytest
 
 from metal.errors import UnknownName, UsageError
 from metal.raters.metrics import Item, find_metric, known_metrics, score_all, scored
-from tests.installed import offer
+from tests.conftest import offer
 
 METRIC = '''
 def overlap(output, reference):
