@@ -125,22 +125,17 @@ def test_unusable_files(tmp_path: Path) -> None:
         read(tmp_path / "none.csv", {})
 
 
-def test_a_word_among_numbers_is_named_with_its_row(tmp_path: Path) -> None:
-    path = write(TIDY.assign(lang="hi", rating=["1", "2", "three", "1"]), tmp_path / "t.csv")
-    with pytest.raises(MetalError, match="row 4: score 'three' among numbers"):
-        load(path)
-
-
-def test_ids_that_repeat_across_systems_are_refused(tmp_path: Path) -> None:
-    path = write(TIDY.assign(lang="hi", item="same"), tmp_path / "t.csv")
-    with pytest.raises(MetalError, match="more than one source"):
-        load(path)
-
-
-def test_a_rater_twice_is_refused(tmp_path: Path) -> None:
-    path = write(pd.concat([TIDY, TIDY[:1]]).assign(lang="hi"), tmp_path / "t.csv")
-    with pytest.raises(MetalError, match="row 6: rater '1' rates output 'd1/a' on coherence a second time"):
-        load(path)
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (TIDY.assign(rating=["1", "2", "three", "1"]), "row 4: score 'three' among numbers"),
+        (TIDY.assign(item="same"), "more than one source"),
+        (pd.concat([TIDY, TIDY[:1]]), "row 6: rater '1' rates output 'd1/a' on coherence a second time"),
+    ],
+)
+def test_rows_that_cannot_be(tmp_path: Path, frame: pd.DataFrame, message: str) -> None:
+    with pytest.raises(MetalError, match=message):
+        load(write(frame.assign(lang="hi"), tmp_path / "t.csv"))
 
 
 # ---------------------------------------------------------------- DataFrames
