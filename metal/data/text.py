@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 UNDEFINED = "–"
@@ -79,29 +80,12 @@ def figure(value: Any, form: str = ".2f") -> str:
     return (text.lstrip("+-") if float(text.replace(",", "")) == 0 else text).replace("-", MINUS)
 
 
-def signed(value: Any) -> str:
-    """A difference with two digits and its sign."""
-    return figure(value, "+.2f")
-
-
-def share(value: Any) -> str:
-    """A score from 0 to 1, a width or a power, with three digits."""
-    return figure(value, ".3f")
-
-
-def spread(value: Any) -> str:
-    """A standard deviation with four digits."""
-    return figure(value, ".4f")
-
-
-def score(value: Any) -> str:
-    """A mean on any scale, with four significant digits."""
-    return figure(value, ".4g")
-
-
-def amount(value: Any) -> str:
-    """Money with two digits and thousands apart, without its sign."""
-    return figure(value, ",.2f")
+signed = partial(figure, form="+.2f")  # a difference, with two digits and its sign
+share = partial(figure, form=".3f")  # a score from 0 to 1, a width or a power, with three digits
+spread = partial(figure, form=".4f")  # a standard deviation, with four digits
+score = partial(figure, form=".4g")  # a mean on any scale, with four significant digits
+amount = partial(figure, form=",.2f")  # money, with two digits and thousands apart, without its sign
+rounded = partial(figure, form=",.0f")  # a quantity rounded to a whole number, with thousands apart
 
 
 def probability(value: Any) -> str:
@@ -126,11 +110,6 @@ def p_value(value: Any) -> str:
 def count(value: Any) -> str:
     """A whole number with thousands apart."""
     return figure(int(value) if known(value) else None, ",d")
-
-
-def rounded(value: Any) -> str:
-    """A quantity rounded to a whole number, with thousands apart."""
-    return figure(value, ",.0f")
 
 
 def percent(value: Any) -> str:

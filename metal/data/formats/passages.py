@@ -269,10 +269,8 @@ def _from_rows(rows: Iterable[Mapping[str, Any]], roles: Mapping[str, str], wher
     for number, row in enumerate(rows, 1):
         place = f"{where} row {number}"
         _check_columns(place, row, roles if number == 1 else {"text": roles["text"]})
-        text, name, title, summary = (
-            _cell(row, role, roles[role], place) for role in ("text", "id", "title", "summary")
-        )
-        yield Passage(text, name, title, summary, place)
+        cells = {role: _cell(row, role, roles[role], place) for role in ROLES}
+        yield Passage(**cells, where=place)
 
 
 def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
