@@ -33,8 +33,7 @@ from metal.raters.judges.providers.failures import failure
 from metal.raters.judges.rubric import rubrics_for
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
-from tests.conftest import TASK_QUALITY
-from tests.installed import offer
+from tests.conftest import TASK_QUALITY, offer
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 
 # The providers' own packages warn of their own future.
