@@ -64,11 +64,13 @@ def analysis(
         out: Path | None,
         as_json: bool,
         force: bool,
-        by: tuple[str, ...] = (),
+        by: tuple[str, ...] | str = (),
         **options: Any,
     ) -> None:
         from metal.show.pages import screen
 
+        if isinstance(by, str):  # of a design study: an option of the function, no slices to show
+            options["by"], by = by, ()
         out = run_folder(out, data, ending)
         check_new(out, force=force)
         with console.progress(doing) as advance:
