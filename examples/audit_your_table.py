@@ -13,7 +13,7 @@ import metal
 
 
 def main(path: str) -> None:
-    """The table has a row a rating: doc, language, criterion, annotator, rating."""
+    """The table has one row per rating: doc, language, criterion, annotator, rating."""
     data = metal.read(
         pd.read_csv(path),
         columns={"source": "doc", "rater": "annotator", "score": "rating"},

@@ -164,7 +164,7 @@ class Job:
 class BatchService:
     """Jobs, and the time that passes over them. All of it may be set and looked at from any thread, at any time.
 
-    answer: LlmServer.line_reply. wait: seconds before a job's first request is answered; rate: requests a second of
+    answer: LlmServer.line_reply. wait: seconds before a job's first request is answered; rate: requests per second of
     each job after that. enqueued_tokens: a job is refused (too_many) that would bring the open ones above it. ahead:
     seconds that its clock is ahead; who adds to it lets time pass.
     """

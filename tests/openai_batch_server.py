@@ -304,7 +304,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A local server of OpenAI's and Azure's files and batches.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--wait", type=float, default=0.0, help="seconds before a batch is answered")
-    parser.add_argument("--rate", type=float, default=float("inf"), help="requests a second of each batch")
+    parser.add_argument("--rate", type=float, default=float("inf"), help="requests per second of each batch")
     options = parser.parse_args()
     server = OpenAIBatchServer(options.port, wait=options.wait, rate=options.rate)
     asyncio.run(server.serve(lambda: print(server.url, flush=True)))

@@ -1,1 +1,1 @@
-"""The public functions, a file a subject."""
+"""The public functions, one file per subject."""

@@ -26,11 +26,11 @@ def annotate_export(
     to: Annotated[str, Option("What people fill in.", metavar="FORM")] = "html",
     out: Annotated[StrPath | None, Option("Folder to write. [default: runs/DATASET-FORM]")] = None,
     raters: Annotated[int, Option("People who rate each output.", metavar="N", least=1)] = 3,
-    people: Annotated[int | None, Option("People a language. [default: `raters`]", metavar="N", least=1)] = None,
+    people: Annotated[int | None, Option("People per language. [default: `raters`]", metavar="N", least=1)] = None,
     common: Annotated[
         int,
         Option(
-            "Outputs a language that all its people rate, when there are more `people` than `raters`.",
+            "Outputs per language that all its people rate, when there are more `people` than `raters`.",
             metavar="N",
             least=0,
         ),
@@ -58,7 +58,7 @@ def annotate_export(
     sample: Annotated[
         int | None,
         Option(
-            "Only outputs of N sources a language, at random by `seed`; the same for every generator, and those that "
+            "Only outputs of N sources per language, at random by `seed`; the same for every generator, and those that "
             "`metal.leaderboard(sample=N)` scores.",
             metavar="N",
             least=1,
@@ -72,8 +72,8 @@ def annotate_export(
     """Write the tasks of a dataset for people: each rates outputs of one language, in an order of their own.
 
     \b
-    html          one page a person; opens without a network, saves as it goes
-    csv, xlsx     one sheet a person
+    html          one page per person; opens without a network, saves as it goes
+    csv, xlsx     one sheet per person
     label-studio  tasks and labelling interface
     mturk         input CSV and page layout
     crowd-csv     a CSV of tasks, for Prolific or a platform of your own
@@ -196,9 +196,9 @@ def annotate_export(
 
 
 def _highest_number(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:
-    """The highest number of a name such as hi-3 that is taken.
+    """The highest number in a taken name such as hi-3; 0 if none is taken.
 
-    Raters who are in the dataset from elsewhere have taken theirs; people who were given tasks too, if new_people.
+    Names of raters who were never given tasks are taken; with new_people, so are names of people who were.
     """
     taken = {name for name in dataset.raters if name not in given} | ({*given} if new_people else set())
     parts = (name.rpartition("-") for name in taken)

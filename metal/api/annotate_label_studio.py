@@ -27,7 +27,7 @@ def annotate_push_label_studio(
     *,
     url: Annotated[str, Option("Where Label Studio is.", metavar="URL")] = "http://127.0.0.1:8080",
     name: Annotated[str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")] = None,
-    shared: Annotated[bool, Option("One project a language that all its people share.")] = False,
+    shared: Annotated[bool, Option("One project per language, which all its people share.")] = False,
     say: Say = silent,
     progress: Progress = silent,
 ) -> Posted:

@@ -49,7 +49,7 @@ class Generating:
 
 
 def default_callbacks() -> Callbacks:
-    """A bar a model where somebody is looking; nobody is asked."""
+    """One bar per model where somebody is looking; nobody is asked."""
     if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return Callbacks()
     from metal.show.terminal import console

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Reference = Annotated[str, Option("group=NAME or rater=NAME,NAME; default all people.", metavar="PEOPLE")]
 Criteria = Annotated[Names, Option("Criteria, `overall` among them; default all.", "-c")]
-Figures = Annotated[StrPath | None, Option("Write a picture a cell, as SVG.", metavar="DIR")]
+Figures = Annotated[StrPath | None, Option("Write one picture per cell, as SVG.", metavar="DIR")]
 CROWD_MARKS = ("crowd_raters.csv",)  # files by which a folder of earlier results is known
 REFERENCE_MARKS = ("references.csv",)
 
@@ -296,7 +296,7 @@ def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.Data
 def billboard_history(data: StrPath) -> pd.DataFrame:
     """Show the versions of `data`: what joined, what was withdrawn, when its data changed.
 
-    Returns a row a version: version, what (data, generator, metric, withdrawn), name, by, at, about.
+    Returns one row per version: version, what (data, generator, metric, withdrawn), name, by, at, about.
 
     name: of what joined or was withdrawn; the dataset's where its data are new or changed. at: UTC, as in ISO 8601.
     about: what else was recorded (outputs, signature, direction, ...).

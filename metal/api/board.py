@@ -257,7 +257,7 @@ def submit_withdraw(board: StrPath, name: str, *, by: By = "", progress: Progres
 
 
 def _submitted(joined: Joined, progress: Progress) -> Submitted:
-    """The result, with the board ranked anew on its main criterion."""
+    """The result, with the board ranked again on its main criterion."""
     from metal.boards.board import billboard
     from metal.boards.cells import board_cells, main_criterion
     from metal.boards.store import has_settings, kept_settings, store_ensembles, stored_ensembles

@@ -243,7 +243,7 @@ def export(
     texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
     force: Annotated[bool, Option("Replace what is at `out`.")] = False,
 ) -> pd.DataFrame:
-    """Write the joined ratings table of `data`, one rating a row, with the label in words.
+    """Write the joined ratings table of `data`, one rating per row, with the label in words.
 
     In CSV, text that a spreadsheet would run as a formula (it begins with = + - @ or a tab) gets an
     apostrophe before it; the other formats hold every text as it is. `ratings` are run folders.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class KnownJudges:
     """Which models can judge.
 
-    providers: a row a provider: how its models are named, what it is, and whether it is ready or what it lacks.
+    providers: one row per provider: how its models are named, what it is, and whether it is ready or what it lacks.
     batch: providers with a batch service. judges: those of `files`, your judges.toml, by name.
     """
 
@@ -133,7 +133,7 @@ def prompt_list(data: Data | None = None, *, prompt_folders: PromptFolders = ())
 
     data: a dataset, whose criteria and prompts count; METAL's five without one.
 
-    Returns a table: a row a criterion, a column a prompt.
+    Returns a table: one row per criterion, one column per prompt.
     """
     import pandas as pd
 

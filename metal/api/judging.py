@@ -305,7 +305,7 @@ async def generate_async(
         )
         run = Path(out) if out else Path("runs") / f"{folder.resolve().name}-generate"
     if run.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(f'`out="{run}"` is inside the dataset, which is written anew as a whole; give another')
+        raise UsageError(f'`out="{run}"` is inside the dataset, which is rewritten as a whole; give another')
     job = generate_job(request, folder, concurrency)
     callbacks = callbacks or default_callbacks()
     for warning in job.warnings:

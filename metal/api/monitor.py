@@ -109,7 +109,7 @@ def monitor_simulate(
     workers: Annotated[int, Option("Workers in a round.", least=1)] = 60,
     questions: Annotated[
         float,
-        Option("Test questions a worker answers on average; at least 1, geometric.", least=1, most=100_000),
+        Option("Test questions that a worker answers on average; at least 1, geometric.", least=1, most=100_000),
     ] = 10.0,
     noisy_beta: Annotated[
         float,
@@ -128,7 +128,7 @@ def monitor_simulate(
     by how many test questions a worker answered; the paper's printed values stand beside. Workers are drawn as
     appendix B.2 of the paper (GENIE) says. Use it to choose a model, or to see what fewer questions would cost.
 
-    Returns a row a model and bucket (test questions a worker answered): precision, recall, their standard errors,
+    Returns one row per model and bucket (test questions a worker answered): precision, recall, their standard errors,
     workers flagged, noisy and in all; paper_precision and paper_recall, as printed in Table 1. Shares are NaN where
     nobody was flagged, or nobody was noisy. progress: called with simulations done and in all. Raises UnknownName for
     a model that does not exist.

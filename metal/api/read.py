@@ -91,7 +91,7 @@ def read(
     DataFrame; or, with `format`, a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them).
 
     Returns the dataset; its `report` says how it was read, line by line. Nothing is written before its `save(folder)`;
-    with `into`, `save(folder, update=True)` writes the folder anew and keeps what else lies in it. Raises DataError
+    with `into`, `save(folder, update=True)` rewrites the folder and keeps what else lies in it. Raises DataError
     for the first fault in the data, UsageError and UnknownName for options that do not fit.
     """
     from metal.data.dataset import Dataset, load_dataset

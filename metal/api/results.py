@@ -149,17 +149,17 @@ class Audit(Result, AuditRun):
 
     @property
     def verdicts(self) -> pd.DataFrame:
-        """A row a judge, language and criterion: the verdict and its reason."""
+        """One row per judge, language and criterion: the verdict and its reason."""
         return self.tables["verdicts"].copy()
 
     @property
     def judges(self) -> pd.DataFrame:
-        """A row a judge, language and criterion: agreement with the people, each figure with its interval."""
+        """One row per judge, language and criterion: agreement with the people, each figure with its interval."""
         return self.tables["judges"].copy()
 
     @property
     def people(self) -> pd.DataFrame:
-        """A row a language and criterion: agreement among the people."""
+        """One row per language and criterion: agreement among the people."""
         return self.tables["people"].copy()
 
     def __getitem__(self, place: tuple[str, str, str]) -> JudgeCell:
@@ -179,7 +179,7 @@ class Audit(Result, AuditRun):
         return rows.iloc[0]
 
     def disagreements(self, language: str = "", criterion: str = "", judge: str = "") -> pd.DataFrame:
-        """The ratings of outputs on which judges and people differ, with texts and comments; a row a rating.
+        """The ratings of outputs on which judges and people differ, with texts and comments; one row per rating.
 
         judge: outputs on which this judge differs. Largest differences are not first: sort by `judge_difference`.
         """

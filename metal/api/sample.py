@@ -35,7 +35,7 @@ class Sampled:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a language: passages of the split, what was left out, the fullest bin and its tokens, drawn ones."""
+        """One row per language: passages of the split, what was left out, the fullest bin, its tokens and those drawn."""
         import pandas as pd
 
         drawn = pd.Series([source.language for source in self.dataset.sources.values()]).value_counts()

@@ -72,7 +72,7 @@ class AuditCell:
 
     @cached_property
     def usual_panel(self) -> int:
-        """The most common number of people an item has; the larger on a tie; 0 without people."""
+        """The most common number of people that an item has; the larger on a tie; 0 without people."""
         rated = self.ratings_per_item[self.ratings_per_item > 0]
         if not len(rated):
             return 0
@@ -81,7 +81,7 @@ class AuditCell:
 
     @cached_property
     def min_raters(self) -> int:
-        """The number of people an item needs to count in this cell."""
+        """The number of people that an item needs to count in this cell."""
         return self.settings.min_raters or max(2, min(PANEL, self.usual_panel))
 
     @cached_property

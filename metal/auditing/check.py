@@ -163,7 +163,7 @@ def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
 def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, str, int]]:
     """Pairs of names with equal scores on all items that they share, where this cannot be chance.
 
-    They must share at least FEW_ITEMS items, of which MIN_RATINGS do not have the most frequent score.
+    They must share at least FEW_ITEMS items; at least MIN_RATINGS of these must not have the most frequent score.
     """
     answered = cell[cell["score"].notna()]
     names, column = names_in(answered[name])

@@ -1,6 +1,6 @@
 """The cells of a board: the scores of the reference people and of every other rater, by criterion and language.
 
-People outside the reference count as one rater a group, whose score is the mean of theirs.
+People outside the reference count as one rater per group, whose score is the mean of theirs.
 """
 
 from __future__ import annotations
@@ -273,7 +273,9 @@ def _cells(
     of_metrics: CriterionScores | None,
     raters: Sequence[BoardRater],
 ) -> Iterator[BoardCell]:
-    """parts_of: the criteria to show, each with those it combines. of_metrics: what metrics give for all criteria."""
+    """A cell per criterion and language that people rated, all languages together first. parts_of: the criteria to show,
+    each with those it combines. of_metrics: what metrics give for all criteria.
+    """
     outputs = list(dataset.outputs.values())
     language_of = np.array([output.language for output in outputs])
     generators, generator = np.unique([output.generator for output in outputs], return_inverse=True)

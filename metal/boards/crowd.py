@@ -75,7 +75,7 @@ Figures = Mapping[str, Mapping[str, Estimate]]  # by rater, then by name: pearso
 
 @dataclass(frozen=True)
 class BoardFigures:
-    """What a board has found: its cells, of each the figures of its raters, and its bootstrap."""
+    """What a board has found: its cells, the figures of the raters of each cell, and its bootstrap."""
 
     cells: Sequence[BoardCell]
     figures: Sequence[Figures]
@@ -117,13 +117,13 @@ def crowd(
     Raters are settings.raters, or else the people outside the reference (a group is one rater, whose score is the mean
     of theirs) and the LLM judges. Scores are higher-is-better: negated where the criterion says lower.
 
-    crowd_raters: a row a rater, and one of kind `ceiling`: one reference person against the mean of the others.
+    crowd_raters: one row per rater, and one of kind `ceiling`: one reference person against the mean of the others.
       outputs: scored by both; pearson, system_pearson, bias with _low and _high; kendall. bias: mean of rater less
       people, in points of the people's scale. underrated, overrated, and _share: outputs in the areas of `area_of`.
       undefined: reasons. people: how many people the rater is, None for others.
-    crowd_answers: a row a cell: answer (judge, metric, baseline, crowd, undecided, neither, unknown; `judge only` where
-      there is no other side), its sentence, the best of either side with their _pearson, p_holm of their difference,
-      ceiling.
+    crowd_answers: one row per cell: answer (judge, metric, baseline, crowd, undecided, neither, unknown; `judge only`
+      where there is no other side), its sentence, the best of either side with their _pearson, p_holm of their
+      difference, ceiling.
     crowd_comparisons: every rater that is people against every other; p two-sided by paired permutation (at least
       ENOUGH times as many as comparisons), p_holm over all comparisons of a criterion (those of all languages together
       are a family of their own).
@@ -290,7 +290,7 @@ def _areas(cell: BoardCell, scores: Numbers, share: float, both: int) -> dict[st
 
 
 def equal_panels(dataset: Dataset, people: Sequence[str], seed: int) -> tuple[Dataset, tuple[str, ...]]:
-    """The dataset in which no more people of a group rate an output than people of the reference, and notes.
+    """The dataset without surplus people: on each output no group has more of them than the reference; and notes.
 
     For each output the people of a group are put in a random order, the same for all criteria; the first that answered
     a criterion count on it.

@@ -61,7 +61,7 @@ def largest_family(cells: Sequence[BoardCell]) -> int:
 
 
 def adjust(rows: Sequence[dict[str, Any]]) -> None:
-    """Adds p_holm: all comparisons of a criterion are a family; those of all languages together one of their own."""
+    """Add p_holm: all comparisons of a criterion are one family; those of all languages together are another."""
     families = [(row["criterion"], row["language"] == ALL_LANGUAGES) for row in rows]
     for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):
         row["p_holm"] = None if np.isnan(p) else p

@@ -35,7 +35,7 @@ LEAST_COVERAGE = 0.95  # a metric that scored fewer of the outputs that people r
 
 @dataclass(frozen=True)
 class Without:
-    """The ensemble fitted anew without one of its members: r by leave-one-generator-out, NaN where there is none."""
+    """The ensemble fitted again without one of its members: r by leave-one-generator-out, NaN where there is none."""
 
     member: str
     correlation: float

@@ -17,7 +17,7 @@ from metal.stats.patterns import Codes, Numbers
 
 
 def human_generators(dataset: Dataset, settings: BoardSettings) -> tuple[str, ...]:
-    """The generators that are people: those marked in dataset.toml and those named. Raises UnknownName."""
+    """Generators that are people: marked in dataset.toml or named. Raises UnknownName if a named one has no outputs."""
     names = {output.generator for output in dataset.outputs.values()}
     check_known("generator", settings.human_generators, sorted(names))
     marked = [name for name, about in _declared_generators(dataset).items() if about.get("kind") == "human"]

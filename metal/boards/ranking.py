@@ -136,9 +136,9 @@ def estimate(statistic: Callable[..., float], *arrays: Codes, n: int, **options:
 
 
 def table_of(records: Sequence[Mapping[str, Any]], first: Sequence[str], names: Collection[str] = ()) -> pd.DataFrame:
-    """The records as a table with the columns `first` in front, which are there without records too.
+    """The records as a table, its columns named in `first` in front; without records, only `first` and `signature`.
 
-    A figure that is undefined everywhere is a column of numbers still; names: columns that are no figures.
+    names: columns of text; any other column without a single value becomes a column of numbers, all NaN.
     """
     if not records:
         return pd.DataFrame(columns=[*first, "signature"])
@@ -314,7 +314,7 @@ def generator_rows(
     """The generators with a score, best first (equal scores share a rank), with intervals by source and clusters.
 
     by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Clusters come
-    from paired permutation tests, each pair on the sources on which both were scored; None where no pair has such a
+    from paired permutation tests, each pair on the sources on which both were scored; None where no pair shares a
     source. From one source there is no interval.
     """
     table = cell.by_generator(scores)

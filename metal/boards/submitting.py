@@ -47,7 +47,7 @@ from metal.raters.metrics.dataset_scores import (
     with_metric_score,
 )
 
-TRIES = 20  # how often a submission is prepared anew because others joined meanwhile
+TRIES = 20  # how often a submission is prepared again because others joined meanwhile
 ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run
 
 Progress = Callable[[int, int], None]

@@ -80,7 +80,7 @@ def _listed_in(file: Path, dataset: Dataset) -> set[str]:
     """The outputs that a CSV names. Ids are text: `007` is not a number."""
     head, rows = csv_table(str(file), file.read_bytes())
     if "output" not in head:
-        raise DataError(file, f"no column 'output' (columns found: {listed(head)})", "Name one output a row")
+        raise DataError(file, f"no column 'output' (columns found: {listed(head)})", "Name one output per row")
     place, outputs = head.index("output"), set()
     for number, row in rows:
         cell = row[place] if place < len(row) else ""

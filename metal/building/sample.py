@@ -110,7 +110,7 @@ def _tokens_and_digests(
 ) -> tuple[Array, Array, int]:
     """Token count and digest of every passage, and how many have fewer tokens than `least`: their count is LEFT_OUT.
 
-    Both arrays can be changed, and read from a file that lasts as long as they do.
+    Both arrays are writable, each in a file that lasts as long as it does. advance: gets how many more were counted.
     """
     with tempfile.TemporaryFile() as token_file, tempfile.TemporaryFile() as digest_file:
 

@@ -28,11 +28,11 @@ def judges() -> None:
       temperature = 0                           # "unset" to send none
       parameters = { seed = 7, max_tokens = 800 }
       structured = "json_schema"                # or json_object, none
-      price = { input = 0.2, output = 0.6 }     # dollars a million tokens
+      price = { input = 0.2, output = 0.6 }     # dollars per million tokens
       requests_per_minute = 500
       tokens_per_minute = 200000
       concurrency = 32                          # calls in flight
-      timeout = 120                             # seconds a call
+      timeout = 120                             # seconds per call
       headers = { "X-Title" = "metal", "X-Key" = "$MY_VARIABLE" }
       family = "llama"
 

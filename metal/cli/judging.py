@@ -175,7 +175,7 @@ def generate(ask: bool | None, **options: Any) -> None:
 
 
 def _show_outputs(run: Generating) -> None:
-    """A row a generator: texts, flagged and chosen ones."""
+    """One row per generator: texts, flagged and chosen ones."""
     rows = []
     for name in dict.fromkeys(output.generator for output in run.job.outputs):
         texts = [output for output in run.job.outputs if output.generator == name]

@@ -250,7 +250,7 @@ def _split(context: click.Context, option: click.Parameter, values: tuple[str, .
 
 
 def _whole_numbers(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
-    """Numbers, several at once with commas."""
+    """An option's whole numbers; a value can hold several, with commas. Raises BadParameter for anything else."""
     numbers = _split(context, option, values)
     try:
         return tuple(map(int, numbers))

@@ -201,7 +201,7 @@ def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:
 def check_outside(folder: Path) -> None:
     """Raises UsageError when the working directory is in a folder that is to be replaced: it would be gone."""
     if Path.cwd().is_relative_to(folder.resolve()):
-        raise UsageError(f"{folder} is written anew as a whole; go to a folder outside of it and name it from there")
+        raise UsageError(f"{folder} is rewritten as a whole; go to a folder outside of it and name it from there")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The ratings table: schema, check, join, to arrays (ratings_files.py reads and writes it).
 
 On disk a rating is six facts (FACTS). In memory they are joined with facts about the output and the rater into the
-tidy table (COLUMNS): one row a rating, names as pandas categories, so that a million ratings take some tens of
+tidy table (COLUMNS): one row per rating, names as pandas categories, so that a million ratings take some tens of
 megabytes.
 """
 
@@ -109,7 +109,7 @@ def join(
 
 
 def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
-    """A categorical column from one value a category of another column."""
+    """A categorical column from one value per category of another column."""
     small = pd.Categorical(values)
     return pd.Categorical.from_codes(small.codes[codes] if len(values) else codes, dtype=small.dtype)
 

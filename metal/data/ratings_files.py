@@ -145,7 +145,7 @@ def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
 
 
 def _read_jsonl(path: Path) -> pa.Table:
-    """Read by columns, a block at a time; a file that cannot be read so is read line by line, which finds the line."""
+    """Read by columns, a block at a time; if that fails, line by line, so that the error can name the line."""
     with path.open("rb") as file:
         blocks = []
         for block in _blocks(file):

@@ -22,7 +22,7 @@ from metal.stats.patterns import Codes, Numbers
 
 @dataclass(frozen=True)
 class ColleagueAnswers:
-    """The answers of a cell, or of several one after the other. Arrays have one row an answer, names as they are.
+    """The answers of a cell, or of several one after the other. Arrays have one row per answer, names as they are.
 
     beside: each among its colleagues' on the same output and criterion. signed: share of the scale minus the mean share
     of the colleagues. code: class codes. labels: of each cell.

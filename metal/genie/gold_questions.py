@@ -1,4 +1,4 @@
-"""Test questions: outputs of which we know what should be said of them, hidden among those to be rated.
+"""Test questions: outputs for which the right answers are known, hidden among those to be rated.
 
 A positive question shows a source with its own gold (its reference), a negative one with the gold of another source
 (GENIE, section 5). Raters see them as outputs like any other, but they stay out of the dataset's own outputs.

@@ -71,7 +71,7 @@ def stands_out(row: Mapping[str, Any]) -> list[str]:
     Of labels nothing can be said where `not_compared` has a reason. Comments need no colleagues on the same outputs and
     are looked at all the same.
     """
-    about_labels = [] if not_compared(row) else [*_disagreement(row), *_one_label(row), *_severity(row)]
+    about_labels = [] if not_compared(row) else [*_disagreement(row), *_one_label(row), *_severer_or_milder(row)]
     return [*about_labels, *_comments(row)]
 
 
@@ -112,7 +112,7 @@ def _one_label(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _severity(row: Mapping[str, Any]) -> list[str]:
+def _severer_or_milder(row: Mapping[str, Any]) -> list[str]:
     severity = row["severity"]
     if not (abs(severity) >= SEVERER_BY and row["severity_holm"] < ALPHA):
         return []
@@ -240,7 +240,7 @@ def monitor_tables(
 
 
 def _panels(dataset: Dataset, seed: int) -> pd.DataFrame:
-    """Spread of the people's mean score with 1, 2, ... people an output; empty where nothing can be simulated."""
+    """Spread of the people's mean score with 1, 2, ... people per output; empty where nothing can be simulated."""
     try:
         cells, _ = design_cells(dataset, DesignSettings(seed=seed))
     except UsageError:  # people rated no criterion whose scale has ends

@@ -51,7 +51,7 @@ class DoubtedQuestions:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """workers: a row a rater, language and criterion. raters: a row a rater. mixtures: what was fitted.
+    """workers: one row per rater, language and criterion. raters: one row per rater. mixtures: what was fitted.
 
     questions: how each question did. noisy: rater -> why, in words, for those who are.
     """
@@ -212,10 +212,10 @@ def why_noisy(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
-    """A row a rater, noisiest first: answers right of all given, and the task and side that speaks most against them.
+    """One row per rater, noisiest first: right answers of all given, and the task and side that speak most against them.
 
     weakest: where p_noisy is highest; that figure and the accuracy (posterior mean and interval, which lean on
-    everybody else's) are of there, and so is share_right, of their own answers alone, with Jeffreys' 95% interval.
+    everybody else's) are of that cell, as is share_right, of their own answers alone, with Jeffreys' 95% interval.
     """
     rows = []
     for rater, of_rater in workers.groupby("rater", sort=True):

@@ -1,8 +1,8 @@
 """Noisy annotators, found by how many test questions they answered right: the eight models of GENIE's Table 1.
 
 A model has a prior of people's accuracy (a `BetaMixture`), fixed or learned from the people themselves, and a
-criterion: by *rate* someone is noisy whose accuracy is below 0.9; by *class* someone who comes from another component
-than the most accurate one. Noisy are those whose posterior probability of that is above 0.99. "Above" matters: the
+criterion: by *rate*, those with an accuracy below 0.9 are noisy; by *class*, those who come from a component other than
+the most accurate one. People are flagged when the posterior probability of that is above 0.99. "Above" matters: the
 uniform prior gives exactly 0.99 to whoever got their only question wrong (the paper says "at least" and "more than").
 
 Default is the learned prior of two components by rate. The paper's choice, the same by class, over-flags people with
@@ -115,10 +115,7 @@ class Examination:
         return self.mixture.accuracy_interval(self.right, self.asked).T
 
     def after(self, right: Counts, asked: Counts) -> Examination:
-        """The same examination with newer counts: posteriors under the mixture as it stands, nothing fitted anew.
-
-        The people may be others than before.
-        """
+        """The same with newer counts, perhaps of other people: posteriors under this mixture, nothing fitted again."""
         return Examination(self.model, self.mixture, right, asked)
 
 
@@ -249,7 +246,7 @@ def simulate(
     """
     chosen = [find_model(name) for name in dict.fromkeys(models)]
     if min(len(chosen), seeds, rounds, workers) < 1 or mean_questions < 1:
-        raise UsageError("a simulation needs a model, and 1 or more seeds, rounds, workers and questions a worker")
+        raise UsageError("a simulation needs a model, and 1 or more seeds, rounds, workers and questions per worker")
     counted: dict[str, list[Counts]] = {model.name: [] for model in chosen}
     for done in range(seeds):
         progress(done, seeds)

@@ -38,7 +38,7 @@ from metal.running.judging import prompt_folders
 class GenerateRequest(Request):
     """What a run was asked to write: everything that decides which calls it has. The same in run.toml.
 
-    How outputs are chosen may change when it is resumed: nothing is asked anew for it.
+    How outputs are chosen may change when it is resumed: nothing is asked again for it.
     """
 
     LISTS = ("models", "quality", "languages")

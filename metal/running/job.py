@@ -125,7 +125,7 @@ class Job(ABC):
                 if now.get(name, digest) != digest:
                     raise UsageError(
                         f"{out}: {name} is not what it was when the run began ({changed} changed), and every call "
-                        "would be made anew; change it back, or give another `out`"
+                        "would be made again; change it back, or give another `out`"
                     )
 
     def _check_same(self, out: Path, older: Request, dataset: str) -> None:

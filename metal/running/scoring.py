@@ -182,7 +182,7 @@ class Scoring(RatingsRun):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a metric: how many outputs have a score, the mean, the seconds."""
+        """One row per metric: how many outputs have a score, the mean, the seconds."""
         return pd.DataFrame([metric.record() for metric in self.metrics])
 
 

@@ -20,7 +20,7 @@ from metal.runs.run import Run
 
 COMMAND = "design"
 PRICED = (Column("usd", "USD", rounded), Column("hours", "hours", rounded))
-PEOPLE = Column("raters", "people an item", count)
+PEOPLE = Column("raters", "people per item", count)
 SHOWN = {
     "populations": (
         Column("criterion", ""),

@@ -47,7 +47,7 @@ class RatingsRun:
 
     @cached_property
     def ratings(self) -> pd.DataFrame:
-        """A row a rating: output, criterion, rater, score, reason where there is none, comment."""
+        """One row per rating: output, criterion, rater, score, reason where there is none, comment."""
         return ratings_files.read_facts(ratings_files.find_ratings(self.folder))
 
     def __repr__(self) -> str:

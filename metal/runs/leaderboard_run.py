@@ -72,7 +72,7 @@ class LeaderboardRun(RankingRun):
 
     @cached_property
     def sample(self) -> int | None:
-        """How many sources a language are scored; None for all."""
+        """How many sources per language are scored; None for all."""
         sample = self.manifest["settings"].get("sample")
         return int(sample) if sample else None
 

@@ -98,7 +98,7 @@ class MonitorRun(Run):
 
     @cached_property
     def examined(self) -> list[dict[str, Any]]:
-        """A row a rater with test questions, noisiest first."""
+        """One row per rater with test questions, noisiest first."""
         return self.records("raters")
 
     @cached_property

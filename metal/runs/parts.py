@@ -42,7 +42,7 @@ def manifest(
     raters: Iterable[str] = (),
     signature: str = "",
 ) -> Manifest:
-    """The manifest of a run over a dataset and the run folders added to it."""
+    """The manifest of a run. paths: the dataset's (at least this), then those of the run folders added to it."""
     first, *more = [str(path) for path in paths]
     described = {"path": first, "identity": dataset.identity, "digest": dataset.digest, "more": more}
     described |= {key: value for key, value in vars(dataset.card).items() if value}

@@ -58,7 +58,7 @@ def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Payload:
 
 
 def within_cells(titled: Sequence[tuple[str, TableView]], cells: int) -> tuple[Sequence[tuple[str, TableView]], int]:
-    """The first of the titled tables that have no more than `cells` cells together, and how many are left."""
+    """As many of the first tables as have at most `cells` cells in all, and how many tables that leaves out."""
     totals = accumulate(len(table.rows) * len(table.columns) for _, table in titled)
     number = sum(total <= cells for total in totals)
     return titled[:number], len(titled) - number

@@ -46,7 +46,7 @@ def places(where: list[str]) -> str:
 
 
 def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tuple[str, ...]:
-    """A line a reason, with its figures and those it holds for; who: the column that names them."""
+    """One line per reason, with its figures and those it holds for; who: the column that names them."""
     by_reason: dict[str, tuple[list[str], list[str]]] = {}
     for row in rows:
         for column, reason in parts(row["undefined"]):
@@ -60,7 +60,7 @@ def reasons(run: Run, table: str, rows: Iterable[Row], who: str = "rater") -> tu
 
 
 def exclusions_table(run: Run) -> TableView | None:
-    """A row a person, from the table `exclusions`; None where a run has none."""
+    """One row per person, from the table `exclusions`; None where a run has none."""
     if "exclusions" not in run.tables or run.tables["exclusions"].empty:
         return None
     by_rater: dict[str, list[dict[str, Any]]] = {}
@@ -104,7 +104,7 @@ class Heat:
         return [view for view in maps if view]
 
     def by_criterion(self, source: str) -> TableView | None:
-        """Criteria, in the language of the main ranking; None where there is one only."""
+        """Criteria, in the language of the main ranking; None where there is only one."""
         run = self.run
         rows = run.records(source, language=run.language)
         title = f"{self.words} by criterion: {spoken(run.language)}"

@@ -20,7 +20,7 @@ on two classes:
 
 The three human ceilings are weighted F1, because "how well do people do" is not one number. They take weights and rows
 (patterns, raters) of class codes, and return (...): a mean over the raters or pairs that are passed in
-and have items in common, NaN when none is left. In such a mean, somebody who shares three items with another would
+and have items in common, NaN when none is left. In that mean, somebody who shares three items with another would
 weigh as much as somebody who shares three hundred: see `raters_with`.
 """
 

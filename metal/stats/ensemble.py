@@ -24,7 +24,7 @@ from metal.stats.patterns import Codes, Numbers
 Interval = tuple[float, float]
 Rule = Literal["smallest", "middle"]
 
-# A column of whose square the columns in the model leave less than this share is their linear combination.
+# A column is a linear combination of those in the model if they leave less than this share of its square.
 _DEPENDENT = 1e-9
 # Knots closer to each other than this share of alpha are one knot.
 _SAME = 1e-12

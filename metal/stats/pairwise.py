@@ -70,7 +70,7 @@ def soft_pairwise_accuracy(
     """1 - mean over pairs of generators of |p by people - p by rater|: is the rater as sure as people are?
 
     p: one-sided paired permutation test that the first of the pair scores higher (`better_than`), on the sources on
-    which people and rater scored both generators, with the same swaps for people and rater. Pairs without such a source
+    which people and rater scored both generators, with the same swaps for people and rater. Pairs that share no source
     do not count. Raises Undefined where no pair has one, and with fewer than two generators.
     Source: Thompson, Mathur, Deutsch and Khayrallah (2024).
     """
@@ -88,7 +88,7 @@ def soft_pairwise_accuracy(
 def better_on_shared(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
     """`better_than` with gaps: each pair of generators on the sources for which all tables have both scores.
 
-    scores: (..., generators, sources), NaN where a score is missing. The result is NaN for a pair without such a
+    scores: (..., generators, sources), NaN where a score is missing. The result is NaN for a pair without a shared
     source. One set of swaps serves all pairs.
     """
     scores = np.asarray(scores, dtype=np.float64)
@@ -115,7 +115,7 @@ def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1
 
     scores: (..., generators, sources), complete. In each resample, the two generators exchange their scores on each
     source with probability 1/2; p is the share of resamples in which i's lead is at least the observed one. All pairs
-    share the swaps, of which there are the next power of two, minus one (`draw_flips`).
+    share the swaps; their number is the next power of two, minus one (`draw_flips`).
     >>> p = better_than(np.array([[3.0, 2.0], [1.0, 1.0], [0.0, 4.0]]), np.random.default_rng(0), resamples=3)
     >>> p.round(2).tolist()  # three swaps: of the first source, of the second, of both
     [[1.0, 0.0, 0.33], [1.0, 1.0, 0.67], [0.67, 0.33, 1.0]]

@@ -53,7 +53,7 @@ class SignFlips:
 
 
 def draw_flips(rng: np.random.Generator, items: int, resamples: int) -> SignFlips:
-    """Flips of `items` items: the smallest power of two above `resamples`. The first flip changes nothing."""
+    """Flips of `items` items, as many as the smallest power of two above `resamples`; the first changes nothing."""
     bits = max(resamples, 1).bit_length()
     if items <= bits:
         return SignFlips(np.left_shift(1, np.arange(items)), 1 << bits)

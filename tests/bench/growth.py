@@ -4,7 +4,7 @@
     python -m tests.bench.growth --calls 1000 --engine local batch
 
 `metal judge` as its user runs it, against a local server of its own process: every call takes a second, 64 are in
-flight and no more than 6,000 a minute may be made; a batch waits for 30 seconds and is then answered at 200 requests
+flight and no more than 6,000 per minute may be made; a batch waits for 30 seconds and is then answered at 200 requests
 a second, of at most 10,000 requests each. Simulated is what these settings and the measured seconds of METAL itself
 (its start, and its work for a call) come to; the same formula stands beside what was measured, to be judged by it.
 """

@@ -55,7 +55,7 @@ def _text(source: str, lost: float, whose: str) -> str:
 
 
 def build_board(folder: Path) -> None:
-    """Four generators, seven sources a language, three people; METAL's metrics, and two that cannot be run."""
+    """Four generators, seven sources per language, three people; METAL's metrics, and two that cannot be run."""
     sources, outputs, ratings = [], [], []
     people = [Rater(name, "human", "native") for name in ("A1", "A2", "A3")]
     random = Random(7)

@@ -81,7 +81,7 @@ def test_an_audits_run_folder_is_taken_for_the_runs_it_added(folder: Path) -> No
 def test_slices_can_be_asked_for(folder: Path) -> None:
     said = board(folder, "--by", "generator", "--by", "criterion", "--out", "sliced", "-l", "hi")
     assert "r within each generator: task_quality" in said
-    assert "By criterion: there is one only." in said
+    assert "By criterion: there is only one." in said
     assert "r by language" not in said  # one language
 
 

@@ -33,7 +33,7 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
     for words in (
         "Mean score and standard deviation at one budget of labels",
         "Mean scores across populations of raters",
-        "Standard deviation by people an item",
+        "Standard deviation by people per item",
         "A judge's F1 within an interval narrower than 0.3",
         "The alternative annotator test with a power of 80%",
         "A generator's score within an interval narrower than 0.3",
@@ -107,7 +107,7 @@ def test_one_person_only(metal: Commands) -> None:
         (("--power", "1"), "power 1: use a share above 0 and below 1"),
         (("-j", "nobody"), "judge 'nobody' is not known"),
         (("-k", "1,two"), "are not whole numbers; write 1,3,5"),
-        (("-k", "0"), "0 people an item: use 1 or more"),
+        (("-k", "0"), "0 people per item: use 1 or more"),
         (("--pay", "0"), "pay 0: use a number above 0"),
         (("--test-share", "1"), "a share of test questions of 1: use 0 to below 1"),
         (("--by", "day"), "--by day: not every person has a day in raters.jsonl"),

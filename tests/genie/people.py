@@ -47,7 +47,7 @@ def with_golds(
     raters: Iterable[Rater] = (),
     generators: Sequence[str] = GENERATORS,
 ) -> Dataset:
-    """So many sources a language, each with a gold of its own and an output of each generator; nothing is rated."""
+    """So many sources per language, each with a gold of its own and an output of each generator; nothing is rated."""
     sources = []
     for language in languages:
         for number in range(count):

@@ -51,7 +51,7 @@ def test_a_metric_without_fault() -> None:
     assert [finding.holds for finding in result.values()] == [True] * 8 + [None]
     assert result["identity"].words == "identical texts reach 1 in all 45 languages"
     assert result["empty texts"].words == "no score, because the output is empty, no reference"
-    assert result["speed"].words == "100 ms a sentence, loading included"  # 4.5 s over 45 sentences
+    assert result["speed"].words == "100 ms per sentence, loading included"  # 4.5 s over 45 sentences
 
 
 def test_identity_missed_in_scripts_that_a_tokenizer_does_not_know() -> None:

@@ -250,7 +250,7 @@ def test_curves_are_dashed_and_hollow_beyond_the_data() -> None:
     assert drawn.count('class="dot m0"') == 3  # two, and the legend's
     assert drawn.count('class="dot h0"') == 1
     assert drawn.count('class="way s0 d2"') == 1
-    assert "3 people an item: 900 items" in drawn
+    assert "3 people per item: 900 items" in drawn
     assert design_curve([ItemsCurve(3, [], 20, math.nan)], 0.1, "width") == ""
 
 

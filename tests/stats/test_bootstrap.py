@@ -72,7 +72,7 @@ def test_ninety_five_percent_intervals_cover_about_that_often() -> None:
 
 
 def test_ignoring_sources_is_visibly_too_narrow() -> None:
-    """Ten outputs a source that share their fate: 20 sources carry the information of 20 items, not 200."""
+    """Ten outputs per source that share their fate: 20 sources carry the information of 20 items, not 200."""
     rng = np.random.default_rng(5)
     true, clustered, naive = 0.7, 0, 0
     for world in range(200):

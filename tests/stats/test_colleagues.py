@@ -57,7 +57,7 @@ def test_over_a_whole_panel_the_differences_cancel(codes: np.ndarray) -> None:
 
 
 def test_among_equals_one_in_twenty_is_named_at_five_percent() -> None:
-    # Panels of three equals, four outputs a source that are alike in difficulty: 400 people are tested, 5% wrongly.
+    # Panels of three equals, four outputs per source that are alike in difficulty: 400 people are tested, 5% wrongly.
     rng = np.random.default_rng(0)
     item, source = np.repeat(np.arange(120), 3), np.repeat(np.arange(120) // 4, 3)
     low = []

@@ -5,7 +5,7 @@ DATASET/annotation/campaigns/NAME/
     *.jsonl          what happened, as each platform's module says
 
 Lines of a journal are only ever added, and each is on the disk before what it announces is done or counts. A journal is
-opened anew for every line, because an import may have put another folder in this one's place in the meantime.
+opened again for every line, because an import may have put another folder in this one's place in the meantime.
 Campaigns hold no credentials. They do hold ids of workers, so treat them as personal data.
 """
 

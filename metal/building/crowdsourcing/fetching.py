@@ -128,7 +128,7 @@ def _result(
     Only the layout's own fields are used: workers can make up others.
     """
     taken = {f"Answer.{field}": answers.get(field, "") for field in fields}
-    # `task_quality.2`: a field a choice. Nothing that could pass for another mark between columns.
+    # `task_quality.2`: one field per choice. Nothing that could pass for another mark between columns.
     for field, answer in answers.items():
         criterion, _, choice = field.rpartition(".")
         if field == AT_ONCE or (criterion in fields and _CHOICE.fullmatch(choice)):

@@ -22,7 +22,7 @@ from metal.errors import MetalError, UsageError
 KEY = "LABEL_STUDIO_API_KEY"
 PATIENCE = 120  # seconds that an answer may take; an import of thousands of tasks needs them
 TRIES, FIRST_PAUSE = 4, 0.5  # of calls that may be repeated; the pause in seconds doubles
-PAGE = 100  # projects or tasks a page
+PAGE = 100  # projects or tasks per page
 TITLE_LIMIT = 50  # characters that Label Studio takes
 _BUSY = (429, 502, 503, 504)
 

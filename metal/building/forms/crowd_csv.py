@@ -29,7 +29,7 @@ _PROLIFIC_COLUMNS = ("participantid", "prolificpid")
 README = """Rating with Prolific or any other platform
 ==========================================
 
-tasks-LANGUAGE.csv  a row a task: the texts, and in question_CRITERION what is asked of them with the answers there are
+tasks-LANGUAGE.csv  one row per task: the texts; in question_CRITERION what is asked about them and the possible answers
 guidelines.html     what the people who rate should read first
 
 1. Show the tasks with a survey tool of yours. The columns are data for its pages. Texts are plain text: a page has to

@@ -36,7 +36,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  #
 
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
-    """For each person one page, RATER.html, with everything in it."""
+    """(file name, HTML) of one self-contained page per person: RATER.html, numbered where names would collide."""
     templates = environment("metal.building.forms", _harmless)
     style, script = source(templates, "form.css"), source(templates, "answers.js") + source(templates, "form.js")
     ours = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}  # noqa: S704

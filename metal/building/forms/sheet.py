@@ -99,8 +99,8 @@ def answers_from(name: str, rows: Iterable[Sequence[str]], criteria: Mapping[str
     """Answers from the rows of a sheet; the first row that is not blank is the header.
 
     A criterion without a column is not among an answer's scores: it was not asked there. Columns may be in any order,
-    and there may be others. Raises DataError for missing or doubled columns and rows without task or rater,
-    UnknownName for a column that must be a criterion and is none of the dataset's.
+    and there may be others. Raises DataError for an empty sheet, missing or doubled columns and rows without task or
+    rater, UnknownName for a column that must be a criterion and is none of the dataset's.
     """
     filled = filled_rows(rows)
     if not filled:

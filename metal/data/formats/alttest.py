@@ -75,7 +75,7 @@ GROUPS = {"summeval": "expert", "mtbench": "expert", "wax": "crowd", "cebab_aspe
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read one data folder. The folder's name decides how item ids are taken apart; others keep them as they are."""
-    by_kind = {kind: _read_json(_file(path, name)) for kind, name in FILES.items()}
+    by_kind = {kind: _read_labels(_file(path, name)) for kind, name in FILES.items()}
     name = path.resolve().name
     split = SPLITS.get(name, lambda item: AlttestItem(item, "text", "label"))
     labels = [
@@ -110,10 +110,10 @@ def _file(path: Path, name: str) -> Path:
     raise UsageError(f"{path}: no {name}; {hint}")
 
 
-def _read_json(path: Path) -> dict[str, dict[str, Label]]:
+def _read_labels(path: Path) -> dict[str, dict[str, Label]]:
     labels: Any = read_json(path, "{rater: {item: label}}")
     if not isinstance(labels, dict) or not all(isinstance(by_item, dict) for by_item in labels.values()):
-        raise DataError(path, "not {rater: {item: label}}", "One object a rater, one label an item")
+        raise DataError(path, "not {rater: {item: label}}", "One object per rater, one label per item")
     return labels
 
 

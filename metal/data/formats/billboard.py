@@ -1,10 +1,10 @@
-"""Billboard's release: the scores that each metric gave each generator's outputs, a board a task.
+"""Billboard's release: the scores that each metric gave each generator's outputs, one board per task.
 
     results/BOARD/GENERATOR||METRIC.csv                   SYS,seg_id,set_id,metric,score
     submissions/BOARD/generators/BOARD_GENERATOR.jsonl    seg_id, set_id, hyp
     submissions/BOARD/source/BOARD_src.jsonl              seg_id, set_id, src
 
-The release has negated the scores of metrics of which lower is better. set_id is a segment's place in the test set,
+The release has negated the scores of metrics for which lower is better. set_id is a segment's place in the test set,
 counting from 0; the sources of a board stand in its order. The release's `ensemble` is a rater of a group of its own.
 """
 
@@ -148,7 +148,7 @@ def _board(folder: Path, language: str) -> Draft:
         outputs,
         tuple(map(_rater, metrics)),
         tidy_facts(pd.DataFrame(columns)),
-        (*_notes(read_files, segments, generators, metrics), *missing),
+        (*_notes_on_gaps(read_files, segments, generators, metrics), *missing),
     )
 
 
@@ -166,7 +166,7 @@ def _segments(read_files: Sequence[ReleasedScores], files: Sequence[Path]) -> li
     return sorted(numbers, key=numbers.__getitem__)
 
 
-def _notes(
+def _notes_on_gaps(
     read_files: Sequence[ReleasedScores], segments: Sequence[str], generators: Sequence[str], metrics: Sequence[str]
 ) -> Iterator[str]:
     pairs = {(scores.generator, scores.metric) for scores in read_files}

@@ -1,6 +1,6 @@
 """PARIKSHA's release folder: native speakers' and GPT-4's ratings of answers in Indian languages.
 
-    karya_eval/round*/individual/LANGUAGE_ratings_output_indi*.tsv    one row a worker and answer
+    karya_eval/round*/individual/LANGUAGE_ratings_output_indi*.tsv    one row per worker and answer
     gpt_eval/outputs/round*/individual/CRITERION/individual_LANGUAGE.json
     outputs/round*/formatted/output_LANGUAGE.json                     prompts and answers
     karya_eval/round*/pairwise, gpt_eval/.../pairwise                 battles; not read

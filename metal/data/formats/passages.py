@@ -1,7 +1,7 @@
 """Passages to summarise, read one after another: XL-Sum on the hub or in files, any Hugging Face dataset, plain texts.
 
 The files of a folder have the language in their names: `arabic_test.jsonl`, `ar_test.parquet`, `ar.jsonl`,
-`arabic/test.parquet`, `arabic/test/0000.parquet`, or `ar/*.txt` with one passage a file.
+`arabic/test.parquet`, `arabic/test/0000.parquet`, or `ar/*.txt` with one passage per file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Any table of ratings: tidy (one rating a row) or wide (one column a rater).
+"""Any table of ratings: tidy (one rating per row) or wide (one column per rater).
 
 Files (CSV, TSV, JSONL, Parquet, XLSX) and DataFrames. Columns are recognised by common names (GUESSES) or named in the
 options. Work is done on whole columns: a million rows take seconds.
@@ -354,4 +354,4 @@ def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
         raise DataError(where, problem, remedy + ': `columns={"source": ...}` instead')
 
 
-FORMAT = Format("CSV, TSV, JSONL, Parquet, XLSX; a rating a row or a column a rater", read, OPTIONS)
+FORMAT = Format("CSV, TSV, JSONL, Parquet, XLSX; one rating per row or one column per rater", read, OPTIONS)

@@ -51,7 +51,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     crowd = sum(rater.group == "crowd" for rater in reading.raters.values())
     reading.notes = [f"{what} for {count} summaries" for what, count in without.items()]
     reading.notes.append(
-        f"{crowd} crowd workers and {len(reading.raters) - crowd} experts a summary, named by position"
+        f"{crowd} crowd workers and {len(reading.raters) - crowd} experts per summary, named by position"
     )
     people = human_generators(output.generator for output in reading.outputs.values())
     return reading.draft(CARD, map(summary_criterion, CRITERIA), people)

@@ -122,7 +122,7 @@ class DesignSettings:
         if self.epsilon is not None and not 0 <= self.epsilon < 1:
             raise UsageError(f"epsilon {self.epsilon:g}: use a share from 0 to below 1")
         if any(number < 1 for number in self.raters):
-            raise UsageError(f"{min(self.raters)} people an item: use 1 or more")
+            raise UsageError(f"{min(self.raters)} people per item: use 1 or more")
         if self.seed < 0:
             raise UsageError(f"seed {self.seed}: use 0 or a positive whole number")
 
@@ -136,7 +136,7 @@ class DesignSettings:
 
 @dataclass(frozen=True)
 class DesignCell:
-    """One language x criterion that people rated. Arrays have one row an output that a person rated.
+    """One language x criterion that people rated. Arrays have one row per output that a person rated.
 
     scores: (items, people) as given, NaN where there is none. generators, sources: (items,) names.
     populations: name -> places of its people. codes: classes of people and judges, None for a continuous scale.
@@ -176,7 +176,7 @@ class DesignCell:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of people an item to plan for, those asked for that are not in the data among them."""
+        """Numbers of people per item to plan for, those asked for that are not in the data among them."""
         asked = tuple(sorted(set(self.settings.raters)))
         return asked or tuple(range(1, min(self.panel, MOST_RATERS) + 1))
 

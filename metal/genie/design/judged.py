@@ -69,7 +69,7 @@ def judged_pool(
     ordered: bool,
     rng: np.random.Generator,
 ) -> JudgedPool:
-    """The pool for `size` people an item.
+    """The pool for `size` people per item.
 
     people: (items, people) class codes, negative where one gave none; judge: (items,) the same; values: of the classes.
     rule: how people become one label (metal.stats.aggregate). Raises Undefined where no item has so many people and the

@@ -158,7 +158,7 @@ NAN = float("nan")
 class SizePlan:
     """The answer to a question: what is needed, and the curve it was read from.
 
-    who: the judge or generator. raters: people an item. now: what the sources there are give. value: the figure itself,
+    who: the judge or generator. raters: people per item. now: what the present sources give. value: the figure itself,
     in the data (F1, score, share of people the judge is shown to stand in for in the end). items: that count, of
     `sources` sources: outputs of this generator, or of all.
     """
@@ -182,7 +182,7 @@ class SizePlan:
 
 
 def plans(cell: DesignCell) -> Iterator[SizePlan]:
-    """Every question of a cell, for each number of people an item: judges, then generators."""
+    """Every question of a cell, for each number of people per item: judges, then generators."""
     for judge in cell.judges:
         for size in cell.sizes:
             yield from judge_plans(cell, judge, size)
@@ -192,7 +192,7 @@ def plans(cell: DesignCell) -> Iterator[SizePlan]:
 
 
 def judge_plans(cell: DesignCell, judge: str, size: int) -> tuple[SizePlan, SizePlan]:
-    """F1 and test of a judge with `size` people an item."""
+    """F1 and test of a judge with `size` people per item."""
     rng = cell.random("judge", judge, size)
     f1, test = _asked(cell, F1, judge, size), _asked(cell, TEST, judge, size)
     try:
@@ -233,7 +233,7 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> tuple[SizePlan, Size
 
 
 def score_plan(cell: DesignCell, generator: str, size: int) -> SizePlan:
-    """The mean score of a generator's outputs with `size` people an item."""
+    """The mean score of a generator's outputs with `size` people per item."""
     rng = cell.random("generator", generator, size)
     asked = _asked(cell, SCORE, generator, size)
     by_generator = cell.generators == generator

@@ -1,6 +1,6 @@
 """Panels drawn from larger ones, samples of sources, and budgets of labels simulated (GENIE section 4, Figures 2, 3).
 
-A design of k people an item is what the data would have been had only k of an item's people been asked. Those k are
+A design of k people per item is what the data would be if only k of an item's people had been asked. Those k are
 drawn at random, several times over; each drawing is a *version* of the item.
 
 labels: (items, raters) shares of the scale, NaN where a rater gave none (metal.data.records.Criterion.share).
@@ -56,7 +56,7 @@ class Pool:
     """What samples of sources are drawn from.
 
     sums: (rows, columns) what a source adds to each statistic; chances: (rows,) that a draw is this row. Rows are
-    versions of sources, equal ones put together: with one output a source there are as many as rating patterns.
+    versions of sources, equal ones put together: with one output per source there are as many as rating patterns.
     sources: how many there are in the data.
     """
 
@@ -134,7 +134,7 @@ def binarised(labels: Numbers) -> Numbers:
 def item_scores(labels: Numbers, chosen: Codes, aggregation: Aggregation) -> Numbers:
     """(...,) one score of each item from its chosen labels.
 
-    labels: (items, raters); chosen: (..., items, raters), one or more an item. majority: the label given more often
+    labels: (items, raters); chosen: (..., items, raters), one or more per item. majority: the label given more often
     than any other; where there is none, the mean.
     """
     size = chosen.sum(axis=-1)
@@ -178,7 +178,7 @@ def simulate(
 def by_panel(
     labels: Numbers, fixed: Literal["labels", "items"], rounds: int, rng: np.random.Generator
 ) -> Iterator[Simulated]:
-    """The same for 1 up to as many labels an item as usual: with as many labels in all, or as many items.
+    """The same for 1 up to as many labels per item as usual: with as many labels in all, or as many items.
 
     fixed: "labels": the budget is that of `simulate`; "items": every round has as many items as there are. The score is
     the mean of means.

@@ -134,7 +134,7 @@ def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
-    """The spread of a score with 1, 2, ... labels an item: with as many labels in all, or as many items."""
+    """The spread of a score with 1, 2, ... labels per item: with as many labels in all, or as many items."""
     for scale, labels in _scales(cell):
         for fixed in ("labels", "items"):
             rng = cell.random("raters", scale, fixed)

@@ -53,7 +53,7 @@ def beside_rows(
 
 
 def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[dict[str, Any]]:
-    """A row a generator: the mean of the values on the outputs `asked` (a mask); none where there is no value."""
+    """One row per generator: the mean of the values on the outputs `asked` (a mask); none where there is no value."""
     answered = asked & ~np.isnan(values)
     if not answered.any():
         return

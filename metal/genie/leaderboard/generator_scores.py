@@ -140,9 +140,9 @@ def generator_means(sums: Numbers, counts: Numbers, bootstrap: SourceBootstrap) 
     score: sum / count over all sources. interval: 95%, percentile bootstrap over the generator's own sources;
     generators with the same sources share the draws, and no generator's interval depends on another's. standard_error:
     sqrt(sum over sources of (sum - score * count)^2) / outputs, the plug-in error of a ratio of sums by cluster; with
-    one output a source it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error: what it is at
-    most, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score) / n) with one output a
-    source. Of one source standard error and interval are NaN. Source: GENIE, Appendix C; Bhatia and Davis (2000).
+    one output per source it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error: what it is at
+    most, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score) / n) with one output
+    per source. One source: standard error and interval are NaN. Source: GENIE, Appendix C; Bhatia, Davis (2000).
     """
     outputs = counts.sum(axis=1)
     score = np.asarray(np.round(ratio(sums.sum(axis=1), outputs), DIGITS))
@@ -253,7 +253,7 @@ def _counted(
 def _better(table: Numbers, seed: int, permutations: int) -> Numbers:
     """(generators, generators) p that one scores higher, NaN where two share too few sources.
 
-    (1 + k) / (1 + permutations), k of which have at least the observed lead.
+    (1 + k) / (1 + permutations), where k of them have at least the observed lead.
     """
     rng = np.random.default_rng([seed, table.shape[1]])
     share = better_on_shared(table, rng, resamples=permutations)

@@ -227,7 +227,7 @@ def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
         + (f" ({settings.reference})" if settings.reference else "")
         + " rated nothing that can be scored"
         + (f" in {', '.join(settings.languages)}" if settings.languages else "")
-        + (f" among the {settings.sample} sources a language of `sample`" if settings.sample else "")
+        + (f" among the {settings.sample} sources per language of `sample`" if settings.sample else "")
     )
 
 

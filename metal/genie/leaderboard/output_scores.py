@@ -111,7 +111,7 @@ def output_scores(
 
 
 def _aggregated(criterion: Criterion, scores: Numbers, rows: Codes, size: int, aggregate: Aggregation) -> Numbers:
-    """(size,) one share an output."""
+    """(size,) one share per output."""
     shares = criterion.share(scores)
     if aggregate == "majority" and criterion.scale.levels:
         labels, label = np.unique(scores, return_inverse=True)

@@ -66,7 +66,7 @@ def isolated_metric(
     has the name and the signature that metal.raters.metrics.find_metric gives the same function.
 
     Raises UsageError where there is no such file or function, or running the file fails; scoring raises
-    UsageError where a run fails as a whole, DataError where it answers otherwise than with one score a text.
+    UsageError where a run fails as a whole, DataError where it answers otherwise than with one score per text.
     """
     limits = limits or Limits()
     name = f"{program}:{function}"
@@ -119,7 +119,7 @@ def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[
         memory = f" (it may use {limits.memory_mb:,} MB)" if "MemoryError" in problem else ""
         raise UsageError(f"metric {name}: {problem}{memory}")
     if reply.flooded:
-        raise UsageError(f"metric {name}: it answered more than {LINE:,} bytes a text and was ended")
+        raise UsageError(f"metric {name}: it answered more than {LINE:,} bytes per text and was ended")
     if reply.late:
         raise UsageError(f"metric {name}: not done after {limits.seconds:,g} s and was ended; allow it more time")
     if len(lines) < expected:

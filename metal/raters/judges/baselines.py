@@ -199,7 +199,7 @@ def measure(text: str, source: str, language: str) -> Surface:
 
 
 def terms_of(text: str) -> list[str]:
-    """Words, lower-cased; stretches without spaces as pairs of neighbouring characters."""
+    """The words of a text in lower case; a stretch in a script without spaces gives each pair of neighbours."""
     terms = []
     for word in _WORD.findall(text.lower()):
         if _UNSPACED.fullmatch(word) and len(word) > 1:

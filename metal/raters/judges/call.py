@@ -151,7 +151,7 @@ class Client(Protocol):
 
 
 def answer_schema(scale: Scale, letters: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """The JSON schema of a verdict on this scale, or of a letter where letters stand for levels; no other keys."""
+    """The JSON schema of a score on this scale (or one of `letters`) and a justification; both are required."""
     values = [int(value) if value.is_integer() else value for value in map(float, scale.values)]
     if letters:
         score: dict[str, Any] = {"type": "string", "enum": list(letters)}

@@ -1,6 +1,6 @@
 """Limits of a run: tokens and money (estimates before a run, budget and counts during one), and pace.
 
-Each judge has one Pace: calls in flight, requests and tokens a minute, and when to stop asking. Calls in flight begin
+Each judge has one Pace: calls in flight, requests and tokens per minute, and when to stop asking. Calls in flight begin
 at the given bound, are cut when the provider reports too many requests, and grow again by one for every round of
 answers (additive increase, multiplicative decrease). A wait that the provider asks for holds back all calls, because
 limits apply to the account and not to a call.
@@ -123,7 +123,7 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """How long it may take: by the calls in flight and the limits a minute; for batches, a day."""
+        """How long it may take: by the calls in flight and the limits per minute; for batches, a day."""
         model = self.model
         if self.batch:
             return BATCH_SECONDS if self.calls else 0.0
@@ -165,12 +165,12 @@ def estimates(
 
 
 def check_priced(models: Iterable[Model]) -> None:
-    """Raises UsageError when `max_cost` cannot be kept because a price is unknown."""
+    """Raise UsageError for the first model without a price: `max_cost` needs the price of every model."""
     unpriced = next((model.name for model in models if not model.price), None)
     if unpriced:
         raise UsageError(
             f"`max_cost`: the price of {unpriced} is not known; give it in judges.toml: "
-            "price = { input = 2.5, output = 10 } (dollars a million tokens; zeros for a model of your own)"
+            "price = { input = 2.5, output = 10 } (dollars per million tokens; zeros for a model of your own)"
         )
 
 
@@ -205,7 +205,7 @@ class Allowance:
 
 
 def allowances(model: Model) -> tuple[Allowance | None, Allowance | None]:
-    """The model's requests and tokens a minute; None: no limit."""
+    """The model's requests and tokens per minute; None: no limit."""
     requests, tokens = (
         Allowance(float(limit)) if limit else None for limit in (model.requests_per_minute, model.tokens_per_minute)
     )

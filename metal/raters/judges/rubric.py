@@ -102,7 +102,7 @@ def _from_folders(criterion: Criterion, folders: Sequence[Path], language: str, 
         path = folder / "criteria" / f"{criterion.name}{ending}.toml"
         if path.is_file():
             return read_rubric(path, criterion, flipped)
-        released = _released(criterion, folder) if not language else None
+        released = _released_rubric(criterion, folder) if not language else None
         if released:
             return released
     return None
@@ -177,8 +177,8 @@ def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, Leve
 # ---------------------------------------------------------------- METAL's released rubrics
 
 
-def _released(criterion: Criterion, folder: Path) -> Rubric | None:
-    """simple/NAME.json and detailed/NAME.json, directly in the folder or in its `metrics` folder."""
+def _released_rubric(criterion: Criterion, folder: Path) -> Rubric | None:
+    """From simple/NAME.json and detailed/NAME.json in the folder or its `metrics` folder; None without either."""
     for base in (folder, folder / "metrics"):
         simple, detailed = (base / kind / f"{criterion.name}.json" for kind in (SIMPLE, DETAILED))
         if simple.is_file() or detailed.is_file():

@@ -1,4 +1,4 @@
-"""Automatic metrics: texts in, numbers out. One family of metrics a file.
+"""Automatic metrics: texts in, numbers out. One family of metrics per file.
 
 A metric is found by name: an entry point of the group `metal.metrics`. METAL declares its own in pyproject.toml, each a
 `MetricFactory`; other packages add metrics in the same way (own.py says what an entry point may name). Without any

@@ -84,7 +84,7 @@ class Trial:
 def conformance(metric: Metric, *, clock: Callable[[], float], samples: Mapping[str, str] = SAMPLES) -> list[Trial]:
     """The findings about a metric, one a trial.
 
-    clock: gives seconds, such as time.perf_counter. samples: a sentence a language; UsageError for fewer than two.
+    clock: gives seconds, such as time.perf_counter. samples: one sentence per language; UsageError for fewer than two.
     """
     if len(samples) < 2:
         raise UsageError("trying a metric takes sentences in two languages or more")
@@ -102,7 +102,7 @@ def conformance(metric: Metric, *, clock: Callable[[], float], samples: Mapping[
         "odd texts": _odd_texts(metric, same[0]),
         "determinism": _determinism(metric, same, scores),
         "Unicode forms": _unicode(metric, same),
-        "speed": (None, f"{1000 * seconds / len(same):.3g} ms a sentence, loading included"),
+        "speed": (None, f"{1000 * seconds / len(same):.3g} ms per sentence, loading included"),
     }
     return [Trial(trial, holds, words) for trial, (holds, words) in findings.items()]
 

@@ -39,7 +39,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Scores:
-    """A metric as a rater, and its ratings as facts (metal.data.ratings.FACTS), one row an output."""
+    """A metric as a rater, and its ratings as facts (metal.data.ratings.FACTS), one row per output."""
 
     rater: Rater
     facts: pd.DataFrame

@@ -145,7 +145,7 @@ def open_embedding(asked: Asked) -> Metric:
 
 def _cosines(model: Any, left: Sequence[str], right: Sequence[str]) -> list[Answer]:
     """The cosine of each pair; every text is read once."""
-    texts = sorted({*left, *right})  # sorted, so that batches, and thereby roundings, depend on nothing but the texts
+    texts = sorted({*left, *right})  # sorted, so that batches, and so roundings, depend on nothing but the texts
     vectors = model.encode(
         texts, batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
     )

@@ -5,7 +5,7 @@ Where a language is written without spaces, BLEU and TER over words would be all
 language              BLEU                                   TER
 Chinese               sacrebleu's `zh`                       sacrebleu's Asian support
 Japanese              `ja-mecab` where installed, else `char` sacrebleu's Asian support
-Thai, Lao, Khmer, ... `char`                                 a token a character
+Thai, Lao, Khmer, ... `char`                                 one token per character
 others                `13a`                                  words
 
 `tokenize=` chooses one for all languages. Several references are given to sacrebleu as they are. Texts are brought to

@@ -1,7 +1,7 @@
 """Texts as tokens in every script, and the metrics that count them: ROUGE, and what a text is like beside its source.
 
 A token is a word: letters, marks and digits in a row, without case. Scripts that are written without spaces between
-words have a token a character, with its marks. Texts that look the same are the same: Unicode's composed form,
+words have one token per character, with its marks. Texts that look the same are the same: Unicode's composed form,
 without joiners and soft hyphens, which only shape how letters are drawn. A row is some tokens in a row (an n-gram).
 
 ROUGE-1, -2, -3 and -L are the F1 of shared rows, and of the longest common subsequence: 2 shared / (of the output + of

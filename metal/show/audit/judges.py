@@ -181,7 +181,7 @@ def _cell(row: Row | None) -> Cell:
 
 
 def prompt_charts(run: AuditRun) -> list[Chart]:
-    """A chart a criterion of the differences between prompts."""
+    """One chart per criterion of the differences between prompts."""
     records = [row for row in run.records("differences") if is_prompt_pair(run, row)]
     charts = []
     for criterion in run.audited:

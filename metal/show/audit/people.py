@@ -37,7 +37,7 @@ def _lengths_view(run: AuditRun) -> TableView:
         rows.append([name(language_name(row["language"])), count(row["passages"]), *means, *numbers])
     notes = ["Means in tokens, the standard deviation (n - 1) below."]
     notes += [f"{uncounted:,} texts whose tokens are not known are left out of the means."] if uncounted else []
-    columns = ("", "passages", "tokens a passage", "tokens an output", *qualities)
+    columns = ("", "passages", "tokens per passage", "tokens per output", *qualities)
     return TableView.of(run, "lengths", "Lengths and qualities", columns, rows, notes=notes)
 
 
@@ -72,7 +72,7 @@ def _rate(row: Mapping[Any, Any] | None) -> Cell:
 
 
 def quality_charts(classes: pd.DataFrame, criteria: Mapping[str, Criterion]) -> list[Chart]:
-    """A chart a criterion: the classes of all outputs and of each quality, over all languages (METAL's Figure 2)."""
+    """One chart per criterion: classes of all outputs and of each quality, over all languages (METAL's Figure 2)."""
     overall = classes[classes["language"] == ALL]
     charts = []
     for key, of_criterion in overall.groupby("criterion", sort=False):
@@ -136,7 +136,7 @@ def ceilings_table(run: AuditRun) -> TableView:
 
 
 def class_charts(run: AuditRun) -> list[Chart]:
-    """A chart a criterion: the aggregate classes of the people in each language and in all."""
+    """One chart per criterion: the aggregate classes of the people in each language and in all."""
     charts = []
     for criterion in run.audited:
         counts: dict[str, dict[str, int]] = {}
@@ -167,7 +167,7 @@ def _total(levels: Levels) -> int:
 
 
 def case_charts(run: AuditRun) -> list[Chart]:
-    """A chart a criterion: people and judges in each agreement case."""
+    """One chart per criterion: people and judges in each agreement case."""
     charts = []
     for criterion in run.audited:
         bars = [

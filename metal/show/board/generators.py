@@ -182,7 +182,7 @@ def _rest(row: Row) -> str:
 
 
 def _negated(run: BoardRun, signature: str) -> list[str]:
-    """Members of which lower is better."""
+    """A sentence naming the members for which lower is better."""
     record = next((each for each in run.ensembles if each["ensemble"] == signature), {})
     negated = [within(member.get("rater")) for member in record.get("members", []) if member.get("negated")]
     return [f"Lower is better by {listed(negated)}: in the formula stand negated scores."] if negated else []

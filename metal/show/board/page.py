@@ -128,7 +128,7 @@ def screen(run: BoardRun, by: Sequence[str] = ()) -> Screen:
     yield Paragraph(_note(run), soft=True)
     slices = ("language", *by) if len(run.languages) > 1 else by
     for column in dict.fromkeys(slices):
-        yield _slice(run, column)
+        yield _figures_by(run, column)
     if (by_people := generators.generator_table(run, run.main, run.language)).rows:
         yield by_people
     if (ensemble := generators.fitted(run)) and (members := generators.member_table(run)):
@@ -147,10 +147,10 @@ def _note(run: BoardRun) -> str:
     return " ".join([*words, EXPLAINED])
 
 
-def _slice(run: BoardRun, column: str) -> TableView | Paragraph:
-    """The figures of the main criterion by another column."""
+def _figures_by(run: BoardRun, column: str) -> TableView | Paragraph:
+    """The figures by language, criterion or generator; a sentence where there is only one of them."""
     if column == "language":
         view = main_language_map(raters.language_maps(run))
     else:
         view = {"criterion": raters.criterion_map, "generator": raters.generator_map}[column](run)
-    return view or Paragraph(f"By {column}: there is one only.")
+    return view or Paragraph(f"By {column}: there is only one.")

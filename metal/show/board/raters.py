@@ -75,7 +75,7 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None)
         for dot in rows
         if known(dot.value)
     ]
-    alt = f"Dots with 95% intervals, a row each of {plural(len(rows), 'rater')}, best first by r over outputs: {what}. "
+    alt = f"Dots with 95% intervals, a row for each of {plural(len(rows), 'rater')}, best first by r over outputs: {what}. "
     alt += "; ".join(figures[:MOST_NAMED]) + (f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". ")
     if ceiling is not None:
         alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
@@ -154,7 +154,7 @@ def _table(run: BoardRun, question: _Question) -> TableView:
             run.kind(row["rater"]),
             *([name(row["family"])] if family else []),
             Cell(signed(row["value"]), interval(row["low"], row["high"], signed)),
-            _finding(row, question),
+            _direction_shown(row, question),
             count(row["outputs"]),
         ]
         for row in rows
@@ -164,7 +164,7 @@ def _table(run: BoardRun, question: _Question) -> TableView:
     return TableView.of(run, question.table, question.title(run), columns, body, heads=3 if family else 2, notes=notes)
 
 
-def _finding(row: dict[str, Any], question: _Question) -> str:
+def _direction_shown(row: dict[str, Any], question: _Question) -> str:
     if not known(row["value"]):
         return ""
     return question.over if row["low"] > 0 else question.under if row["high"] < 0 else "not shown"
@@ -254,7 +254,7 @@ def language_maps(run: BoardRun) -> list[TableView]:
 
 
 def criterion_map(run: BoardRun) -> TableView | None:
-    """Criteria, in the language of the main ranking; None where there is one only."""
+    """Criteria, in the language of the main ranking; None where there is only one."""
     return _heat(run).by_criterion("raters")
 
 

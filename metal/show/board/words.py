@@ -36,7 +36,7 @@ def facts(run: BoardRun) -> dict[str, str]:
         "Agrees best": _best(run, rows),
         "Against a person": _person(run, rows),
         "Ensemble": _ensemble(run, rows),
-        "Best generator": _generators(run),
+        "Best generator": _best_generators(run),
         "Overrating": _overrated(run),
         "Not to be concluded": _limits(run),
     }
@@ -155,7 +155,7 @@ def _ensemble(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({_pearson(metric)}{tested})."
 
 
-def _generators(run: BoardRun) -> str:
+def _best_generators(run: BoardRun) -> str:
     by: dict[str, list[dict[str, Any]]] = {}
     for row in run.records("generators", criterion=run.main, language=run.language):
         by.setdefault(row["by"], []).append(row)
@@ -207,7 +207,7 @@ def definitions(run: BoardRun) -> list[Definition]:
     resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
     words = {
         "People": "An output's score is the mean of what the reference people gave. Everybody else is a rater; people "
-        "outside the reference are one rater a group, with the mean of theirs.",
+        "outside the reference are one rater per group, with the mean of theirs.",
         "r": "Pearson correlation with the people's score over all outputs that both scored. rho is Spearman's, tau "
         "Kendall's tau-b. All scores are turned so that higher is better.",
         "Overall": "The mean of the criteria that people rated; where their scales differ, of the shares of their "

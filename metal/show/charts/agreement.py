@@ -53,7 +53,7 @@ class CriterionF1:
 
 
 def dots(shown: CriterionF1) -> Chart:
-    """A row a language, in it a dot a judge with its interval, between floor and ceiling."""
+    """One row per language, in it a dot for each judge with its interval, between floor and ceiling."""
     entries = [
         *svg.judge_legend(list(shown.judges)),
         (svg.line(12, -6, 12, 6, "ceiling"), shown.people),
@@ -94,7 +94,7 @@ def _row_label(language: str, middle: float) -> str:
 
 
 def radar(shown: CriterionF1) -> Chart | None:
-    """An axis a language, a line a judge, the human ceiling dashed; None with fewer than three languages."""
+    """One axis per language, one line per judge, the human ceiling dashed; None with fewer than three languages."""
     languages = shown.languages
     if len(languages) < 3:
         return None
@@ -170,8 +170,8 @@ def _numbers(shown: CriterionF1) -> TableView:
 
 
 def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judges: Sequence[str]) -> Chart:
-    """A dot a row of the table of judges, hollow where kappa's interval holds 0 or is undefined: high up on the left
-    stands a judge that says what most answers are, not which. label: the criterion.
+    """One dot per row of the table of judges, hollow where kappa's interval holds 0 or is undefined. High up on the
+    left is a judge that says what most answers are, not which. label: the criterion.
     """
     drawn = [row for row in rows if known(row["weighted_f1"]) and known(row["kappa"])]
     hollow = (svg.hollow_circle(), "hollow: no agreement beyond chance shown (interval of kappa)")

@@ -94,7 +94,7 @@ def _numbers(key: str, label: str, bars: Sequence[Bar], levels: Sequence[str]) -
 
 
 def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapping[str, int]) -> Chart:
-    """A panel a language, two beside each other; the fullest bin is full, the others pale.
+    """One panel per language, two beside each other; the fullest bin is full, the others pale.
 
     histograms: language -> what `metal.building.sample.Histogram.record` wrote. sampled: language -> passages drawn.
     """

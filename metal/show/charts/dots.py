@@ -229,7 +229,7 @@ def significant(row: Row) -> bool:
 def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
     """Scores by population of raters, with the central 95% of the rounds: how repeatable each is (GENIE, Figure 2).
 
-    panels: a design's rows of the table `designs`, two panels a row on one scale. looks: by labelling. "" where
+    panels: a design's rows of the table `designs`, two panels in a row on one scale. looks: by labelling. "" where
     nothing has a score.
     """
     drawn = [row for rows in panels.values() for row in rows if known(row["mean"])]

@@ -51,7 +51,7 @@ def design_curve(curves: Sequence[ItemsCurve], target: float, value: str) -> str
     entries = []
     for series, curve in enumerate(curves):
         needs = f": {count(curve.needed)} items" if known(curve.needed) else ""
-        words = f"{plural(curve.people, 'person', 'people')} an item{needs}"
+        words = f"{plural(curve.people, 'person', 'people')} per item{needs}"
         entries.append((svg.line_symbol(f"way s{series}", series), words))
     entries.append((svg.line_symbol("ceiling"), f"asked for: {figure(target)}"))
     entries.append((svg.hollow_circle(), "beyond the data: as if there were more items like these"))
@@ -227,7 +227,7 @@ class Ranks:
 
 
 def rank_lines(shown: Ranks) -> str:
-    """Rankings side by side, first places on top: a column a ranking, a line a generator, coloured where it moves."""
+    """Rankings side by side, first on top: one column per ranking, one line per generator, coloured where it moves."""
     first = next(iter(shown.by))
     entries = [
         (svg.line_symbol(f"way s{UP}", UP), f"{MOVED} or more ranks above where {name(first)} have it"),

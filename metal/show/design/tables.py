@@ -115,7 +115,7 @@ def population_chart(run: DesignRun, criterion: str, language: str) -> Chart:
     return Chart(
         key,
         f"Score by population of raters: {where}",
-        f"Mean score with the central 95% of the rounds by population, {within(where)}, a panel a design; "
+        f"Mean score with the central 95% of the rounds by population, {within(where)}, one panel per design; "
         "the numbers are in the table.",
         population_panels(panels, LOOKS),
         TableView.of(None, "", f"Scores by population: {where}", columns, numbers, name=key, heads=3),
@@ -138,7 +138,7 @@ def stability_table(run: DesignRun) -> TableView:
 
 
 def raters_table(run: DesignRun) -> TableView:
-    """Standard deviation by people an item, with as many labels in all or as many items."""
+    """Standard deviation by people per item, with as many labels in all or as many items."""
     records = run.records("raters")
     sizes = sorted({int(row["raters"]) for row in records})
     panels: dict[tuple[str, ...], dict[int, Row]] = {}
@@ -153,7 +153,7 @@ def raters_table(run: DesignRun) -> TableView:
     return TableView.of(
         run,
         "raters",
-        "Standard deviation by people an item",
+        "Standard deviation by people per item",
         ("", "scale", "kept alike", *map(str, sizes)),
         rows,
         heads=3,
@@ -186,13 +186,13 @@ def _widest(rows: Sequence[Row]) -> list[Row]:
 
 
 def needs_table(run: DesignRun, question: str) -> TableView:
-    """A cell, judge and number of people a row; of generators the one that needs most."""
+    """One row per cell, judge and number of people; of generators the one that needs most."""
     rows: Sequence[Row] = run.records("needs", question=question)
     rows = _widest(rows) if question == SCORE else rows
     cells: dict[str, list[str]] = {}
     for row in rows:
         if row["undefined"]:
-            where = f"{row['language']} {run.criterion(row['criterion'])}, {int(row['raters'])} an item"
+            where = f"{row['language']} {run.criterion(row['criterion'])}, {int(row['raters'])} per item"
             cells.setdefault(row["undefined"], []).append(where)
     value, now = MEASURES[question]
     notes = [
@@ -230,7 +230,7 @@ def judges(run: DesignRun, criterion: str, language: str) -> list[str]:
 
 
 def curve_chart(run: DesignRun, question: str, criterion: str, language: str, who: str) -> Chart | None:
-    """Width or power by items, a line a number of people; None where nothing was simulated."""
+    """Width or power by items, one line per number of people; None where nothing was simulated."""
     where = {"question": question, "criterion": criterion, "language": language, "who": who}
     points: dict[int, list[Row]] = {}
     for row in run.records("curves", **where):
@@ -251,7 +251,7 @@ def curve_chart(run: DesignRun, question: str, criterion: str, language: str, wh
     measure = MEASURES[question][1]
     title = f"{measure.capitalize()} by items, {within(who)}: {run.where(criterion, language)}"
     needed = [
-        f"{plural(curve.people, 'person', 'people')} an item: "
+        f"{plural(curve.people, 'person', 'people')} per item: "
         + (f"{count(curve.needed)} items" if known(curve.needed) else "undefined")
         for curve in curves
     ]

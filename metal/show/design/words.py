@@ -26,7 +26,7 @@ def facts(run: DesignRun) -> dict[str, str]:
     """What was simulated, what labels are best spent on, what is needed, what it costs, what not to conclude."""
     lines = {
         "Simulated": _simulated(run),
-        "One label or several": _labels(run),
+        "One label or several": _designs_compared(run),
         **{about: _items_needed(run, question) for question, about in QUESTIONS.items()},
         "Pay": _pay(run),
         "Not to be concluded": _limits(run),
@@ -39,13 +39,13 @@ def _simulated(run: DesignRun) -> str:
     languages = [spoken(code) for code in run.languages]
     people = sum(rater.kind == "human" for rater in run.raters.values())
     return (
-        f"{plural(run.settings['rounds'], 'round')} a design, from the ratings of "
+        f"{plural(run.settings['rounds'], 'round')} per design, from the ratings of "
         f"{plural(people, 'person', 'people')} on {listed(list(criteria))} in "
         f"{listed(languages) if len(languages) < 12 else len(languages)}."
     )
 
 
-def _labels(run: DesignRun) -> str:
+def _designs_compared(run: DesignRun) -> str:
     pairs = [(by["unilabelling"]["sd"], by["multilabelling"]["sd"]) for by in designs(run).values()]
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
     if not pairs:
@@ -71,7 +71,7 @@ def _items_needed(run: DesignRun, question: str) -> str:
         reasons = dict.fromkeys(row["undefined"] for row in rows)
         return f"{asked_for(run, question)}: undefined, {'; '.join(reasons)}."
     least, dearest = (pick(defined, key=lambda row: row["items_needed"]) for pick in (min, max))
-    words = f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} an item, {_items(run, least)}"
+    words = f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} per item, {_items(run, least)}"
     words += f", and {_items(run, dearest)}" if dearest is not least else ""
     enough = sum(not row["extrapolated"] for row in defined)
     left = len(rows) - len(defined)
@@ -117,11 +117,11 @@ def definitions(run: DesignRun) -> list[Definition]:
         "for k times as many items as multilabelling, which takes all k labels of an item. Items are drawn with "
         f"replacement, {settings['rounds']:,} times. GENIE has k = 3.",
         "Binary": "1 for the upper half of the scale, its middle included, else 0, made from the ratings: nobody was "
-        "asked anew.",
+        "asked again.",
         "Majority": "The label given more often than any other; where there is none, the mean. One label is its own "
         "mean and majority.",
         "Standard deviation": "Of the score over rounds: how far it would move if the evaluation were repeated. With "
-        "the mean, closed forms give it: (variance between items + variance of labels within items / labels an item) "
+        "the mean, closed forms give it: (variance between items + variance of labels within items / labels per item) "
         "/ items.",
         "Populations": f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS} items or "
         "more. A score that hangs on who rates differs between them however many items there are.",

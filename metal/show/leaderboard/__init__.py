@@ -1,1 +1,1 @@
-"""The page of a leaderboard by people: a file a section."""
+"""The page of a leaderboard by people: one file per section."""

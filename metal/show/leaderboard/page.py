@@ -73,7 +73,7 @@ def further_rankings(run: LeaderboardRun) -> list[TableView]:
 
 
 def criterion_map(run: LeaderboardRun) -> TableView | None:
-    """Criteria, in the language of the main ranking; None where there is one only."""
+    """Criteria, in the language of the main ranking; None where there is only one."""
     return _heat(run).by_criterion("leaderboard")
 
 
@@ -83,7 +83,7 @@ def language_maps(run: LeaderboardRun) -> list[TableView]:
 
 
 def _heat(run: LeaderboardRun) -> Heat:
-    """Scores, a shade a tenth."""
+    """Scores, one shade per tenth."""
     return Heat(
         run,
         who="generator",
@@ -149,11 +149,11 @@ def coverage_rows(run: LeaderboardRun) -> list[dict[str, Any]]:
 def coverage_table(
     run: LeaderboardRun, rows: Sequence[dict[str, Any]] | None = None, title: str = "Rated so far"
 ) -> TableView:
-    """A generator a row and language: sources and outputs rated, and what can still be handed out.
+    """One row per generator and language: sources and outputs rated, and what can still be handed out.
 
     rows: these of the table, all if None.
     """
-    sample = f"Of the sample of {run.sample} sources a language. " if run.sample else ""
+    sample = f"Of the sample of {run.sample} sources per language. " if run.sample else ""
     return TableView.of_figures(
         run,
         "coverage",
@@ -170,7 +170,7 @@ def coverage_table(
 
 
 def unrated(run: LeaderboardRun) -> list[dict[str, Any]]:
-    """The generators of which people rated nothing, and of which something can be handed out."""
+    """Coverage of the generators that nobody rated yet and that have outputs to hand out."""
     return [row for row in coverage_rows(run) if not row["outputs_rated"] and row["outputs_to_rate"]]
 
 
@@ -234,7 +234,7 @@ def screen(run: LeaderboardRun, by: Sequence[str] = ()) -> Screen:
 def _headline(run: LeaderboardRun) -> str:
     groups = sorted({run.raters[rater].group for rater in run.people_names if rater in run.raters} - {""})
     named = f" ({', '.join(groups)})" if groups else ""
-    sample = f", a sample of {run.sample} sources a language" if run.sample else ""
+    sample = f", a sample of {run.sample} sources per language" if run.sample else ""
     generators = plural(run.tables["leaderboard"]["generator"].nunique(), "generator")
     return f"{run.name}: {generators} by {plural(len(run.people_names), 'person', 'people')}{named}{sample}"
 

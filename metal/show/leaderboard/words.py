@@ -39,7 +39,7 @@ def facts(run: LeaderboardRun) -> dict[str, str]:
 def _ranked(run: LeaderboardRun, rows: list[dict[str, Any]]) -> str:
     ratings = sum(int(row["ratings"]) for row in rows)
     criteria = listed([within(run.criterion(criterion)) for criterion in run.counted])
-    sample = f" A fixed sample of {run.sample} sources a language is scored (seed {run.seed})." if run.sample else ""
+    sample = f" A fixed sample of {run.sample} sources per language is scored (seed {run.seed})." if run.sample else ""
     return (
         f"{plural(len(rows), 'generator')} by {people_in_words(run)} with {ratings:,} ratings in "
         f"{languages_in_words(run.languages)}; {plural(len(run.counted), 'criterion', 'criteria')}: {criteria}. "
@@ -157,7 +157,7 @@ def definitions(run: LeaderboardRun) -> list[Definition]:
         "generator's own; generators with the same sources share the draws. It does not move when another generator "
         "joins.",
         "Standard error": "Of the score, by source: the root of the summed squares of what each source's outputs are "
-        "above or below the score, over the number of outputs. With one output a source that is the standard "
+        "above or below the score, over the number of outputs. With one output per source that is the standard "
         "deviation over the root of n.",
         "At most": "What a standard error can be for a score m between 0 and 1 and n sources: the root of m(1 - m)/n, "
         "by the Bhatia-Davis inequality; where sources have several outputs, n is what these are worth if the outputs "
@@ -173,7 +173,7 @@ def definitions(run: LeaderboardRun) -> list[Definition]:
         f"the sources they share, or on all where these are fewer than {LEAST_SHARED}. Whoever differs so from the "
         "most others is in no cluster (of several alike, the one with the fewest ratings), until none differ. Ranks "
         "are by score all the same.",
-        "Sample": "So many sources a language, chosen by a hash of seed, language and source: the same for every "
+        "Sample": "So many sources per language, chosen by a hash of seed, language and source: the same for every "
         "generator, whatever joins later; a larger sample keeps the smaller one.",
         "Beside": "Means of metrics and judges over the outputs that people rated.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",

@@ -1,1 +1,1 @@
-"""The page of `metal monitor`, a file a section."""
+"""The page of `metal monitor`, one file per section."""

@@ -232,7 +232,7 @@ def _standing(row: Row | None) -> Cell | str:
 
 
 def design_section(run: MonitorRun) -> Section | None:
-    """Width of the interval of people's mean score, by outputs and people an output."""
+    """Width of the interval of people's mean score, by outputs and people per output."""
     rows = [row for row in run.records("panels") if known(row["sd"]) and row["sd"] > 0]
     if not rows:
         return None
@@ -266,12 +266,12 @@ def _design_chart(run: MonitorRun, language: str, criterion: str, rows: list[Row
         for row in rows
     ]
     key, title = f"design_{slug(criterion)}_{slug(language)}", f"{run.short(criterion)}, {language_name(language)}"
-    columns = ("people an output", "width now", f"outputs for {TARGET:g}")
+    columns = ("people per output", "width now", f"outputs for {TARGET:g}")
     body = ((count(row["raters"]), figure(WIDTH * row["sd"]), count(_needed(row))) for row in rows)
     numbers = TableView.of(None, "panels", title, columns, body, name=f"{key}_numbers")
     least = min(rows, key=_needed)
     alt = (
-        f"Falling lines, one a number of people an output: with {plural(int(least['raters']), 'person', 'people')} "
+        f"Falling lines, one per number of people per output: with {plural(int(least['raters']), 'person', 'people')} "
         f"{count(_needed(least))} outputs make the interval {TARGET:g} wide."
     )
     return Chart(key, title, alt, design_curve(curves, TARGET, "width"), numbers)
@@ -285,7 +285,7 @@ def _design_table(run: MonitorRun, cells: dict[tuple[str, str], list[Row]]) -> T
         widths = (_width(by_size.get(size)) for size in sizes)
         body.append([language, run.short(criterion), count(rows[0]["items"]), *widths])
     columns = ("language", "", "outputs", *(plural(size, "person", "people") for size in sizes))
-    title = "Width of a mean score's interval, by people an output"
+    title = "Width of a mean score's interval, by people per output"
     return TableView.of(run, "panels", title, columns, body, heads=2)
 
 

@@ -18,12 +18,12 @@ ON_PLATFORMS = ("label-studio", "mturk")  # forms that `metal annotate push` pos
 
 
 def is_inside(dataset: Path) -> bool:
-    """Whether the working directory is in the dataset's folder. Ask before the folder is written anew."""
+    """Whether the working directory is in the dataset's folder. Ask before the folder is rewritten."""
     return Path.cwd().is_relative_to(dataset.resolve())
 
 
 def _say_moved() -> None:
-    show.say("You are in the dataset's folder, which was written anew: `cd .` takes you there.")
+    show.say("You are in the dataset's folder, which was rewritten: `cd .` takes you there.")
 
 
 def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:

@@ -27,7 +27,7 @@ QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no te
 
 
 def show_estimates(coming: Sequence[CostEstimate], what: str, *, first_prompt: bool = False) -> None:
-    """Calls, tokens, cost and time to come, a row a model; with first_prompt, what would be sent first."""
+    """Calls, tokens, cost and time to come, one row per model; with first_prompt, what would be sent first."""
     if not any(estimate.calls for estimate in coming):
         show.say(f"No calls to make: {what}{', all answered or under way' if coming else ''}. Nothing was sent.")
         return
@@ -71,7 +71,7 @@ def _estimate_note(coming: Sequence[CostEstimate]) -> str:
 
 
 def show_message(system: str, user: str) -> None:
-    """The two messages of a prompt."""
+    """Print the two messages of a prompt; an empty message is skipped."""
     for title, text in (("system", system), ("user", user)):
         if text:
             show.say(f"[{title}]", bold=True)
@@ -85,7 +85,7 @@ def show_message(system: str, user: str) -> None:
 
 @contextmanager
 def progress(run: Engine) -> Iterator[Callable[[], None]]:
-    """Progress on standard error: a bar a model in a terminal, a line now and then elsewhere."""
+    """Progress on standard error: one bar per model in a terminal, a line now and then elsewhere."""
     if not sys.stderr.isatty():
         yield _quiet(run)
         return
@@ -166,7 +166,7 @@ def _progress_words(state: Progress, seconds: float) -> str:
 
 
 def show_calls(tallies: Mapping[str, CallStatistics], plan: RunPlan) -> None:
-    """Tokens, cost and latency, a row a model and prompt."""
+    """Tokens, cost and latency, one row per model and prompt."""
     prices = {model.name: (model.price, model.batch_price) for model in plan.models}
     rows = []
     for (model, prompt), name in plan.names.items():
@@ -199,7 +199,7 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
 
 
 def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> None:
-    """The closing tables, a row a judge, and what is odd about a judge's answers."""
+    """The closing tables, one row per judge, and what is odd about a judge's answers."""
     rows = []
     for name in plan.names.values():
         tally = tallies[name]

@@ -1,4 +1,4 @@
-"""Budgets of labels against closed forms: Var = (variance between items + variance within / labels an item) / items."""
+"""Budgets of labels against closed forms: Var = (variance of items + variance within / labels per item) / items."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_all_labels_each(labels: np.ndarray) -> None:
 
 def test_variance_components() -> None:
     # Items 0 or 1 (variance 1/4), and labels of item i scattered around it by +-1/4 (variance 1/16), independent:
-    # one label each: (1/4 + 1/16) / 400; two each for 200 items: (1/4 + 1/32) / 200 where labels are drawn anew.
+    # one label each: (1/4 + 1/16) / 400; two each for 200 items: (1/4 + 1/32) / 200 where labels are drawn again.
     items = np.repeat([0.0, 1.0], 200)[:, None]
     labels = items + np.tile([0.25, -0.25], 200).reshape(400, 1) * np.array([[1, -1]])
     uni = simulate(labels, "unilabelling", "mean", ROUNDS, np.random.default_rng(3))

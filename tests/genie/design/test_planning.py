@@ -91,7 +91,7 @@ def panel(seed: int, ordered: bool, items: int = 120) -> tuple[np.ndarray, np.nd
 def test_sums_give_the_alternative_annotator_test(seed: int, ordered: bool) -> None:
     people, judge = panel(seed, ordered)
     rng = np.random.default_rng(0)
-    # four people an item at most: two or more is everyone, so one draw of every source is the data
+    # four people per item at most: two or more is everyone, so one draw of every source is the data
     keep = (people >= 0).sum(axis=1) == 4
     people, judge = people[keep], judge[keep]
     found = judged_pool(

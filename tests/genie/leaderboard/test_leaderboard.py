@@ -146,7 +146,7 @@ def test_the_interval_holds_the_score_and_the_error_is_no_more_than_the_worst(by
 
 
 def test_the_error_is_what_the_bootstrap_finds_and_ignoring_sources_is_too_narrow() -> None:
-    # Three outputs a source that agree with each other: the error is that of 60 sources, not of 180 outputs.
+    # Three outputs per source that agree with each other: the error is that of 60 sources, not of 180 outputs.
     rng = np.random.default_rng(3)
     sums = 3 * rng.choice([0.0, 1.0], size=(1, 60))
     bootstrap = SourceBootstrap(4000, 0)

@@ -226,7 +226,7 @@ class BatchJudge:
         return answer
 
     async def _refused(self, batch: Batch, failure: CallFailed) -> None:
-        """Free the questions of a batch of which nothing was asked. Holds back, or stops the judge."""
+        """Free the questions of a batch that the provider did not take. Holds back, or stops the judge."""
         self.attempts.hide_secrets(failure)
         first = self.questions.of(batch, self.ledger.keys(batch)[:1])
         self._drop(batch)

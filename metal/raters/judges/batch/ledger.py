@@ -127,7 +127,7 @@ class Ledger:
 
     def keys(self, batch: Batch) -> list[bytes]:
         """The keys of a batch's questions. Raises DataError when they are not all there."""
-        return _keys(self.folder, batch)
+        return _read_keys(self.folder, batch)
 
 
 _MADE_OF = ("judge", "requests", "tokens", "dollars", "begins", "without")
@@ -157,7 +157,7 @@ def read_ledger(out: Path) -> list[Batch]:
 
 def open_calls(out: Path) -> set[bytes]:
     """The keys of all questions in open batches of a run folder."""
-    return {key for batch in read_ledger(out) if batch.open for key in _keys(out / FOLDER, batch)}
+    return {key for batch in read_ledger(out) if batch.open for key in _read_keys(out / FOLDER, batch)}
 
 
 def _sync(path: Path) -> None:
@@ -165,7 +165,7 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _keys(folder: Path, batch: Batch) -> list[bytes]:
+def _read_keys(folder: Path, batch: Batch) -> list[bytes]:
     path = folder / f"{batch.token}.keys"
     content = path.read_bytes() if path.is_file() else b""
     if len(content) != KEY * batch.requests:

@@ -152,7 +152,7 @@ class RayRun:
     async def _watch(self, pipelines: list[Pipeline], head: asyncio.Task[str]) -> None:
         """Follow the run until all judges are done, or all are closed and nothing is in progress.
 
-        In the second case the pipelines may still have shards, of which nothing will be asked: they are not awaited.
+        In the second case the pipelines may still have shards. They will not be asked and are not awaited.
         """
         idle = 0.0
         while True:

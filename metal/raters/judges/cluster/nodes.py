@@ -117,7 +117,7 @@ def workers_for(model: Model, shards: int, cores: int) -> int:
 
 
 def new_coordinator() -> Any:
-    """The coordinator's actor, on this node, because it writes to this node's disk."""
+    """Start the coordinator's actor, on this node because it writes to this node's disk. Returns its handle."""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

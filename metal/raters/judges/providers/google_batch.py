@@ -137,7 +137,7 @@ class GeminiBatches:
 
     @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
-        """The file of results, if there is one."""
+        """Download the file of results; the file is empty where the batch wrote none."""
         job, raw = self._get(batch)
         results = (job.dest and job.dest.file_name) or (raw.get("response") or {}).get("responsesFile")
         with new_file(into) as partial, naming(partial), self._failures():

@@ -210,7 +210,7 @@ class Bucket:
 
 
 def result_files(names: list[str]) -> list[str]:
-    """The files that a batch has written whose lines are results, each result once.
+    """Those of a batch's files that hold its results, each result once.
 
     Gemini: predictions.jsonl, and incremental_predictions.jsonl while it runs, which stays when it never ends well.
     A deployed model: prediction.results-00000-of-00010 or predictions_0001.jsonl, errors_0001.jsonl; its

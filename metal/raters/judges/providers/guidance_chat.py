@@ -1,7 +1,7 @@
 """Models of OpenAI's protocol, asked through guidance (guidance:openai:gpt-4o, guidance:azure:..., ...).
 
 METAL's authors used guidance for generation; this asks with its roles and its `json`. It costs a thread per call, four
-to five times the CPU of openai: (2 ms a call instead of 0.45), and messages in parts, which some servers do not take.
+to five times the CPU of openai: (2 ms per call instead of 0.45), and messages in parts, which some servers do not take.
 Without that reason openai: is the better name: the model is the same.
 
 What guidance 0.3 composes is sent over the connection of `openai_like`, which guidance takes for its client. By itself

@@ -49,7 +49,7 @@ def open_client(model: Model) -> Client:
 
 
 class LangChainChat:
-    """A connection to one model; LangChain's object is made anew when parameters change."""
+    """A connection to one model; LangChain's object is made again when parameters change."""
 
     def __init__(self, model: Model, name: str, provider: str, settings: dict[str, Any]) -> None:
         self._model, self._name, self._provider, self._settings = model, name, provider, settings

@@ -40,7 +40,7 @@ OURS = "metal"  # what our token is called in a batch's metadata
 MOST_BYTES = 190_000_000  # of a file; like the requests, a margin below what the services' documentation says
 ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
 OLDEST = 35 * 86_400.0  # seconds; results are kept for 30 days, so an older batch is of no use
-_PAGE = 100  # batches a page of the list, the most there may be
+_PAGE = 100  # batches per page of the list, the most there may be
 _PATIENCE = 120.0  # seconds for an answer, and between two pieces of a file
 _BYTES_A_SECOND = 100_000  # of a slow line: how long an upload or a download may take as a whole
 _BODY = re.compile(r'"body"\s*:\s*')
@@ -146,7 +146,7 @@ class OpenAIBatch:
                 after = ids[-1]
 
     async def status(self, batch: str) -> Status:
-        """How far a batch is. A failed one of which something was answered is one that ended, to be fetched."""
+        """How far a batch is. A failed batch with some answers counts as ended, so that these are fetched."""
         async with self._guarded():
             content = await self._get(f"/batches/{_quoted(batch)}")
         stage, counts = _state(content), as_object(content.get("request_counts"))
@@ -315,7 +315,7 @@ def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -
 
 
 def _body_of(line: bytes, body: object) -> bytes:
-    """The body of a response as it stands in its line, else written anew."""
+    """The bytes of a response's body as they stand in its line; where they are not found, the body as new JSON."""
     text = line.decode(json.detect_encoding(line), "replace")
     decode = json.JSONDecoder().raw_decode
     for match in _BODY.finditer(text):
