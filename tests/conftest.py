@@ -44,7 +44,7 @@ MakeDataset = Callable[..., Dataset]
 
 @pytest.fixture
 def make_dataset() -> MakeDataset:
-    """make_dataset({"en": {"A1": [0, 1, 2], "judge": [0, None, 2]}}): one source and output an item.
+    """make_dataset({"en": {"A1": [0, 1, 2], "judge": [0, None, 2]}}): one source and output per item.
 
     Raters called A... are people, the rest are LLM judges; None is a refusal.
     """

@@ -35,7 +35,7 @@ class Sampled:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per language: passages of the split, what was left out, the fullest bin, its tokens and those drawn."""
+        """One row per language: passages of the split, those left out, the fullest bin, its tokens, those drawn."""
         import pandas as pd
 
         drawn = pd.Series([source.language for source in self.dataset.sources.values()]).value_counts()

@@ -273,7 +273,7 @@ def _cells(
     of_metrics: CriterionScores | None,
     raters: Sequence[BoardRater],
 ) -> Iterator[BoardCell]:
-    """A cell per criterion and language that people rated, all languages together first. parts_of: the criteria to show,
+    """A cell per criterion and language that people rated, all languages together first. parts_of: criteria to show,
     each with those it combines. of_metrics: what metrics give for all criteria.
     """
     outputs = list(dataset.outputs.values())

@@ -212,7 +212,7 @@ def why_noisy(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def rater_table(workers: pd.DataFrame) -> pd.DataFrame:
-    """One row per rater, noisiest first: right answers of all given, and the task and side that speak most against them.
+    """One row per rater, noisiest first: right answers of all given, the task and side that speak most against them.
 
     weakest: where p_noisy is highest; that figure and the accuracy (posterior mean and interval, which lean on
     everybody else's) are of that cell, as is share_right, of their own answers alone, with Jeffreys' 95% interval.

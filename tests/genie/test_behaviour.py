@@ -33,7 +33,7 @@ def made(
     comments: dict[str, list[str]] | None = None,
     per_source: int = 2,
 ) -> Dataset:
-    """One output an item, `per_source` of each source; "-" in a list is an item nobody asked the rater about."""
+    """One output per item, `per_source` of each source; "-" in a list is an item nobody asked the rater about."""
     by_criterion: Any = scores if any(isinstance(key, Criterion) for key in scores) else {QUALITY: scores}
     names = list(dict.fromkeys(name for rows in by_criterion.values() for name in rows))
     items = max(len(row) for rows in by_criterion.values() for row in rows.values())

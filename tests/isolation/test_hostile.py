@@ -235,7 +235,7 @@ FAILING: dict[str, tuple[str, type[Exception], str]] = {
     "interrupt": ("raise KeyboardInterrupt", UsageError, "KeyboardInterrupt"),
     "more": ("answer(b'1\\n' * 5)", DataError, "7 scores for 2 texts"),
     "less": ("answer(b'1\\n'); os._exit(0)", UsageError, "after 1 of 2 answers"),
-    "flood": ("answer(b'1' * 100_000_000)", UsageError, "it answered more than 4,096 bytes a text"),
+    "flood": ("answer(b'1' * 100_000_000)", UsageError, "it answered more than 4,096 bytes per text"),
     "error": ('answer(b\'{"error": "x\\\\u0085\\\\ny"}\\n\'); os._exit(0)', UsageError, "x y"),
     "no error": ("answer(b'{\"error\": 1}\\n'); os._exit(0)", UsageError, "after 1 of 2 answers"),
     "crash": ("ctypes.string_at(0)", UsageError, "it was ended by SIGSEGV"),

@@ -75,7 +75,9 @@ def _ranking_chart(run: BoardRun, column: str, what: str, ceiling: float | None)
         for dot in rows
         if known(dot.value)
     ]
-    alt = f"Dots with 95% intervals, a row for each of {plural(len(rows), 'rater')}, best first by r over outputs: {what}. "
+    alt = (
+        f"Dots with 95% intervals of {plural(len(rows), 'rater')}, one per row, best first by r over outputs: {what}. "
+    )
     alt += "; ".join(figures[:MOST_NAMED]) + (f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". ")
     if ceiling is not None:
         alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
