@@ -58,7 +58,7 @@ class Objects:
         self.objects: dict[Place, bytes] = {}
         self.missing: frozenset[str] = frozenset()
         self.denied: frozenset[str] = frozenset()
-        self._uploads: dict[str, tuple[Place, bytes]] = {}
+        self._uploads: list[Place] = []
 
     def reply(self, request: SideRequest, url: str) -> HttpReply:
         """The reply to a request under /storage/v1/, with /upload or /download before it or not."""
@@ -81,29 +81,19 @@ class Objects:
             del self.objects[bucket, name]
             return HttpReply(b"", 204)
         content = self.objects[bucket, name]
-        if found[1] == "download/" or query.get("alt") == "media":
-            reply = HttpReply(content, content_type="application/octet-stream")
-            reply.headers["x-goog-hash"] = f"md5={_md5(content)}"
-            return reply
-        return answer(self._described((bucket, name)))
+        reply = HttpReply(content, content_type="application/octet-stream")
+        reply.headers["x-goog-hash"] = f"md5={_md5(content)}"
+        return reply
 
     def _upload(self, request: SideRequest, bucket: str, query: dict[str, str], url: str) -> HttpReply:
         if upload := query.get("upload_id"):
-            place, content = self._uploads[upload]
-            content += request.body
-            self._uploads[upload] = (place, content)
-            total = request.headers["content-range"].rpartition("/")[2]
-            if total == "*" or len(content) < int(total):
-                reply = HttpReply(b"", 308)
-                reply.headers["range"] = f"bytes=0-{len(content) - 1}"
-                return reply
-            self.objects[place] = content
+            place = self._uploads[int(upload)]
+            self.objects[place] = request.body
             return answer(self._described(place))
         if query["uploadType"] == "resumable":
-            place = (bucket, json.loads(request.body)["name"])
-            self._uploads[f"u{len(self._uploads)}"] = (place, b"")
+            self._uploads.append((bucket, json.loads(request.body)["name"]))
             reply = answer({})
-            more = f"uploadType=resumable&upload_id=u{len(self._uploads) - 1}"
+            more = f"uploadType=resumable&upload_id={len(self._uploads) - 1}"
             reply.headers["location"] = f"{url}/upload/storage/v1/b/{bucket}/o?{more}"
             return reply
         boundary = re.search(r'boundary="?([^";]+)', request.headers["content-type"])
@@ -151,12 +141,6 @@ class GoogleBatchServer(BatchServer):
         self.traffic: dict[str, int] = {"1": 100}
         self.created: list[Json] = []
         self._written: set[str] = set()
-
-    def stats(self) -> Json:
-        """Of models and of batches; prompts_answered_twice: by prompt, directly or in a batch."""
-        twice = sum(times > 1 for times in self.counts.values())
-        more = {"files": len(self.files), "objects": len(self.storage.objects), "prompts_answered_twice": twice}
-        return super().stats() | self.service.stats() | more
 
     def error(self, status: int, message: str, shape: ErrorShape | None = None) -> HttpReply:
         return error(status, message)
@@ -211,10 +195,9 @@ class GoogleBatchServer(BatchServer):
             return HttpReply(b"".join(line + b"\n" for line in map(_gemini_line, *_zipped(job))))
         if name not in self.files:
             return error(403, f"You do not have permission to access the File {name} or it may not exist.")
-        if method == "DELETE":
-            del self.files[name]
-            return answer({})
-        return answer({"name": f"files/{name}"})
+        assert method == "DELETE"
+        del self.files[name]
+        return answer({})
 
     # ------------------------------------------------------------ batches
 
@@ -245,8 +228,7 @@ class GoogleBatchServer(BatchServer):
             path = f"/v1/{parent}/publishers/google/models/{model}:generateContent"
             requests = [(line["request"]["labels"]["metal"], line["request"]) for line in lines]
             return self._made(path, requests, body["displayName"], kind="vertex", **about)
-        if not body.get("dedicatedResources", {}).get("machineSpec", {}).get("machineType"):
-            return error(400, "'dedicated_resources' must be specified for this model.")
+        assert body["dedicatedResources"]["machineSpec"]["machineType"]
         field = body["instanceConfig"]["keyField"]
         requests = []
         for line in lines:

@@ -4,7 +4,7 @@
         server.faults = first_attempts(Fault("429", retry_after=0.1))
         client = AsyncOpenAI(base_url=server.openai_url, api_key="test")
 
-As a process, for benchmarks: `python llm_server.py --port 0 --latency-ms 50 --light` (GET /_stats gives its counters).
+As a process, for benchmarks: `python llm_server.py --port 0 --latency-ms 50 --light`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from http import HTTPStatus
 from typing import Any, NamedTuple, Self
@@ -400,12 +401,10 @@ class LlmServer:
 
     def __enter__(self) -> Self:
         self._ready = threading.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="llm-server", daemon=True)
+        serving = partial(asyncio.run, self.serve(self._ready.set))
+        self._thread = threading.Thread(target=serving, name="llm-server", daemon=True)
         self._thread.start()
         self._ready.wait()
-        if self._failure:
-            raise self._failure
         return self
 
     def __exit__(self, exc_type: type[BaseException] | None, *_: object) -> None:
@@ -413,13 +412,6 @@ class LlmServer:
         self._thread.join()
         if self.errors and exc_type is None:
             raise self.errors[0]
-
-    def _run(self) -> None:
-        try:
-            asyncio.run(self.serve(self._ready.set))
-        except Exception as error:
-            self._failure = error
-            self._ready.set()
 
     async def serve(self, on_ready: Callable[[], object]) -> None:
         """Listen until the `with` block ends, or forever as a process."""
@@ -432,11 +424,6 @@ class LlmServer:
         for transport in list(self.connections):
             transport.abort()
         await asyncio.sleep(0)  # lets the aborted connections record their calls
-
-    def stats(self) -> Json:
-        """What GET /_stats says."""
-        found: Json = {name: getattr(self, name) for name in ("requests", "completed", "in_flight", "max_in_flight")}
-        return found | {"cpu_seconds": time.process_time()}
 
     def begin(self) -> None:
         """Count a model request that has begun."""
@@ -519,18 +506,11 @@ class LlmServer:
         return reply
 
     def side_reply(self, request: SideRequest) -> HttpReply:
-        """Requests that are not for a model: the endpoint resource, a token, the counters. Subclasses know more."""
-        path = request.path
-        resource = re.search(r"projects/[^/]+/locations/[^/]+/endpoints/[^/:]+$", path)
-        if resource:
-            body: Json = {"name": resource[0], "displayName": "judge", "deployedModels": [{"id": "1"}]}
-        elif path.endswith("/token"):
-            body = {"access_token": "token", "expires_in": 3600, "token_type": "Bearer"}
-        elif path == "/_stats":
-            body = self.stats()
-        else:
-            return HttpReply(json.dumps({"error": {"message": f"no such route: {path}"}}).encode(), 404)
-        return HttpReply(json.dumps(body).encode())
+        """Requests that are not for a model: the endpoint resource. Subclasses know more."""
+        if resource := re.search(r"projects/[^/]+/locations/[^/]+/endpoints/[^/:]+$", request.path):
+            body = {"name": resource[0], "displayName": "judge", "deployedModels": [{"id": "1"}]}
+            return HttpReply(json.dumps(body).encode())
+        return HttpReply(json.dumps({"error": {"message": f"no such route: {request.path}"}}).encode(), 404)
 
 
 def _headers(head: bytes) -> dict[str, str]:
@@ -613,20 +593,6 @@ def _error_reply(call: Call, fault: Fault, rejected: Any) -> HttpReply:
     return HttpReply(payload, shape.status, fault=fault.kind, delay=fault.seconds, retry_after=fault.retry_after)
 
 
-def _unchunk(data: bytearray, start: int) -> tuple[bytes, int] | None:
-    """The body of a chunked request and where it ends, None while it is not all there."""
-    pieces: list[bytes] = []
-    while (line_end := data.find(b"\r\n", start)) >= 0:
-        size = int(data[start:line_end].partition(b";")[0], 16)
-        start = line_end + 2 + size + 2
-        if len(data) < start:
-            return None
-        if not size:
-            return b"".join(pieces), start
-        pieces.append(bytes(data[line_end + 2 : start - 2]))
-    return None
-
-
 class _Connection(asyncio.Protocol):
     """One keep-alive connection; it answers one request at a time."""
 
@@ -634,7 +600,6 @@ class _Connection(asyncio.Protocol):
         self.server = server
         self.data = bytearray()
         self.needed = 0  # bytes of the current request, once its head has been read
-        self.told_to_continue = False
         self.close_after = False
         self.reply: HttpReply | None = None  # the reply under way
         self.timer: asyncio.TimerHandle | None = None
@@ -666,20 +631,13 @@ class _Connection(asyncio.Protocol):
         if head_end < 0:
             return
         head = bytes(self.data[: head_end + 2]).lower()
-        if b"\r\ntransfer-encoding: chunked\r\n" in head:
-            body, end = _unchunk(self.data, head_end + 4) or (None, 0)
-        else:
-            at = head.find(b"\r\ncontent-length:") + 17
-            self.needed = end = head_end + 4 + (int(head[at : head.find(b"\r\n", at)]) if at > 16 else 0)
-            body = bytes(self.data[head_end + 4 : end]) if len(self.data) >= end else None
-        if body is None:
-            if not self.told_to_continue and b"\r\nexpect: 100-continue\r\n" in head:
-                self.told_to_continue = True
-                self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        at = head.find(b"\r\ncontent-length:") + 17
+        self.needed = end = head_end + 4 + (int(head[at : head.find(b"\r\n", at)]) if at > 16 else 0)
+        if len(self.data) < end:
             return
         self.close_after = b"\r\nconnection: close\r\n" in head
-        self.reply = self.server.reply_to(bytes(self.data[:head_end]), body)
-        self.needed, self.told_to_continue = 0, False
+        self.reply = self.server.reply_to(bytes(self.data[:head_end]), bytes(self.data[head_end + 4 : end]))
+        self.needed = 0
         del self.data[:end]
         if self.reply.started:
             self.server.begin()

@@ -4,7 +4,7 @@
         server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
         client = AsyncOpenAI(base_url=server.openai_url, api_key="test")   # or server.url for Azure
 
-As a process: `python tests/openai_batch_server.py --rate 2000` (GET /_stats).
+As a process: `python tests/openai_batch_server.py --rate 2000`.
 """
 
 from __future__ import annotations
@@ -69,10 +69,9 @@ class OpenAIBatchServer(BatchServer):
         return self.url + "/openai/v1"
 
     def stats(self) -> Json:
-        """Of models and of batches; prompts_answered_twice: by prompt, directly or in a batch."""
-        service = self.service.stats()
+        """Of batches; prompts_answered_twice: by prompt, directly or in a batch."""
         twice = sum(times > 1 for times in self.counts.values())
-        return super().stats() | service | {"files": len(self.files), "prompts_answered_twice": twice}
+        return self.service.stats() | {"prompts_answered_twice": twice}
 
     def reply_to(self, head: bytes, raw: bytes) -> HttpReply:
         if self.batch_only and re.match(rb"POST \S+/chat/completions[ ?]", head):
@@ -96,9 +95,7 @@ class OpenAIBatchServer(BatchServer):
 
     def _files(self, request: SideRequest, name: str | None, action: str | None) -> HttpReply:
         if name is None:
-            if request.method == "POST":
-                return self._upload(request)
-            return _page([self._described(one) for one in reversed(self.files.values())], request, 10_000)
+            return self._upload(request)
         if action == "content":
             return self._content(name)
         if name not in self.files:
@@ -211,7 +208,17 @@ class OpenAIBatchServer(BatchServer):
         return list(found.items()), None
 
     def _list(self, request: SideRequest) -> HttpReply:
-        return _page([self._batch(job) for job in self.service.listed()], request, 100)
+        """A part of the list, newest first: `limit` of them, after the one that is called `after`."""
+        listed = [self._batch(job) for job in self.service.listed()]
+        query = dict(parse_qsl(request.query))
+        limit = int(query.get("limit", 20))
+        if not 1 <= limit <= 100:
+            return _error(400, "Invalid 'limit'.", param="limit")
+        names = [one["id"] for one in listed]
+        start = names.index(query["after"]) + 1 if query.get("after") in names else 0
+        page = listed[start : start + limit]
+        ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
+        return _json({"object": "list", "data": page, "has_more": len(listed) > start + limit} | ends)
 
     def _batch(self, job: Job) -> Json:
         """The batch object."""
@@ -261,19 +268,6 @@ def _line(job: Job, turn: int, one: Outcome) -> bytes:
         }
         line = json.dumps(about | {"response": None, "error": error}).encode()
     return job.behaviour.spoilt(one.key, line) if job.behaviour.spoilt else line
-
-
-def _page(listed: list[Json], request: SideRequest, most: int) -> HttpReply:
-    """A part of a list, newest first: `limit` of them, after the one that is called `after`."""
-    query = dict(parse_qsl(request.query))
-    limit = int(query.get("limit", 20))
-    if not 1 <= limit <= most:
-        return _error(400, "Invalid 'limit'.", param="limit")
-    names = [one["id"] for one in listed]
-    start = names.index(query["after"]) + 1 if query.get("after") in names else 0
-    page = listed[start : start + limit]
-    ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
-    return _json({"object": "list", "data": page, "has_more": len(listed) > start + limit} | ends)
 
 
 def _json(body: Json) -> HttpReply:

@@ -215,7 +215,10 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "not an object": (appended("raters.jsonl", "[1]\n"), ["raters.jsonl line 3", "not a JSON object"]),
     "file missing": (lambda folder: (folder / "raters.jsonl").unlink(), ["raters.jsonl", "missing"]),
     "no ratings": (lambda folder: (folder / "ratings.csv").unlink(), ["no ratings file"]),
-    "two ratings files": (appended("ratings.csv", ""), []),
+    "two ratings files": (
+        lambda folder: (folder / "ratings.jsonl").touch(),
+        ["ratings.csv", "ratings.jsonl", "Keep one"],
+    ),
     "no dataset": (lambda folder: (folder / "dataset.toml").unlink(), ["dataset.toml is missing", "metal.read"]),
     "not TOML": (replaced("dataset.toml", "name =", "name"), ["dataset.toml", "not TOML"]),
     "no name": (replaced("dataset.toml", 'name = "small"', ""), ["no name"]),
@@ -229,9 +232,6 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
 def test_each_fault_has_one_clear_line(folder: Path, fault: str) -> None:
     change, message = FAULTS[fault]
     change(folder)
-    if fault == "two ratings files":
-        (folder / "ratings.jsonl").write_text("")
-        message = ["ratings.csv", "ratings.jsonl", "Keep one"]
     with pytest.raises(MetalError) as error:
         load_dataset(folder)
     text = str(error.value)
@@ -260,18 +260,6 @@ def test_existing_folders_are_replaced_only_when_asked(folder: Path, tmp_path: P
         save_dataset(dataset, foreign, force=True)
     assert (foreign / "letter.txt").read_text() == "dear"
     assert not list(tmp_path.glob(".*"))
-
-
-def test_a_failed_write_leaves_nothing(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dataset = load_dataset(folder)
-
-    def fail(*_: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr("metal.data.ratings_files.write_facts", fail)
-    with pytest.raises(OSError, match="disk full"):
-        save_dataset(dataset, tmp_path / "out")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["small"]
 
 
 def test_what_a_killed_process_left_is_cleared_and_nothing_is_lost(folder: Path) -> None:
@@ -413,7 +401,10 @@ def test_a_dataset_without_ratings_is_updated(folder: Path) -> None:
     assert load_dataset(folder).digest == full.digest
 
 
-def test_an_update_that_fails_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("write", "name"), [(save_dataset, "out"), (update_dataset, "small")])
+def test_a_write_that_fails_changes_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Dataset, Path], None], name: str
+) -> None:
     (folder / "notes.txt").write_text("mine")
     dataset = load_dataset(folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -423,7 +414,7 @@ def test_an_update_that_fails_changes_nothing(folder: Path, monkeypatch: pytest.
 
     monkeypatch.setattr("metal.data.ratings_files.write_facts", fail)
     with pytest.raises(OSError, match="disk full"):
-        update_dataset(dataset, folder)
+        write(dataset, folder.with_name(name))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert [path.name for path in folder.parent.iterdir()] == ["small"]
 

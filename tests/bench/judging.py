@@ -1,7 +1,6 @@
-"""CPU, wall time, memory and start of METAL's judge runner, beside what else makes judge calls, in one run.
+"""CPU, wall time and start of METAL's judge runner, beside what else makes judge calls, in one run.
 
     python -m tests.bench.judging                    # CPU and wall time, at 0 and 50 ms latency
-    python -m tests.bench.judging --memory           # peak memory at 1,000, 10,000 and 100,000 calls
     python -m tests.bench.judging --resume           # until a run with 100,000 answers goes on
 
 2,000 prompts of about 5 KB in Latin and Devanagari, 64 in flight, against a local server that is its own process, so
@@ -23,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,6 @@ class Measured:
     answered: int
     wall_s: float
     cpu_s: float
-    peak_mb: float
-    before_mb: float = field(default=0.0)
 
     @property
     def cpu_ms(self) -> float:
@@ -130,10 +127,10 @@ def said_by(command: Sequence[str | Path], home: Path, variables: Mapping[str, s
     return found
 
 
-def once(peer: str, latency_ms: float, calls: int, cache: Path, more: Sequence[str] = ()) -> Measured:
+def once(peer: str, latency_ms: float, calls: int, cache: Path) -> Measured:
     """One round of one peer, or of ours."""
     with serving("llm_server.py", "--light", "--latency-ms", str(latency_ms)) as base_url:
-        common = ["--base-url", base_url, "--in-flight", str(IN_FLIGHT), *more]
+        common = ["--base-url", base_url, "--in-flight", str(IN_FLIGHT)]
         if peer == OURS:
             command = [sys.executable, "-m", "tests.bench.judging_ours", *common, "--calls", str(calls)]
             variables = {"PYTHONPATH": str(ROOT)}
@@ -200,20 +197,7 @@ def _met(ratio: float, target: float | None) -> str:
     return "" if target is None else f"{target:>8}  {'met' if ratio <= target else 'NOT met'}"
 
 
-# ---------------------------------------------------------------- memory, start
-
-
-def memory(cache: Path, sizes: Sequence[int] = (1_000, 10_000, 100_000)) -> None:
-    """Peak memory of runs of different length over the same dataset of 100,000 calls."""
-    print(f"{'calls':>8}{'before MB':>11}{'peak MB':>9}{'more MB':>9}{'bytes/call':>12}{'CPU ms/call':>13}")
-    for calls in sizes:
-        one = once(OURS, 0, calls, cache, ["--outputs", str(max(sizes) // 5), "--criteria", "5"])
-        more = one.peak_mb - one.before_mb
-        print(
-            f"{calls:>8,}{one.before_mb:>11.1f}{one.peak_mb:>9.1f}{more:>9.1f}{more * 2**20 / calls:>12.0f}"
-            f"{one.cpu_ms:>13.2f}",
-            flush=True,
-        )
+# ---------------------------------------------------------------- start
 
 
 class _Canned:
@@ -281,7 +265,6 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="rounds (default: %(default)s)")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir(), "metal-bench"), help="environments")
     parser.add_argument("--peers", default=",".join(PEERS), help="those to compare with (default: %(default)s)")
-    parser.add_argument("--memory", action="store_true", help="memory instead of speed")
     parser.add_argument("--resume", action="store_true", help="the start of a resumed run instead of speed")
     asked = parser.parse_args()
     peers = [peer for peer in asked.peers.split(",") if peer]
@@ -290,11 +273,9 @@ def main() -> None:
             parser.error(f"no peer is called {peer}: there are {', '.join(PEERS)}")
     cache = asked.cache.absolute()
     cache.mkdir(parents=True, exist_ok=True)
-    if asked.memory:
-        memory(cache)
     if asked.resume:
         resume(asked.repeats)
-    if not asked.memory and not asked.resume:
+    else:
         compare(peers, asked.calls, asked.repeats, cache)
 
 

@@ -34,7 +34,7 @@ from metal.raters.judges.providers import open_client
 from metal.raters.judges.rubric import rubrics_for
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets, known_keys
-from tests.bench.peers.measuring import WARM_UP, peak_mb
+from tests.bench.peers.measuring import WARM_UP
 
 LATIN = "the summary keeps what matters in this article and tells it to readers of every city plainly"
 DEVANAGARI = "यह सारांश लेख की मुख्य बातें बताता है और भाषा सरल तथा स्पष्ट रखता है"
@@ -86,7 +86,6 @@ async def measure(plan: JudgingPlan, calls: int, folder: Path) -> dict[str, floa
     await run_of(plan, warm, WARM_UP).go()
     await warm.close()
     gc.collect()
-    before = peak_mb()
     journal = Journal(folder / "journal.jsonl")
     run = run_of(plan, journal, calls)
     cpu, wall = time.process_time(), time.perf_counter()
@@ -100,8 +99,6 @@ async def measure(plan: JudgingPlan, calls: int, folder: Path) -> dict[str, floa
         "answered": run.progress[0].kinds["verdict"],
         "wall_s": wall,
         "cpu_s": cpu,
-        "before_mb": before,
-        "peak_mb": peak_mb(),
     }
 
 
@@ -110,12 +107,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--base-url", required=True, help="of an OpenAI-compatible server, up to and with /v1")
     parser.add_argument("--calls", type=int, default=2_000)
-    parser.add_argument("--outputs", type=int, help="in the dataset (default: as many as calls)")
-    parser.add_argument("--criteria", type=int, default=1)
     parser.add_argument("--in-flight", type=int, default=64)
     asked = parser.parse_args()
     os.environ["OPENAI_COMPATIBLE_API_KEY"] = "sk-bench-0123456789abcdefghij"  # looked for in every line, as any key is
-    plan = plan_of(dataset(asked.outputs or asked.calls, asked.criteria), asked.base_url, asked.in_flight)
+    plan = plan_of(dataset(asked.calls), asked.base_url, asked.in_flight)
     with tempfile.TemporaryDirectory() as folder:
         json.dump(asyncio.run(measure(plan, asked.calls, Path(folder))), sys.stdout)
 

@@ -1,17 +1,16 @@
 """Seconds and memory of `metal audit` and `metal billboard`, from a hundred thousand ratings to ten million.
 
     python -m tests.bench.scale                                   # 0.1, 1 and 10 million, both commands
-    python -m tests.bench.scale --ratings 1000000 --command audit --phases
+    python -m tests.bench.scale --ratings 1000000 --command audit
 
 Each command runs as its user runs it, in a process of its own; memory is the most that it and its children held
 together, looked at in /proc every few milliseconds. Beside it stands plain pandas, reading the same file and
-grouping it once: what one pass costs anybody. --phases tells where the time goes, by cProfile.
+grouping it once: what one pass costs anybody.
 """
 
 from __future__ import annotations
 
 import argparse
-import pstats
 import subprocess
 import sys
 import tempfile
@@ -78,7 +77,6 @@ def main() -> None:
     parser.add_argument("--ratings", type=int, nargs="+", default=SIZES)
     parser.add_argument("--command", choices=["audit", "billboard"], nargs="+", default=["audit", "billboard"])
     parser.add_argument("--data", type=Path, help="keep the data sets here, and take those that are there")
-    parser.add_argument("--phases", action="store_true", help="where the time goes, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         print(f"{'ratings':>12} {'what':<22}{'seconds':>10}{'GB':>8}{'x plain':>9}  limit")
@@ -89,17 +87,8 @@ def main() -> None:
             line(ratings, "plain pandas", plain, plain)
             for command in options.command:
                 out = str(Path(scratch) / f"{command}-{ratings}")
-                arguments = [command, str(folder), "--out", out]
-                line(ratings, f"metal {command}", measure([sys.executable, "-m", "metal", *arguments], log), plain)
-                if options.phases:
-                    phases([*arguments, "--force"], Path(scratch) / "profile")
-
-
-def phases(arguments: Sequence[str], file: Path) -> None:
-    """METAL's functions in which the command spends most time, with the time of all that they call."""
-    profiler = [sys.executable, "-m", "cProfile", "-o", str(file), "-m", "metal", *arguments]
-    subprocess.run(profiler, check=True, stdout=subprocess.DEVNULL)
-    pstats.Stats(str(file)).sort_stats("cumulative").print_stats("/metal/", 40)
+                ours = measure([sys.executable, "-m", "metal", command, str(folder), "--out", out], log)
+                line(ratings, f"metal {command}", ours, plain)
 
 
 def made(folder: Path, ratings: int) -> Path:

@@ -115,8 +115,8 @@ def test_overrating_of_all_metrics(reference: Path, cnndm_board: Board) -> None:
     assert len(figures) == 16
     for metric, (value, half) in figures.items():
         mine = row(cnndm_board, "overrating", criterion="overall", rater=metric)
-        assert mine["value"] == pytest.approx(value, abs=1e-3), metric
-        assert [mine["low"], mine["high"]] == pytest.approx([value - half, value + half], abs=2e-3), metric
+        assert mine["value"] == pytest.approx(value, abs=1e-4), metric
+        assert [mine["low"], mine["high"]] == pytest.approx([value - half, value + half], abs=2e-4), metric
         assert (mine["outputs"], mine["sources"]) == (1800, 100)
     judge = row(cnndm_board, "overrating", criterion="overall", rater="gpt-4o")  # it saw no human summary
     assert np.isnan(judge["value"])
@@ -165,10 +165,10 @@ def test_judges_crowd_and_metrics_on_one_board(reference: Path, cnndm_common: Bo
             mine = raters.loc[(criterion, named(one["rater"]))]
             where = f"{one['rater']} {criterion}"
             assert mine["outputs"] == mine["asked"] == one["n"] == 1600, where
-            assert mine["pearson"] == pytest.approx(one[criterion], abs=1e-4), where
-            assert mine["system_pearson"] == pytest.approx(one[f"{criterion}_sys"], abs=1e-4), where
+            assert mine["pearson"] == pytest.approx(one[criterion], abs=1e-6), where
+            assert mine["system_pearson"] == pytest.approx(one[f"{criterion}_sys"], abs=1e-5), where
             # The published mean of four criteria is one of single-precision numbers, which splits tied pairs.
-            allowed = 5e-3 if criterion == "overall" else 1e-4
+            allowed = 5e-3 if criterion == "overall" else 1e-5
             assert mine["kendall"] == pytest.approx(one[f"{criterion}_tau"], abs=allowed), where
 
 

@@ -113,9 +113,9 @@ def test_left_with_the_provider_and_fetched(metal: Metal, server: OpenAIBatchSer
     done = metal("judge", "--resume", "r")
     assert "79 calls are in open batches; their answers are fetched" in done.said
     assert "80 ratings" in done.said
-    asked = server.stats()["requests"]
+    asked = server.requests
     assert "80 ratings" in metal("judge", "--resume", "r", "--engine", "local").said
-    assert server.stats()["requests"] == asked
+    assert server.requests == asked
     nothing_twice(server)
 
 

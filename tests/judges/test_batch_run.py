@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from metal.data.records import Rating
 from metal.errors import DataError
 from metal.raters.judges.batch.ledger import (
     DROPPED,
@@ -30,7 +29,6 @@ from metal.raters.judges.batch.ledger import (
 from metal.raters.judges.batch.questions import SAMPLE
 from metal.raters.judges.batch.run import BatchRun
 from metal.raters.judges.call import TIMEOUT, BatchClient, CallFailed
-from metal.raters.judges.collect import CallStatistics, Collected, index_journal
 from metal.raters.judges.engine import EngineOptions, Rules, Session
 from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import BatchSettings, Model, Price
@@ -38,7 +36,7 @@ from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.providers import open_batch_client
 from metal.raters.judges.secrets import Secrets
 from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Job, Refusal, drawn, in_turn
-from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, a_plan, carried_out
+from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, Outcome, a_plan, carried_out
 from tests.judges.test_runner import session as local_session
 from tests.llm_server import Fault, SideRequest, always, by_attempt, rejects_parameters, when_prompt_has
 from tests.openai_batch_server import ROUGH, OpenAIBatchServer
@@ -69,22 +67,10 @@ def on_azure(server: OpenAIBatchServer, **settings: Any) -> Model:
 
 
 @dataclass
-class Outcome:
-    """A session's end."""
+class BatchOutcome(Outcome[BatchRun]):
+    """A session's end; the batches of its ledger."""
 
-    run: BatchRun
-    ratings: list[Rating]
-    statistics: dict[str, CallStatistics]
-    records: list[dict[str, Any]]
     batches: list[Batch]
-
-    @property
-    def reasons(self) -> Counter[str]:
-        return Counter(rating.reason or "verdict" for rating in self.ratings)
-
-    @property
-    def stopped(self) -> list[str]:
-        return [progress.stopped for progress in self.run.progress]
 
     @property
     def states(self) -> Counter[str]:
@@ -102,19 +88,15 @@ def session(
     during: Callable[[BatchRun], Awaitable[Any]] | None = None,
     opener: Callable[[Model], BatchClient] = open_batch_client,
     **how: bool,
-) -> Outcome:
+) -> BatchOutcome:
     """One session over the folder, as `metal judge --batch` has it. during: awaited beside the run."""
-    path = folder / "journal.jsonl"
 
     def make(journal: Journal, answered: Answered) -> BatchRun:
         options, secrets = EngineOptions(**how), Secrets([KEY])
         return BatchRun(Session(plan, journal, answered, rules, secrets, folder, options, open_batch_client=opener))
 
-    run = carried_out(path, rules, make, during, HANGS)
-    outcome = index_journal(plan, path)
-    ratings = list(Collected(plan, outcome).ratings())
-    records = [json.loads(line) for line in path.read_bytes().splitlines()]
-    return Outcome(run, ratings, dict(outcome.statistics), records, read_ledger(folder))
+    outcome = carried_out(plan, folder, rules, make, during, HANGS)
+    return BatchOutcome(**vars(outcome), batches=read_ledger(folder))
 
 
 def nothing_twice(server: OpenAIBatchServer) -> None:

@@ -430,15 +430,11 @@ def test_a_batch_says_what_to_ask_and_on_what(server: GoogleBatchServer, tmp_pat
     assert body["labels"] == {"metal": TOKEN}
     assert body["instanceConfig"] == {"instanceType": "object", "keyField": "key"}
     assert body["modelParameters"] == {"temperature": 0.0}
-    assert (
-        body["dedicatedResources"]
-        == {
-            "machineSpec": {"machineType": "n1-standard-8", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1},
-            "startingReplicaCount": 1,
-            "maxReplicaCount": 2,
-        }
-        or body["dedicatedResources"]["machineSpec"]["machineType"] == "n1-standard-8"
-    )
+    assert body["dedicatedResources"] == {
+        "machineSpec": {"machineType": "n1-standard-8", "acceleratorType": 11, "acceleratorCount": 1},  # 11: NVIDIA_L4
+        "startingReplicaCount": 1,
+        "maxReplicaCount": 2,
+    }
 
 
 def test_the_model_is_given_what_a_direct_call_gives_it(server: GoogleBatchServer) -> None:

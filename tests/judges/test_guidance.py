@@ -19,10 +19,11 @@ from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply, an
 from metal.raters.judges.models import family, find_model, listed_price, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import find_provider, open_client
+from tests.cli.runs import KEY
 from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always
 
-KEY = "sk-canary-key-0123456789"
+pytestmark = pytest.mark.usefixtures("openai_environment")
 PATHS = {
     "guidance:openai:gpt-4o": "/v1/chat/completions",
     "guidance:azure:my-deployment": "/openai/deployments/my-deployment/chat/completions",
@@ -32,21 +33,6 @@ GPT = "guidance:openai:gpt-4o"
 ask = ModelRequest(
     Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
 )
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY"):
-        monkeypatch.setenv(name, KEY)
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_COMPATIBLE_API_KEY", "OPENAI_COMPATIBLE_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
-
-
-@pytest.fixture
-def llm_server() -> Iterator[LlmServer]:
-    with LlmServer() as server:
-        yield server
 
 
 def with_client(name: str, server: LlmServer, use: Callable[[Client], Awaitable[Any]], concurrency: int = 16) -> Any:

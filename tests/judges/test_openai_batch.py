@@ -29,16 +29,8 @@ from tests.judges.batch_trips import TOKEN, asks, ended, results, submitted, tri
 from tests.llm_server import Fault, SideRequest, rejects_parameters
 from tests.openai_batch_server import OpenAIBatchServer
 
-KEY = "sk-canary-key-0123456789"
+pytestmark = pytest.mark.usefixtures("openai_environment")
 T = TypeVar("T")
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OPENAI_COMPATIBLE_API_KEY"):
-        monkeypatch.setenv(name, KEY)
-    for name in ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

@@ -33,13 +33,12 @@ from metal.raters.judges.providers.failures import failure
 from metal.raters.judges.rubric import rubrics_for
 from metal.raters.judges.runner import LocalRun
 from metal.raters.judges.secrets import Secrets
+from tests.cli.runs import KEY
 from tests.conftest import TASK_QUALITY, offer
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 
 # The providers' own packages warn of their own future.
 pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
-
-KEY = "sk-canary-key-0123456789"
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +49,6 @@ def environment(monkeypatch: pytest.MonkeyPatch, llm_server: LlmServer) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "p1")
     monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
-
-
-@pytest.fixture
-def llm_server() -> Iterator[LlmServer]:
-    with LlmServer() as server:
-        yield server
 
 
 # name, where its server is, the path that is called

@@ -305,12 +305,7 @@ def test_what_is_no_verdict(reply: str) -> None:
         "Score: 2023",
         "Score: 1234567",
         "4.5 stars",
-        '{"score": 6}',
-        '{"score": -1}',
-        '{"score": 4.5}',
         '{"score": "4.5"}',
-        '{"score": 4.000001}',
-        '{"score": 9999999999999999999999}',
         '{"score": 1' + "0" * 400 + ".0}",
     ],
 )
@@ -534,15 +529,11 @@ def test_a_planted_line_is_found(score: int, around: str) -> None:
 
 
 @settings(deadline=None)
-@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+@given(st.sampled_from((0, 1, 2)) | st.integers() | st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_is_taken_exactly_or_not_at_all(number: float) -> None:
+    allowed = answer_schema(QUALITY)["properties"]["score"]["enum"]
     result = read_reply(json.dumps({"score": number}), QUALITY)
-    assert result.score == (number if number in (0, 1, 2) else None)
-
-
-@pytest.mark.parametrize("value", answer_schema(QUALITY)["properties"]["score"]["enum"])
-def test_what_the_schema_allows_is_read(value: int) -> None:
-    assert read_reply(json.dumps({"score": value, "justification": ""}), QUALITY).score == value
+    assert (result.score, result.reason) == ((number, "") if number in allowed else (None, OFF_SCALE))
 
 
 LONG = 1_000_000

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pytest
 
@@ -76,10 +76,10 @@ def a_plan(
 
 
 @dataclass
-class Outcome:
+class Outcome(Generic[AnyRun]):
     """A session's end: the run, the ratings of its journal, a tally a judge, the journal's records."""
 
-    run: LocalRun
+    run: AnyRun
     ratings: list[Rating]
     statistics: dict[str, CallStatistics]
     records: list[dict[str, Any]]
@@ -99,20 +99,22 @@ class Outcome:
 
 
 def carried_out(
-    path: Path,
+    plan: JudgingPlan,
+    folder: Path,
     rules: Rules,
     make: Callable[[Journal, Answered], AnyRun],
     during: Callable[[AnyRun], Any] | None = None,
-    seconds: float = HANGS,
-) -> AnyRun:
-    """A run over the journal, from its first call to its end. during: awaited beside it."""
+    hangs: float = HANGS,
+) -> Outcome[AnyRun]:
+    """A run over the folder's journal, from its first call to its end. during: awaited beside it."""
+    path = folder / "journal.jsonl"
 
     async def work() -> AnyRun:
         answered = read_answered(rules.reasks, path)
         journal = Journal(path)
         try:
             run = make(journal, answered)
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(hangs):
                 going = asyncio.create_task(run.go())
                 try:
                     if during:
@@ -125,7 +127,15 @@ def carried_out(
             await journal.close()
         return run
 
-    return asyncio.run(work())
+    began = time.monotonic()
+    run = asyncio.run(work())
+    seconds = time.monotonic() - began
+    outcome = index_journal(plan, path)
+    ratings = list(Collected(plan, outcome).ratings())
+    lines = path.read_bytes().split(b"\n")
+    assert lines.pop() == b""
+    assert KEY.encode() not in path.read_bytes()
+    return Outcome(run, ratings, dict(outcome.statistics), [json.loads(line) for line in lines], seconds)
 
 
 def session(
@@ -134,25 +144,13 @@ def session(
     rules: Rules = QUICK,
     opener: Callable[[Model], Client] = open_client,
     during: Callable[[LocalRun], Any] | None = None,
-) -> Outcome:
+) -> Outcome[LocalRun]:
     """One session over the folder's journal, as `metal judge` has it. during: awaited beside the run."""
-    path = folder / "journal.jsonl"
-    began = time.monotonic()
-    run = carried_out(
-        path,
-        rules,
-        lambda journal, answered: LocalRun(
-            Session(plan, journal, answered, rules, Secrets([KEY]), folder, open_client=opener)
-        ),
-        during,
-    )
-    seconds = time.monotonic() - began
-    outcome = index_journal(plan, path)
-    ratings = list(Collected(plan, outcome).ratings())
-    lines = path.read_bytes().split(b"\n")
-    assert lines.pop() == b""
-    assert KEY.encode() not in path.read_bytes()
-    return Outcome(run, ratings, dict(outcome.statistics), [json.loads(line) for line in lines], seconds)
+
+    def make(journal: Journal, answered: Answered) -> LocalRun:
+        return LocalRun(Session(plan, journal, answered, rules, Secrets([KEY]), folder, open_client=opener))
+
+    return carried_out(plan, folder, rules, make, during)
 
 
 class Scripted:

@@ -1,8 +1,6 @@
-"""The ensemble: the lasso path by hand, as scikit-learn's, always optimal; from moments as from rows; the released."""
+"""The ensemble: the lasso path by hand, as scikit-learn's, always optimal; from moments as from rows."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,14 +14,12 @@ from metal.stats.correlation import pearson
 from metal.stats.ensemble import (
     LassoPath,
     choose_alpha,
-    ensemble_path,
     fit_ensemble,
     generator_moments,
     lasso_path,
     leave_one_out_correlation,
     violation,
 )
-from tests.stats.boards import BOARDS, read_board, read_oracle
 
 
 def moments(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -189,21 +185,3 @@ def test_refusals() -> None:
     metrics[3, 1] = np.nan
     with pytest.raises(ValueError, match="every metric"):
         generator_moments(metrics, target, generator)
-
-
-@pytest.mark.reference
-@pytest.mark.parametrize("name", BOARDS)
-def test_the_released_ensembles(reference: Path, name: str) -> None:
-    board, oracle = read_board(reference, name), read_oracle(reference, name)["ensemble"]
-    metrics = board.scores[board.metrics].to_numpy()
-    moments = generator_moments(metrics, board.target, board.generator)
-    ensemble = fit_ensemble(moments, oracle["alpha"])
-    chosen = {metric: c for metric, c in zip(board.metrics, ensemble.coefficients, strict=True) if c}
-    assert chosen == pytest.approx(oracle["coef"], abs=1e-3)
-    assert ensemble.intercept == pytest.approx(oracle["intercept"], abs=1e-3)
-    assert ensemble_path(moments).intervals_with(3) == (
-        pytest.approx(tuple(oracle["alpha_interval_three_nonzero"]), rel=1e-3),
-    )
-    assert leave_one_out_correlation(moments, oracle["alpha"])[0] == pytest.approx(oracle["logo_r"], abs=1e-3)
-    assert ensemble.score(metrics) == pytest.approx(board.scores["ensemble"].to_numpy(), abs=2e-3)
-    assert pearson(ensemble.score(metrics), board.target) == pytest.approx(oracle["in_sample_r"], abs=1e-3)

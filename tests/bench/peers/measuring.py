@@ -11,8 +11,6 @@ import argparse
 import asyncio
 import gc
 import json
-import resource
-import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -77,19 +75,6 @@ async def all_scores(judge: Judge, prompts: Sequence[Prompt], in_flight: int) ->
     return scores
 
 
-def peak_mb() -> float:
-    """Highest resident memory of this process so far, its imports included.
-
-    VmHWM where there is one: ru_maxrss begins at the memory of the process that started this one.
-    """
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")) / 1024
-    except (OSError, StopIteration):
-        unit = 1024**2 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
 async def run(judge: Judge, prompts_file: Path, in_flight: int) -> None:
     """Warm up, judge every prompt, print one line of JSON. CPU is of all threads, user and system."""
     lines = prompts_file.read_text(encoding="utf-8").split("\n")
@@ -103,7 +88,6 @@ async def run(judge: Judge, prompts_file: Path, in_flight: int) -> None:
         "calls": len(scores),
         "wall_s": round(wall, 4),
         "cpu_s": round(cpu, 4),
-        "peak_mb": round(peak_mb(), 1),
         "answered": sum(score is not None for score in scores),
     }
     print(json.dumps(measured), flush=True)
