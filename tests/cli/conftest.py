@@ -76,10 +76,14 @@ def board_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def small(
-    board_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Commands:
-    """`metal` in a folder where `small` is a board of four generators in two languages."""
-    shutil.copytree(board_template, tmp_path / "small")
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+    """`metal` within this process, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return Commands(tmp_path, capsys)
+
+
+@pytest.fixture
+def small(board_template: Path, commands: Commands) -> Commands:
+    """`metal` in a folder where `small` is a board of four generators in two languages."""
+    shutil.copytree(board_template, commands.board)
+    return commands

@@ -168,6 +168,13 @@ class Metal:
         return done.err
 
 
+def by_itself(*arguments: object, cwd: Path, env: Mapping[str, str], first: str = "", **more: Any) -> Done:
+    """`metal` in a process that is no fork; first: code that it runs before."""
+    command = [sys.executable, "-c", f"{first}\nfrom metal.cli import main; main()", *map(str, arguments)]
+    ended = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=SLOWEST, **more)
+    return Done(ended.returncode, ended.stdout, ended.stderr)
+
+
 @cache
 def shared() -> Metal:
     """One for all tests of this process; it ends with the process."""

@@ -66,5 +66,11 @@ def until(what: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.005)
 
 
+def reword(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
 def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

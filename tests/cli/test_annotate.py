@@ -16,6 +16,7 @@ from metal.data.dataset import load_dataset
 from metal.data.ratings import FACTS
 from tests.cli.filling import COMMENT, Opinion, filled
 from tests.cli.forks import Metal
+from tests.cli.runs import snapshot
 
 LEVELS = {"task_quality": ("0", "1", "2"), "hallucinations": ("0", "1"), "fluency": ("1", "50", "99.5")}
 FORMS = ("html", "csv", "xlsx", "label-studio", "mturk")
@@ -55,10 +56,6 @@ def export(people: Metal, form: str, *more: object, out: str = "out") -> Path:
     return people.cwd / out
 
 
-def everything(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_filled_in_is_in_the_dataset(people: Metal, form: str) -> None:
     own = people.cwd / "mine"
@@ -85,9 +82,9 @@ def test_what_is_filled_in_is_in_the_dataset(people: Metal, form: str) -> None:
     assert len(people_shown) == (3 if form == "mturk" else 9)
     assert {tuple(line[1:]) for line in people_shown} == {("9" if form == "mturk" else "3", "0", "0")}
 
-    before = everything(own)
+    before = snapshot(own)
     again = people("annotate", "import", "mine", *files)
-    assert everything(own) == before
+    assert snapshot(own) == before
     assert "81 ratings there already" in again.said
 
 
@@ -128,15 +125,15 @@ def test_another_score_needs_replace(people: Metal) -> None:
     first = one_person(people, lambda *who: scores(*who) | {"fluency": "1"})
     second = one_person(people, lambda *who: scores(*who) | {"fluency": "2"})
     people("annotate", "import", "mine", first)
-    before = everything(people.cwd / "mine")
+    before = snapshot(people.cwd / "mine")
     message = people.refused("annotate", "import", "mine", second)
     assert message.startswith("metal: en-1.answers.json answer 1: en-1 gave task t")
     assert "1 on fluency in an earlier import, 2 here. Pass --replace" in message
-    assert everything(people.cwd / "mine") == before
+    assert snapshot(people.cwd / "mine") == before
     done = people("annotate", "import", "mine", second, "--replace", "--dry-run")
     assert "3 ratings replaced" in done.said
     assert "Nothing was written." in done.out
-    assert everything(people.cwd / "mine") == before
+    assert snapshot(people.cwd / "mine") == before
     people("annotate", "import", "mine", second, "--replace")
     result = in_dataset(people.cwd / "mine")
     assert {score for (_, name, _), score in result.items() if name == "fluency"} == {2.0}
@@ -176,10 +173,10 @@ def test_one_bad_file_among_good_ones(people: Metal) -> None:
     rows[2][rows[0].index("task_quality")] = "7"
     with bad.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
-    before = everything(people.cwd / "mine")
+    before = snapshot(people.cwd / "mine")
     message = people.refused("annotate", "import", "mine", *good[:-1], bad)
     assert message.startswith("metal: bad.csv row 3: '7' is not on the scale of task_quality (0 Bad, 1 Medium, 2 Good)")
-    assert everything(people.cwd / "mine") == before
+    assert snapshot(people.cwd / "mine") == before
 
 
 def test_files_that_are_no_answers(people: Metal) -> None:

@@ -27,7 +27,7 @@ COUNT = 4  # outputs a language; the key is fixed, so that it is no luck that bo
 
 
 @pytest.fixture
-def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+def pairs(commands: Commands, tmp_path: Path) -> Commands:
     """`metal` in a folder where `mine` has outputs with references, and one without."""
     sources, outputs = [], []
     for language in ("en", "ar"):
@@ -41,8 +41,7 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     (tmp_path / "mine/bare.csv").write_text("output\no-bare\n")
     (tmp_path / "mine/annotation").mkdir()
     (tmp_path / "mine/annotation/key").write_text("0123456789abcdef")
-    monkeypatch.chdir(tmp_path)
-    return Commands(tmp_path, capsys)
+    return commands
 
 
 def records(folder: Path, name: str) -> list[dict[str, object]]:

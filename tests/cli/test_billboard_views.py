@@ -17,6 +17,7 @@ from metal.cli.flags import in_flags
 from metal.data.dataset import save_dataset
 from metal.errors import MetalError, UsageError
 from tests.billboard.boards import board
+from tests.cli.test_commands import words
 
 HOSTILE = "crowd\x1b[31m"
 SCORES = [0, 1, 2, 1, 0, 2, 2, 0, 1, 2, 1, 0, 2, 0]
@@ -43,10 +44,6 @@ def run(command: click.Command, *arguments: object) -> Result:
     if done.exception and not isinstance(done.exception, MetalError | SystemExit):
         raise done.exception
     return done
-
-
-def words(text: str) -> str:
-    return " ".join(text.split())
 
 
 FAST = ("--reference", "group=expert", "--bootstrap", "100", "--permutations", "100")

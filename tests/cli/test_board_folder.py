@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from random import Random
@@ -20,7 +19,7 @@ from metal.boards.store import add_entry, kept_settings, open_board, read_histor
 from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
 from metal.data.records import Output
 from metal.errors import DataError, MetalError, UsageError
-from tests.cli.forks import ROOT, Metal, environment
+from tests.cli.forks import ROOT, Done, Metal, by_itself, environment
 from tests.cli.runs import snapshot
 from tests.cli.small_board import QUICK_OPTIONS, Commands, texts_of
 
@@ -218,23 +217,10 @@ def test_a_board_can_be_named_in_any_way_and_moved(small: Commands, monkeypatch:
     assert names[1:] == ["one", "two", "three", "four", "five", "six"]
 
 
-def as_a_user(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+def as_a_user(*arguments: object, cwd: Path) -> Done:
     """`metal` without the rights of an administrator, whom permissions do not hold back."""
-    code = (
-        "from metal.raters.isolation.kernel import give_up_privileges; give_up_privileges(); "
-        if os.geteuid() == 0
-        else ""
-    )
-    code += "import sys; sys.argv[0] = 'metal'; from metal.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        cwd=cwd,
-        env=environment(cwd),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    give_up = "from metal.raters.isolation.kernel import give_up_privileges; give_up_privileges()"
+    return by_itself(*arguments, cwd=cwd, env=environment(cwd), first=give_up if os.geteuid() == 0 else "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="rights are given up on Linux")
@@ -254,15 +240,15 @@ def test_a_folder_that_cannot_be_written(small: Commands, known: bool) -> None:
             done = as_a_user("submit", "generator", "small", path, "--name", "new", cwd=small.folder)
         else:
             done = as_a_user("billboard", "small", "--out", "b", *QUICK_OPTIONS, "-c", "fluency", cwd=small.folder)
-            assert done.returncode == 0, done.stderr
-            assert "small cannot be written: this version and its ensembles are in b only" in done.stdout
+            assert done.code == 0, done.err
+            assert "small cannot be written: this version and its ensembles are in b only" in done.out
             done = as_a_user("submit", "withdraw", "small", "x", cwd=small.folder)
     finally:
         for folder in folders:
             folder.chmod(0o755)
-    assert done.returncode == 2
-    assert done.stderr.startswith("metal: small cannot be written"), done.stderr
-    assert done.stderr.endswith("a submission needs that\n")
+    assert done.code == 2
+    assert done.err.startswith("metal: small cannot be written"), done.err
+    assert done.err.endswith("a submission needs that\n")
     assert snapshot(small.board) == before
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metal.cli import metal as command
 from metal.data.dataset import save_dataset
 from metal.errors import DataError
 from metal.runs.design_run import measured_seconds
@@ -20,12 +19,11 @@ QUICK = ("--rounds", "100", "--width", "0.3")
 
 
 @pytest.fixture
-def metal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+def metal(commands: Commands) -> Commands:
     """`metal` in a folder with the datasets `many` and `one` (person)."""
-    monkeypatch.chdir(tmp_path)
     save_dataset(study(sources=16, languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY}), Path("many"))
     save_dataset(study(sources=10, people=("A",)), Path("one"))
-    return Commands(tmp_path, capsys)
+    return commands
 
 
 def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
@@ -51,8 +49,7 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
 
 def test_lines_fit_a_terminal(metal: Commands) -> None:
     options = ("--out", "run", "-l", "hi", "-c", "fluency", "--pay", "0.1", "--seconds", "60", *QUICK)
-    command.main(["design", "many", *options], prog_name="metal", standalone_mode=False)
-    lines = metal.capture.readouterr().out.splitlines()
+    lines = metal.printed("design", "many", *options).splitlines()
     long = [line for line in lines if len(line) > 80]
     assert [line.split(":")[0] for line in long] == ["Signature"]
 

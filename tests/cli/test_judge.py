@@ -21,7 +21,7 @@ import pytest
 from metal.data.dataset_lines import read_raters
 from metal.data.files import bundled
 from metal.raters.judges.journal import lock_run
-from tests.cli.forks import Metal, Started, environment
+from tests.cli.forks import Metal, Started, by_itself, environment
 from tests.cli.runs import KEY, records, snapshot, until
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, random_faults, rejects_parameters
 
@@ -84,15 +84,11 @@ def test_a_process_of_its_own_leaves_nothing_on_standard_error(llm_server: LlmSe
         tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY, PYTHONDEVMODE="1", GEMINI_API_KEY=KEY,
         GOOGLE_GEMINI_BASE_URL=llm_server.url, PYTHONWARNINGS="ignore::DeprecationWarning",
     )  # fmt: skip
-    command = [sys.executable, "-c", "from metal.cli import main; main()", "judge", str(DEMO), *SMALL]
-    done = subprocess.run(
-        [*command, "-j", "openai:gpt-4o,gemini:gemini-2.5-pro"],
-        cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "nclosed" not in done.stderr
-    assert "never awaited" not in done.stderr
-    assert "Traceback" not in done.stderr
+    done = by_itself("judge", DEMO, *SMALL, "-j", "openai:gpt-4o,gemini:gemini-2.5-pro", cwd=tmp_path, env=env)
+    assert done.code == 0, done.err
+    assert "nclosed" not in done.err
+    assert "never awaited" not in done.err
+    assert "Traceback" not in done.err
     assert len(ratings(tmp_path / "runs" / "demo-judges")) == 32
 
 
@@ -571,16 +567,11 @@ def test_what_is_missing_is_told_before_anything_is_written(
 
 
 def test_a_missing_extra(metal: Metal, tmp_path: Path) -> None:
-    """The library is hidden by a file that stands in its place and cannot be imported."""
-    (tmp_path / "hide").mkdir()
-    code = "import sys; sys.modules['openai'] = None\nfrom metal.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "judge", str(DEMO), "-j", "openai:gpt-4o", "--out", "r"],
-        cwd=tmp_path, env=metal.env, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 2, done.stderr
-    assert "metal-eval[openai]" in done.stderr
-    assert done.stderr.count("\n") == 1
+    hide = "import sys; sys.modules['openai'] = None"
+    done = by_itself("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r", cwd=tmp_path, env=metal.env, first=hide)
+    assert done.code == 2, done.err
+    assert "metal-eval[openai]" in done.err
+    assert done.err.count("\n") == 1
     assert not (tmp_path / "r").exists()
 
 
@@ -689,24 +680,20 @@ def test_the_terminal_is_not_rewritten_by_a_provider(metal: Metal, llm_server: L
 
 def test_a_full_disk_is_told_in_one_line(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     """A limit on the size of files stands in for a full disk."""
-    env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY)
-    command = [sys.executable, "-c", "from metal.cli import main; main()", "judge", str(DEMO), "-j", "openai:gpt-4o"]
-    command += ["--out", "r", "--concurrency", "2"]
+    command = ("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r")
 
     def small() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
 
-    done = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, preexec_fn=small
-    )  # fmt: skip
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "journal.jsonl" in done.stderr
+    done = by_itself(*command, "--concurrency", 2, cwd=tmp_path, env=metal.env, preexec_fn=small)
+    assert done.code == 2, done.err
+    assert done.err.count("\n") == 1
+    assert "journal.jsonl" in done.err
     known = len(answered(tmp_path / "r"))
     assert known > 10
     before = llm_server.requests
     assert before <= known + 3
-    metal("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r")
+    metal(*command)
     assert llm_server.requests == before + 400 - known
     assert len(ratings(tmp_path / "r")) == 400
 

@@ -15,6 +15,7 @@ from metal.building.store import read_tasks
 from metal.data.dataset import load_dataset, save_dataset
 from metal.genie.leaderboard.output_scores import sources_chosen
 from tests.cli.forks import Metal, environment
+from tests.cli.runs import reword
 from tests.cli.test_commands import words
 from tests.genie.leaderboard.boards import dataset, output, ranked
 
@@ -127,12 +128,6 @@ def test_a_folder_that_is_there_stays(here: Metal, tmp_path: Path) -> None:
     said = here.refused("leaderboard", "mine", "-l", "en", *FEW)
     assert "runs/mine-leaderboard exists; give another --out, or --force to replace it" in said
     assert (tmp_path / "runs/mine-leaderboard/run.toml").read_bytes() == before
-
-
-def reword(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
 
 
 def test_a_spoiled_run_is_told_in_one_line(here: Metal, tmp_path: Path) -> None:

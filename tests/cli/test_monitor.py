@@ -42,13 +42,10 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sim(
-    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Commands:
+def sim(template: Path, commands: Commands) -> Commands:
     """`metal` where `sim` has three people in each of two languages; en-2 and sw-1 do not read."""
-    shutil.copytree(template, tmp_path / "sim")
-    monkeypatch.chdir(tmp_path)
-    return Commands(tmp_path, capsys)
+    shutil.copytree(template, commands.folder / "sim")
+    return commands
 
 
 def table(run: Path, name: str) -> pd.DataFrame:
@@ -189,13 +186,11 @@ def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Comman
     assert sorted(row["rater"] for row in whole["raters"] if row["noisy"]) == NOISY
 
 
-def test_one_person_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    save(tmp_path / "sim", count=6, languages=("en",))
-    monkeypatch.chdir(tmp_path)
-    sim = Commands(tmp_path, capsys)
-    sim("annotate", "export", "sim", "--to", "csv", "--out", "out", "--raters", "1", "--test-questions=50%+50%")
-    sim("annotate", "import", "sim", *fill_csv(tmp_path / "sim", tmp_path / "out", careful))
-    said = sim("monitor", "sim", *QUICK)
+def test_one_person_only(commands: Commands) -> None:
+    save(Path("sim"), count=6, languages=("en",))
+    commands("annotate", "export", "sim", "--to", "csv", "--out", "out", "--raters", "1", "--test-questions=50%+50%")
+    commands("annotate", "import", "sim", *fill_csv(Path("sim"), Path("out"), careful))
+    said = commands("monitor", "sim", *QUICK)
     assert "en-1 is the only person: there is nobody to compare with" in said
     assert "noisy" not in said.replace("P(noisy)", "").replace("--exclude-noisy", "")
 
@@ -283,16 +278,14 @@ def test_a_submission_is_ranked_without_them_where_the_board_is(sim: Commands, m
     assert [set(NOISY) & set(dataset.raters) for dataset in seen] == [set(), set()]
 
 
-def test_where_everybody_fails_nobody_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_where_everybody_fails_nobody_is_left_out(commands: Commands) -> None:
     people = {f"en-{number}": always_best for number in (1, 2, 3)}
-    examined(tmp_path / "sim", people, count=12, languages=("en",))
-    monkeypatch.chdir(tmp_path)
-    sim = Commands(tmp_path, capsys)
-    shown = " ".join(sim("monitor", "sim", *QUICK).split())
+    examined(Path("sim"), people, count=12, languages=("en",))
+    shown = commands("monitor", "sim", *QUICK)
     assert "3 of 3 people fail negative questions on hallucinations (en), so that nobody is called noisy" in shown
     assert "is noisy" not in shown
-    sim("audit", "sim", *QUICK, "-c", "hallucinations", "--exclude-noisy")
-    assert table(tmp_path / "runs" / "sim", "exclusions").empty
+    commands("audit", "sim", *QUICK, "-c", "hallucinations", "--exclude-noisy")
+    assert table(Path("runs/sim"), "exclusions").empty
 
 
 @pytest.mark.parametrize("verb", ["audit", "billboard"])

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from metal.data.dataset import save_dataset
-from tests.cli.forks import Metal, environment
+from tests.cli.forks import Metal, by_itself, environment
+from tests.cli.runs import reword
 from tests.cli.test_commands import DEMO, metal, words
 from tests.report.board.boards import dataset, written
 
@@ -76,29 +74,17 @@ def test_open_hands_the_page_to_a_browser(folder: Path, tmp_path: Path) -> None:
     opener = tmp_path / "opener"
     opener.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
     opener.chmod(0o755)
-    done = subprocess.run(
-        [sys.executable, "-m", "metal", "report", str(folder / "audit"), "--open"],
-        env=os.environ | {"BROWSER": f"{opener} %s", "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    env = environment(tmp_path, BROWSER=f"{opener} %s")
+    done = by_itself("report", folder / "audit", "--open", cwd=tmp_path, env=env)
+    assert done.code == 0, done.err
     assert (tmp_path / "opened").read_text().strip() == (folder / "audit" / "report.html").resolve().as_uri()
 
 
 def test_without_the_extra_nothing_is_written(folder: Path) -> None:
-    code = "import sys; sys.modules['vl_convert'] = None; from metal.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "report", "audit", "--figures", "none"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-    )
-    assert done.returncode == 2
-    assert "pip install 'metal-eval[figures]'" in done.stderr
+    hide = "import sys; sys.modules['vl_convert'] = None"
+    done = by_itself("report", "audit", "--figures", "none", cwd=folder, env=environment(folder), first=hide)
+    assert done.code == 2
+    assert "pip install 'metal-eval[figures]'" in done.err
     assert not (folder / "none").exists()
 
 
@@ -129,12 +115,6 @@ def test_figures_and_tables_of_a_board(here: Metal, tmp_path: Path) -> None:
     assert "8 charts in figures" in words(done.out)
     latex = {file.name for file in (tmp_path / "tables").iterdir()}
     assert latex >= {"raters.tex", "generators.tex", "members.tex", "map_within.tex", "overrating.tex", "history.tex"}
-
-
-def reword(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
 
 
 def retype(path: Path, column: str) -> None:

@@ -36,11 +36,10 @@ SHARES = "--test-questions=25%+15%"
 
 
 @pytest.fixture
-def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+def sim(commands: Commands) -> Commands:
     """`metal` in a folder where `sim` is a dataset of twenty outputs in each of two languages."""
-    save(tmp_path / "sim", count=10, criteria=TWO)
-    monkeypatch.chdir(tmp_path)
-    return Commands(tmp_path, capsys)
+    save(commands.folder / "sim", count=10, criteria=TWO)
+    return commands
 
 
 def export(sim: Commands, form: str = "csv", *more: object, out: str = "out") -> Path:
@@ -314,13 +313,11 @@ def test_a_killed_import_is_whole_or_not_there(processes: Metal, tmp_path: Path)
     assert len(read_answers(folder)) == 16 * 3 * 2
 
 
-def test_who_fails_is_named_on_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    save(tmp_path / "sim", count=20, languages=("en",))
-    monkeypatch.chdir(tmp_path)
-    sim = Commands(tmp_path, capsys)
-    folder = export(sim, "csv", "--test-questions=25%+25%")
-    files = fill_csv(tmp_path / "sim", folder, like({"en-2": lambda *what: int(METAL[what[2]].direction == "lower")}))
-    said = sim("annotate", "import", "sim", *files)
+def test_who_fails_is_named_on_import(commands: Commands) -> None:
+    save(Path("sim"), count=20, languages=("en",))
+    folder = export(commands, "csv", "--test-questions=25%+25%")
+    files = fill_csv(Path("sim"), folder, like({"en-2": lambda *what: int(METAL[what[2]].direction == "lower")}))
+    said = commands("annotate", "import", "sim", *files)
     assert "en-2 is noisy: " in said
     assert "Their ratings are kept; --exclude-noisy leaves them out" in said
     assert "en-1 is noisy" not in said
@@ -338,12 +335,10 @@ def test_ratings_of_an_output_with_an_odd_id_stay_where_they_are(sim: Commands) 
     assert odd.output not in set(read_answers(sim.folder / "sim")["output"])
 
 
-def test_pairs_are_tested_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_pairs_are_tested_too(commands: Commands, tmp_path: Path) -> None:
     """Where outputs stand beside the gold, a positive question shows it twice: to call them alike is right."""
     save(tmp_path / "sim", count=12, languages=("en",), criteria=TWO)
-    monkeypatch.chdir(tmp_path)
-    sim = Commands(tmp_path, capsys)
-    folder = export(sim, "csv", "--template", "summarization", "--add-criteria", "--test-questions=25%+25%")
+    folder = export(commands, "csv", "--template", "summarization", "--add-criteria", "--test-questions=25%+25%")
     tasks = {str(line["task"]): line for line in lines(tmp_path / "sim/annotation/tasks.jsonl")}
     golds = {text for one in load_dataset(tmp_path / "sim").sources.values() for text in one.references}
     compared = read_compared(tmp_path / "sim")
@@ -360,7 +355,7 @@ def test_pairs_are_tested_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
-    said = sim("annotate", "import", "sim", *files)
+    said = commands("annotate", "import", "sim", *files)
     of_source = [name for name in compared if load_dataset(tmp_path / "sim").criteria[name].of_source]
     assert of_source == ["no_hallucination", "informativeness", "overall"]  # a gold is fluent wherever it stands
     answers = {POSITIVE: 6 * len(compared), NEGATIVE: 6 * len(of_source)}
