@@ -89,9 +89,6 @@ def test_slices_can_be_asked_for(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["--reference", "group=nobody"], "group of people 'nobody' is not known; did you mean"),
-        (["--raters", "follow"], "rater 'follow' is not known; did you mean 'follows'"),
-        (["-c", "fluency"], "criterion that the people rated 'fluency' is not known"),
-        (["--human", "z"], "generator 'z' is not known"),
         (["--family", "a"], "--families 'a': write NAME=VALUE"),
         (["--members", "robot"], "members 'robot': one of human, llm, metric, baseline"),
         (["--at", "7"], "version 7: the board has versions 1 to 1"),

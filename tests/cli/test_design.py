@@ -62,7 +62,7 @@ def test_json(metal: Commands) -> None:
 
 
 def test_report_makes_the_same_page_again(metal: Commands) -> None:
-    metal("design", "one", "--out", "run", *QUICK)
+    assert "items have one label: there is nothing to put together" in metal("design", "one", "--out", "run", *QUICK)
     before = Path("run/report.html").read_bytes()
     Path("run/report.html").write_text("something else")
     assert "Report: run/report.html" in metal("report", "run")
@@ -90,19 +90,11 @@ def test_seconds_that_forms_measured(metal: Commands) -> None:
     assert measured_seconds(Path("many")) is None
 
 
-def test_one_person_only(metal: Commands) -> None:
-    said = metal("design", "one", "--out", "run", *QUICK)
-    assert "items have one label: there is nothing to put together" in said
-    assert "each item needs two people, one to leave out and one to compare with" in said
-    assert "hi: one person only" in said
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (("--width", "0"), "width 0: an interval of a score or F1 is wider than 0 and narrower than 1"),
         (("--power", "1"), "power 1: use a share above 0 and below 1"),
-        (("-j", "nobody"), "judge 'nobody' is not known"),
         (("-k", "1,two"), "are not whole numbers; write 1,3,5"),
         (("-k", "0"), "0 people per item: use 1 or more"),
         (("--pay", "0"), "pay 0: use a number above 0"),

@@ -79,7 +79,3 @@ def test_check_on_texts_of_a_dataset(people: Metal) -> None:
         "ZeroDivisionError: division by zero" in done.said
     )
     assert "has no references" in people.refused("metric", "check", "chrf", "--dataset", "mine")
-
-
-def test_a_metric_that_nobody_knows(own: Metal) -> None:
-    assert "did you mean 'chrf'" in own.refused("metric", "check", "chfr")

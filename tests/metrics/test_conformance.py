@@ -12,11 +12,10 @@ import pytest
 from rouge_score import rouge_scorer
 
 from metal.errors import UsageError
-from metal.raters.metrics import Item, Metric, extra_of, find_metric, is_built_in, known_metrics
+from metal.raters.metrics import Item, Metric, find_metric
 from metal.raters.metrics.conformance import SAMPLES, Trial, conformance
 from metal.raters.metrics.contract import Answer
-
-CORE = [name for name in known_metrics() if is_built_in(name) and not extra_of(name) and not name.startswith("comet")]
+from tests.metrics.test_metrics import CORE
 
 
 def clock() -> Callable[[], float]:
