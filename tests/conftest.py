@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import settings
 
@@ -75,6 +76,19 @@ def make_dataset() -> MakeDataset:
         return assemble(card, [criterion], sources.values(), outputs, raters.values(), facts_from(ratings))
 
     return make
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> Path:
+    """A file of the table, in the format of its ending."""
+    writers = {
+        ".csv": lambda: frame.to_csv(path, index=False),
+        ".tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        ".jsonl": lambda: frame.to_json(path, orient="records", lines=True, force_ascii=False),
+        ".parquet": lambda: frame.to_parquet(path, index=False),
+        ".xlsx": lambda: frame.to_excel(path, index=False),
+    }
+    writers[path.suffix]()
+    return path
 
 
 def offer(site: Path, package: str, group: str, lines: str) -> None:

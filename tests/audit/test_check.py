@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,8 @@ from metal.data import formats
 from metal.data.dataset import Card, Dataset, assemble, with_parts
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
+from tests.conftest import MakeDataset
 
-MakeDataset = Callable[..., Dataset]
 RNG = np.random.default_rng(0)
 
 

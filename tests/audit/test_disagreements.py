@@ -75,13 +75,8 @@ def test_nominal_classes_are_one_apart(make_dataset: MakeDataset) -> None:
 
 
 def test_only_those_compared_are_shown(make_dataset: MakeDataset) -> None:
-    dataset = make_dataset(SCORES)
-    assert {rating["rater"] for row in disagreeing(dataset, judges=("j2",)) for rating in row["ratings"]} == {
-        "A1",
-        "A2",
-        "A3",
-        "j2",
-    }
+    rows = disagreeing(make_dataset(SCORES), judges=("j2",))
+    assert {rating["rater"] for row in rows for rating in row["ratings"]} == {"A1", "A2", "A3", "j2"}
 
 
 def test_languages_keep_apart_and_nothing_is_a_table_too(make_dataset: MakeDataset) -> None:

@@ -10,15 +10,14 @@ import pytest
 
 from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.ratings import facts_from
-from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
+from metal.data.records import Output, Rater, Rating, Source
 from tests.cli.forks import Metal, environment, shared
-from tests.cli.mturk_crowd import crowd, mturk_server, mturk_template  # noqa: F401 - fixtures
+from tests.cli.mturk_crowd import FLUENCY, crowd, mturk_server, mturk_template  # noqa: F401 - fixtures
 from tests.cli.runs import KEY
 from tests.cli.small_board import Commands, build_board
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.llm_server import LlmServer
 
-FLUENCY = Criterion("fluency", Scale("interval", (), 1, 100), question="How fluent is it?")
 TEXTS = {
     "ar": ("تفتح المكتبة يوم الاثنين.", "أُغلق الجسر القديم (2024).", "توقف المطر 🌧️."),
     "en": ("The bridge is closed.", "=1+1 is a formula.", "The rain <b>stopped</b>."),

@@ -21,6 +21,7 @@ from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, S
 from metal.raters.metrics import find_metric
 from metal.raters.metrics.dataset_scores import outputs_to_score, score_outputs
 from tests.cli.runs import InProcess
+from tests.conftest import write_table
 
 ARABIC = "تفتح المكتبة الجديدة يوم الاثنين أبوابها أمام جميع سكان المدينة القديمة مجانا"
 WORDS = {"ar": ARABIC.split(), "zh": [*"图书馆周一上午开放给所有市民免费借书"]}
@@ -29,6 +30,7 @@ GENERATORS = ("near", "middle", "far", "odd")
 FLUENCY = Criterion("fluency", Scale("interval", (), 1, 5))
 OUTSIDE = "comet"  # a metric of the board whose scores came from elsewhere
 ANOTHER = "rouge-l"  # one that is METAL's by name, and had another version
+LENGTH = "def score(output):\n    return len(output)\n"  # a metric
 QUICK: dict[str, Any] = {"resamples": 100, "permutations": 100}
 QUICK_OPTIONS = ("--bootstrap", "100", "--permutations", "100")
 
@@ -122,15 +124,7 @@ class Commands(InProcess):
     def write_outputs(self, name: str, texts: Mapping[str, str], columns: Sequence[str] = ("source", "text")) -> Path:
         path = self.folder / name
         frame = pd.DataFrame({columns[0]: [*texts], columns[1]: [*texts.values()]})
-        if path.suffix == ".jsonl":
-            frame.to_json(path, orient="records", lines=True, force_ascii=False)
-        elif path.suffix == ".xlsx":
-            frame.to_excel(path, index=False)
-        elif path.suffix == ".parquet":
-            frame.to_parquet(path)
-        else:
-            frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
-        return path.relative_to(self.folder)
+        return write_table(frame, path).relative_to(self.folder)
 
     def scores(self, rater: str, generator: str = "", at: int | None = None) -> dict[str, float | str]:
         """What a rater gives the outputs on the board: a score, or the reason why there is none."""

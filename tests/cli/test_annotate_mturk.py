@@ -107,14 +107,8 @@ def test_a_running_campaign_is_pulled_again_and_again(crowd: Crowd) -> None:
     assert before.items() <= crowd.ratings().items()
     answers = (crowd.folder / "mine" / "annotation" / "answers.jsonl").read_text(encoding="utf-8")
     assert answers.count("\n") == 2  # each once, however often it was pulled
-    standing = crowd.standing()
-    assert {name: standing[name] for name in ("posted", "submitted", "approved", "rejected", "open")} == {
-        "posted": 4,
-        "submitted": 2,
-        "approved": 0,
-        "rejected": 1,
-        "open": 5,
-    }
+    counts = {"posted": 4, "submitted": 2, "approved": 0, "rejected": 1, "open": 5}
+    assert crowd.standing().items() >= counts.items()
 
 
 BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb">]><QuestionFormAnswers>&b;</QuestionFormAnswers>'

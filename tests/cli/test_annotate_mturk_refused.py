@@ -17,17 +17,7 @@ from tests.cli.mturk_crowd import SAID, Crowd
 
 def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pass `yes=True` where nobody can be asked" in crowd.refused(*crowd.pushing, "--production")
-    real = [
-        "annotate",
-        "push",
-        "mturk",
-        "mine",
-        "out",
-        "--reward",
-        "1",
-        "--endpoint-url",
-        mturk.ENDPOINTS["production"],
-    ]
+    real = [*crowd.pushing[:-1], mturk.ENDPOINTS["production"]]
     assert "is the real Mechanical Turk; pass `production=True`" in crowd.refused(*real)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr(click, "confirm", lambda text: "production, for up to $2.40" not in text)

@@ -18,10 +18,9 @@ from metal.boards.store import kept_settings, open_board, stored_ensembles
 from metal.cli import metal as command
 from metal.errors import MetalError
 from tests.cli.runs import snapshot
-from tests.cli.small_board import QUICK_OPTIONS, Commands, reference_of, texts_of
+from tests.cli.small_board import LENGTH, QUICK_OPTIONS, Commands, reference_of, texts_of
 
 FITTED = ("--members", "metric", "--nonzero", "3", "-c", "fluency", *QUICK_OPTIONS)
-LENGTH = "def score(output):\n    return len(output)\n"
 
 
 @pytest.fixture(scope="module")
@@ -179,14 +178,11 @@ def test_tables_of_scores(fitted: Commands) -> None:
         "007": f"no score of {both}",
         "'@x": "no score of chrf",
     }
-    said = fitted("billboard", "apply", name, "t.csv", "--board", "small", "--out", "o.csv")
-    assert f"3 outputs, mean {score:.4g}; 2 no score; written to o.csv" in said
-    assert "o.csv exists" in fitted.refused("billboard", "apply", name, "t.csv", "--board", "small", "--out", "o.csv")
-    fitted("billboard", "apply", name, "t.csv", "--board", "small", "--out", "o.csv", "--force")
+    into = ("billboard", "apply", name, "t.csv", "--board", "small", "--out", "o.csv")
+    assert f"3 outputs, mean {score:.4g}; 2 no score; written to o.csv" in fitted(*into)
+    assert "o.csv exists" in fitted.refused(*into)
     pd.DataFrame(rows[1:]).to_csv("t.csv", index=False)
-    assert "2 outputs; 2 no score" in fitted(
-        "billboard", "apply", name, "t.csv", "--board", "small", "--out", "o.csv", "--force"
-    )
+    assert "2 outputs; 2 no score" in fitted(*into, "--force")
 
 
 @pytest.mark.parametrize(

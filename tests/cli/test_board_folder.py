@@ -19,11 +19,9 @@ from metal.boards.store import add_entry, kept_settings, open_board, read_histor
 from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
 from metal.data.records import Output
 from metal.errors import DataError, MetalError, UsageError
-from tests.cli.forks import ROOT, Done, Metal, by_itself, environment
+from tests.cli.forks import Done, Metal, by_itself, environment
 from tests.cli.runs import snapshot
-from tests.cli.small_board import QUICK_OPTIONS, Commands, texts_of
-
-LENGTH = "def score(output):\n    return len(output)\n"
+from tests.cli.small_board import LENGTH, QUICK_OPTIONS, Commands, texts_of
 
 
 def whole(folder: Path) -> list[Entry]:
@@ -450,14 +448,13 @@ def test_random_damage_gives_one_line_or_nothing(small: Commands) -> None:
         place = random.randrange(len(content) + 1)
         new = random.choice([b"", b"\xff", b"null", b"{", b'"', b"\0\0", b"-1", random.randbytes(3)])
         path.write_bytes(content[:place] + new + content[place + random.randrange(4) :])
-        for version in (random.choice((None, 1, 2)),):
-            try:
-                opened = open_board(small.board, version)
-                assert opened.dataset.outputs
-                stored_ensembles(small.board)
-                kept_settings(small.board, 1)
-            except MetalError as error:
-                said.append(str(error))
+        version = random.choice((None, 1, 2))
+        try:
+            assert open_board(small.board, version).dataset.outputs
+            stored_ensembles(small.board)
+            kept_settings(small.board, 1)
+        except MetalError as error:
+            said.append(str(error))
         path.write_bytes(content)
         history = small.board / "board" / "history.jsonl"
         history.write_bytes(b"".join(history.read_bytes().splitlines(keepends=True)[:3]))
@@ -503,4 +500,3 @@ def test_folders_that_are_no_boards(small: Commands) -> None:
     assert "cannot be written" in small.refused("submit", "withdraw", "small", "x")
     with pytest.raises((DataError, UsageError)):
         open_board(small.board, 2)
-    assert ROOT.is_dir()

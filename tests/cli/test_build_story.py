@@ -15,6 +15,7 @@ from metal.data.dataset import load_dataset
 from tests.browser import Visit, browser
 from tests.build.assignments import downloaded
 from tests.cli.forks import Metal, environment
+from tests.cli.runs import KEY
 from tests.llm_server import LlmServer
 
 __all__ = ["browser"]
@@ -54,11 +55,10 @@ def rate(browser: Any, form: Path, person: int, returned: Path) -> dict[str, lis
 
 @pytest.mark.reference
 def test_from_passages_to_an_audit(reference: Path, tmp_path: Path, browser: Any, processes: Metal) -> None:
-    key = "sk-canary-key-0123456789"
     temperatures: set[float] = set()
     with LlmServer() as server:
         server.faults = lambda call: temperatures.add(call.parameter("temperature"))
-        metal = processes.at(tmp_path, environment(tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY=key))
+        metal = processes.at(tmp_path, environment(tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY=KEY))
         metal("sample", "--source", str(reference / "passages"), "-n", "3", "--out", "datasets/mine")
         metal("generate", "datasets/mine", "-m", "openai:gpt-4o", "--yes")
         assert temperatures == {0, 1}
@@ -95,4 +95,4 @@ def test_from_passages_to_an_audit(reference: Path, tmp_path: Path, browser: Any
     assert (lengths["passages_counted"] == 3).all()
     page = (tmp_path / "runs" / "audit" / "report.html").read_text(encoding="utf-8")
     assert 'id="dataset"' in page
-    assert not any(key in path.read_text(errors="ignore") for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(KEY in path.read_text(errors="ignore") for path in tmp_path.rglob("*") if path.is_file())

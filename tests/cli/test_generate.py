@@ -31,32 +31,23 @@ SENTENCES = {
         "ستُدفع الخسارة من رسوم المواقف في المدينة.",
         "طالب التجار بذلك منذ بداية الربيع الماضي.",
         "أراد المعارضون إنفاق المال على إصلاح الجسر القديم.",
-        "وصف العمدة التصويت بأنه ارتياح كبير لسكان الجزيرة.",
-        "ستبدأ الرحلات الجديدة في نهاية الشهر القادم.",
-        "قال السكان إنهم ينتظرون ذلك منذ سنوات طويلة.",
     ],
     "en": [
         "The council voted on Monday to keep ferry number {n}.",
         "It will pay the yearly loss from parking fees.",
         "Traders had asked for this since early spring.",
         "Opponents wanted to spend the money on the old bridge.",
-        "The mayor called the vote a great relief for the island.",
-        "New trips begin at the end of next month.",
-        "Residents said they had waited for many years.",
     ],
     "zh": [
         "市议会周一投票决定保留第{n}号渡轮。",
         "每年的亏损将由全市的停车费支付。",
         "商户自今年春天以来一直要求这样做。",
         "反对者希望把这笔钱用于修理旧桥。",
-        "市长称这次投票让岛上居民松了一口气。",
-        "新的班次将在下个月底开始运行。",
-        "居民们说他们已经等待了很多年。",
     ],
 }
 REFERENCES = {"ar": "قرر المجلس إبقاء العبّارة.", "en": "The ferry stays.", "zh": "渡轮将保留。"}
 SOURCES = [
-    Source(f"{code}-{n}", code, " ".join(lines).format(n=n), f"Title {n}", (REFERENCES[code],))
+    Source(f"{code}-{n}", code, " ".join(lines * 2).format(n=n), f"Title {n}", (REFERENCES[code],))
     for code, lines in SENTENCES.items()
     for n in range(EACH)
 ]
@@ -72,6 +63,14 @@ def a_dataset(
     criteria = [metal_criterion(name) for name in METAL_CRITERIA]
     save_dataset(assemble(Card("made"), criteria, sources, outputs, raters, ratings), folder, force=folder.exists())
     return folder
+
+
+def medium(prompts: Path, system: str = "You.") -> Path:
+    """The instruction of a quality that METAL does not have, in a folder of prompts."""
+    path = prompts / "generate" / "medium.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'system = "{system}"\nuser = "{{{{ source }}}}"\ntemperature = 0.5\n')
+    return path
 
 
 def rate(folder: Path, names: list[str]) -> None:
@@ -180,16 +179,12 @@ def test_what_a_dataset_then_holds(metal: Metal, llm_server: LlmServer, mine: Pa
 
 
 def test_what_else_lies_in_the_dataset_survives(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
-    (mine / "prompts" / "generate").mkdir(parents=True)
-    (mine / "prompts" / "generate" / "medium.toml").write_text(
-        'system = "You write in {{ language }}."\nuser = "{{ source }}"\ntemperature = 0.5\n'
-    )
+    instruction = medium(mine / "prompts", "You write in {{ language }}.").read_bytes()
     (mine / "lengths.svg").write_bytes(b"<svg/>\xff")
     (mine / "annotation" / "round 1").mkdir(parents=True)
     (mine / "annotation" / "round 1" / "ar-1.html").write_text("صفحة", encoding="utf-8")
     (mine / "link").symlink_to("lengths.svg")
     others = {name: body for name, body in snapshot(mine).items() if not name.endswith((".jsonl", ".toml", ".parquet"))}
-    instruction = (mine / "prompts" / "generate" / "medium.toml").read_bytes()
     metal("generate", mine, "-m", MODEL, "-q", "medium")
     after = snapshot(mine)
     assert others.items() <= after.items()
@@ -514,9 +509,7 @@ def test_a_dataset_behind_a_link(metal: Metal, llm_server: LlmServer, mine: Path
 
 
 def test_changes_under_a_run_are_refused(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
-    own = tmp_path / "own" / "generate"
-    own.mkdir(parents=True)
-    (own / "medium.toml").write_text('system = "You."\nuser = "{{ source }}"\ntemperature = 0.5\n')
+    medium(tmp_path / "own")
     (tmp_path / "judges.toml").write_text(f'[judges.fast]\nmodel = "{MODEL}"\n')
     base = ("generate", mine, "-m", "fast", "-q", "medium", "--prompt-folders", "own", "-l", "en", "--out", "r")
     metal(*base)
@@ -526,7 +519,7 @@ def test_changes_under_a_run_are_refused(metal: Metal, llm_server: LlmServer, mi
     (tmp_path / "judges.toml").write_text(f'[judges.fast]\nmodel = "{MODEL}"\nparameters = {{ seed = 3 }}\n')
     assert "judges.toml or the environment" in metal.refused(*base)
     (tmp_path / "judges.toml").write_text(f'[judges.fast]\nmodel = "{MODEL}"\nconcurrency = 3\n')
-    (own / "medium.toml").write_text('system = "You!"\nuser = "{{ source }}"\ntemperature = 0.5\n')
+    medium(tmp_path / "own", "You!")
     for command in (base, ("generate", "--resume", "r"), (*base[:-1], "elsewhere")):
         assert "medium" in metal.refused(*command)
     assert llm_server.requests == EACH
@@ -539,16 +532,12 @@ def test_changes_under_a_run_are_refused(metal: Metal, llm_server: LlmServer, mi
 def test_another_prompt_takes_the_place_of_texts_that_nobody_rated(
     metal: Metal, llm_server: LlmServer, mine: Path
 ) -> None:
-    own = mine / "prompts" / "generate"
-    own.mkdir(parents=True)
     for text, requests in (("You.", EACH), ("You!", 2 * EACH)):
-        (own / "medium.toml").write_text(f'system = "{text}"\nuser = "{{{{ source }}}}"\ntemperature = 0.5\n')
         answer_with(llm_server, good=f"A text by {text}")
         if requests > EACH:
             rate(mine, [f"en-0/{MODEL}/medium"])
-            own.mkdir(parents=True, exist_ok=True)
-            (own / "medium.toml").write_text(f'system = "{text}"\nuser = "{{{{ source }}}}"\ntemperature = 0.5\n')
             llm_server.faults = lambda call: Fault("refusal") if "ferry number 1" in call.prompt else None
+        medium(mine / "prompts", text)
         done = metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force")
         assert llm_server.requests == requests
     assert {one["output"].split("/")[0]: one["text"] for one in outputs(mine)} == {
@@ -558,12 +547,10 @@ def test_another_prompt_takes_the_place_of_texts_that_nobody_rated(
 
 
 def test_a_prompt_that_brings_nothing_takes_nothing_away(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
-    own = mine / "prompts" / "generate"
-    own.mkdir(parents=True)
-    (own / "medium.toml").write_text('system = "You."\nuser = "{{ source }}"\ntemperature = 0.5\n')
+    medium(mine / "prompts")
     metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en")
     before = outputs(mine), card(mine)
-    (own / "medium.toml").write_text('system = "You!"\nuser = "{{ source }}"\ntemperature = 0.5\n')
+    medium(mine / "prompts", "You!")
     llm_server.faults = always(Fault("401"))
     metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force", expect=2)
     assert (outputs(mine), card(mine)) == before
@@ -626,7 +613,7 @@ def test_rated_outputs_stay_chosen(metal: Metal, llm_server: LlmServer, mine: Pa
 def test_translations_are_expected_in_the_second_language(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     sources = [
         Source(f"{pair}-{n}", pair, " ".join(SENTENCES[pair[:2]]).format(n=n), references=(reference,))
-        for pair, reference in (("zh-en", SENTENCES["en"][4]), ("en-zh", SENTENCES["zh"][4] + SENTENCES["zh"][5]))
+        for pair, reference in (("zh-en", SENTENCES["en"][2]), ("en-zh", SENTENCES["zh"][2] + SENTENCES["zh"][3]))
         for n in range(2)
     ]
     folder = a_dataset(tmp_path / "pairs", sources)

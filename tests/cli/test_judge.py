@@ -13,16 +13,21 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from metal.data.dataset import Card, assemble, save_dataset
 from metal.data.dataset_lines import read_raters
 from metal.data.files import bundled
+from metal.data.ratings import facts_from
+from metal.data.records import Output, Rater, Rating, Source
 from metal.raters.judges.journal import lock_run
 from tests.cli.forks import Metal, Started, by_itself, environment
 from tests.cli.runs import KEY, records, snapshot, until
+from tests.conftest import TASK_QUALITY
 from tests.llm_server import Fault, LlmServer, always, prompt_digest, random_faults, rejects_parameters
 
 DEMO = bundled("datasets/demo")
@@ -436,20 +441,11 @@ def test_max_cost(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
 
 def a_dataset(folder: Path, texts: list[str]) -> Path:
     """A dataset with these outputs, of one source, and a person's ratings."""
-    folder.mkdir()
-    (folder / "dataset.toml").write_text(
-        'name = "made"\n[criteria.task_quality]\nmeasure = "ordinal"\ndirection = "higher"\n'
-        'levels = [{value = 0, label = "Bad"}, {value = 1, label = "Medium"}, {value = 2, label = "Good"}]\n'
-    )
-    (folder / "sources.jsonl").write_text(json.dumps({"source": "s", "language": "en", "text": "the passage"}) + "\n")
-    lines = [
-        json.dumps({"output": f"o{n}", "source": "s", "generator": "g", "language": "en", "text": text})
-        for n, text in enumerate(texts)
-    ]
-    (folder / "outputs.jsonl").write_text("\n".join(lines) + "\n")
-    (folder / "raters.jsonl").write_text('{"rater": "A1", "kind": "human", "group": "native"}\n')
-    rows = "".join(f"o{n},task_quality,A1,{n % 3},,\n" for n in range(len(texts)))
-    (folder / "ratings.csv").write_text("output,criterion,rater,score,reason,comment\n" + rows)
+    outputs = [Output(f"o{n}", "s", "g", "en", text) for n, text in enumerate(texts)]
+    person, source = Rater("A1", "human", "native"), Source("s", "en", "the passage")
+    ratings = facts_from([Rating(output.output, "task_quality", "A1", n % 3) for n, output in enumerate(outputs)])
+    save_dataset(assemble(Card("made"), [TASK_QUALITY], [source], outputs, [person], ratings), folder)
+    (folder / "outputs.jsonl").write_text("".join(json.dumps(asdict(output)) + "\n" for output in outputs))
     return folder
 
 

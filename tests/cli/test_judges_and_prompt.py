@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.runs import KEY
 from tests.cli.test_commands import DEMO, metal
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
-
-KEY = "sk-canary-0123456789"
 
 
 @pytest.fixture

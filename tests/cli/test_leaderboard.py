@@ -142,19 +142,14 @@ def test_a_spoiled_run_is_told_in_one_line(here: Metal, tmp_path: Path) -> None:
     assert "no column 'cluster'. Run `metal leaderboard` again" in told(
         lambda run: shutil.copy(run / "tables" / "beside.parquet", run / "tables" / "leaderboard.parquet")
     )
-    assert "no table [leaderboard]" in told(lambda run: reword(run / "run.toml", "[leaderboard]", "[other]"))
-    assert "no 'people' in the table [leaderboard]" in told(
-        lambda run: reword(run / "run.toml", "people = [", "persons = [")
-    )
-    assert "criterion 'x' of run.toml is not in the tables" in told(
-        lambda run: reword(run / "run.toml", 'main = "quality"', 'main = "x"')
-    )
-    assert "criterion 'quality' of the tables is not in run.toml" in told(
-        lambda run: reword(run / "run.toml", "[criteria.quality]", "[criteria.other]")
-    )
-    assert "rater 'm1' of the tables is not in raters.jsonl" in told(
-        lambda run: reword(run / "raters.jsonl", '"m1"', '"m3"')
-    )
+    for file, old, new, message in (
+        ("run.toml", "[leaderboard]", "[other]", "no table [leaderboard]"),
+        ("run.toml", "people = [", "persons = [", "no 'people' in the table [leaderboard]"),
+        ("run.toml", 'main = "quality"', 'main = "x"', "criterion 'x' of run.toml is not in the tables"),
+        ("run.toml", "[criteria.quality]", "[criteria.x]", "criterion 'quality' of the tables is not in run.toml"),
+        ("raters.jsonl", '"m1"', '"m3"', "rater 'm1' of the tables is not in raters.jsonl"),
+    ):
+        assert message in told(lambda run, change=(file, old, new): reword(run / change[0], *change[1:]))
 
 
 @pytest.mark.reference

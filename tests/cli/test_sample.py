@@ -15,6 +15,7 @@ from metal.data.dataset import load_dataset
 from metal.data.formats import METAL_CRITERIA
 from metal.data.tokens import load_encoding
 from tests.cli.test_commands import metal, words
+from tests.genie.people import lines
 
 LANGUAGES = {"ar": "arabic", "tr": "turkish", "yo": "yoruba", "zh": "chinese_simplified"}
 SVG = "{http://www.w3.org/2000/svg}"
@@ -33,10 +34,6 @@ def passages(tmp_path: Path) -> Path:
         ]
         (folder / file).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return folder
-
-
-def lines(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 # ---------------------------------------------------------------- published passages

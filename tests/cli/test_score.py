@@ -23,7 +23,7 @@ from metal.data.records import Output, Rater, Rating, Source
 from metal.errors import MetalError
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import snapshot, until
-from tests.conftest import TASK_QUALITY
+from tests.conftest import TASK_QUALITY, write_table
 
 REFERENCES = {"ar": ("تفتح المكتبة يوم الاثنين", "توقف المطر"), "zh": ("图书馆周一开放", "雨停了")}
 TEXTS = {"ar": ("تفتح المكتبة", "توقف المطر"), "zh": ("图书馆开放", "雨没停")}
@@ -244,14 +244,7 @@ def test_two_at_once_lose_nothing(scored: Metal) -> None:
 
 
 def table(path: Path, rows: Sequence[tuple[str, object]]) -> Path:
-    frame = pd.DataFrame(rows, columns=["output", "score"])
-    if path.suffix == ".parquet":
-        frame.to_parquet(path, index=False)
-    elif path.suffix == ".jsonl":
-        frame.to_json(path, orient="records", lines=True, force_ascii=False)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
-    return path
+    return write_table(pd.DataFrame(rows, columns=["output", "score"]), path)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet"])

@@ -15,18 +15,13 @@ from tests.cli.small_board import (
     ALL_SOURCES,
     ANOTHER,
     GENERATORS,
+    LENGTH,
     OUTSIDE,
     QUICK_OPTIONS,
     Commands,
     reference_of,
     texts_of,
 )
-
-LENGTH = '''
-def score(output):
-    """How long it is."""
-    return len(output)
-'''
 
 # ---------------------------------------------------------------- generators
 

@@ -91,12 +91,6 @@ def test_entry_points_that_offer_no_format(tmp_path: Path, monkeypatch: pytest.M
         formats.load_format("gone")
 
 
-def test_two_formats_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, "mqm = seahorse_for_metal:FORMAT", monkeypatch)
-    with pytest.raises(MetalError, match=r"formats\.mqm:FORMAT and seahorse_for_metal:FORMAT both offer 'mqm'"):
-        formats.known_formats()
-
-
 def test_a_format_whose_entry_point_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = {name: point for name, point in plugins.plugins("metal.formats").items() if name != "thumb"}
     monkeypatch.setattr(plugins, "_plugins", lambda *_: left)

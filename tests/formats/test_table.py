@@ -11,6 +11,7 @@ import pytest
 from metal.data.dataset import Dataset
 from metal.data.formats.table import read, read_ratings
 from metal.errors import MetalError
+from tests.conftest import write_table
 
 TIDY = pd.DataFrame(
     {
@@ -30,22 +31,10 @@ def load(path: Path, **options: Any) -> tuple[Dataset, tuple[str, ...]]:
     return draft.assemble(path), draft.notes
 
 
-def write(frame: pd.DataFrame, path: Path) -> Path:
-    writers = {
-        ".csv": lambda: frame.to_csv(path, index=False),
-        ".tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
-        ".jsonl": lambda: frame.to_json(path, orient="records", lines=True),
-        ".parquet": lambda: frame.to_parquet(path, index=False),
-        ".xlsx": lambda: frame.to_excel(path, index=False),
-    }
-    writers[path.suffix]()
-    return path
-
-
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl", ".parquet", ".xlsx"])
 def test_tidy_with_guessed_columns(tmp_path: Path, ending: str) -> None:
     frame = TIDY.assign(lang="hi")
-    dataset, notes = load(write(frame, tmp_path / f"t{ending}"))
+    dataset, notes = load(write_table(frame, tmp_path / f"t{ending}"))
     assert list(dataset.raters) == ["1", "2"]
     assert dataset.criteria["coherence"].scale.values == (1, 3, 5)
     assert set(dataset.outputs) == {"d1/a", "d2/b"}
@@ -58,7 +47,7 @@ def test_tidy_with_guessed_columns(tmp_path: Path, ending: str) -> None:
 
 def test_wide(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["o1", "o2"], "A1": [0, 2], "A2": [1, None], "gpt-4": [2, 2], "note": ["x", "y"]})
-    path = write(frame, tmp_path / "wide.csv")
+    path = write_table(frame, tmp_path / "wide.csv")
     dataset, _ = load(path, wide=["A*", "gpt-4"], kinds={"gpt*": "llm"}, language="sw", groups={"A*": "native"})
     assert {name: rater.kind for name, rater in dataset.raters.items()} == {
         "A1": "human",
@@ -72,7 +61,7 @@ def test_wide(tmp_path: Path) -> None:
 
 def test_words_become_nominal_levels_or_those_told(tmp_path: Path) -> None:
     frame = TIDY.assign(lang="hi", rating=["Good", "bad", "Good", None])
-    path = write(frame, tmp_path / "t.csv")
+    path = write_table(frame, tmp_path / "t.csv")
     dataset, _ = load(path)
     assert dataset.criteria["coherence"].scale.measure == "nominal"
     assert [level.label for level in dataset.criteria["coherence"].scale.levels] == ["Good", "bad"]
@@ -83,9 +72,9 @@ def test_words_become_nominal_levels_or_those_told(tmp_path: Path) -> None:
 
 
 def test_shift_and_continuous(tmp_path: Path) -> None:
-    path = write(TIDY.assign(lang="hi", rating=[1, 2, 3, 1]), tmp_path / "t.csv")
+    path = write_table(TIDY.assign(lang="hi", rating=[1, 2, 3, 1]), tmp_path / "t.csv")
     assert load(path, shift=-1)[0].criteria["coherence"].scale.values == (0, 1, 2)
-    path = write(TIDY.assign(lang="hi", rating=[0.5, 0.25, 0.1, 0.9]), tmp_path / "t.csv")
+    path = write_table(TIDY.assign(lang="hi", rating=[0.5, 0.25, 0.1, 0.9]), tmp_path / "t.csv")
     assert load(path)[0].criteria["coherence"].scale.levels == ()
 
 
@@ -104,7 +93,7 @@ def test_shift_and_continuous(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_missing_is_said(tmp_path: Path, change: dict[str, str], options: dict[str, Any], message: str) -> None:
-    path = write(TIDY.rename(columns=change), tmp_path / "t.csv")
+    path = write_table(TIDY.rename(columns=change), tmp_path / "t.csv")
     with pytest.raises(MetalError, match=message):
         load(path, **options)
 
@@ -135,7 +124,7 @@ def test_unusable_files(tmp_path: Path) -> None:
 )
 def test_rows_that_cannot_be(tmp_path: Path, frame: pd.DataFrame, message: str) -> None:
     with pytest.raises(MetalError, match=message):
-        load(write(frame.assign(lang="hi"), tmp_path / "t.csv"))
+        load(write_table(frame.assign(lang="hi"), tmp_path / "t.csv"))
 
 
 # ---------------------------------------------------------------- DataFrames
@@ -149,7 +138,7 @@ def test_a_frame_is_read_as_the_file_of_it_is(tmp_path: Path) -> None:
     before = frame.copy()
     dataset = read_ratings(frame, columns=columns, shift=-1, **ASKED).assemble()
     pd.testing.assert_frame_equal(frame, before)
-    from_file, notes = load(write(frame, tmp_path / "ratings.csv"), columns=columns, shift=-1, **ASKED)
+    from_file, notes = load(write_table(frame, tmp_path / "ratings.csv"), columns=columns, shift=-1, **ASKED)
     assert dataset.identity == from_file.identity
     assert dataset.identity.startswith("ratings@")
     assert dataset.report == from_file.report == notes
@@ -213,4 +202,4 @@ def test_what_is_wrong_with_a_frame(change: dict[str, Any], options: dict[str, A
 def test_rows_of_a_wide_table_are_those_of_the_file(tmp_path: Path) -> None:
     frame = pd.DataFrame({"id": ["o1", "o2", "o3"], "A1": ["1", "2", "2"], "A2": [None, "x", "1"]})
     with pytest.raises(MetalError, match="row 3: score 'x' among numbers"):
-        load(write(frame, tmp_path / "wide.csv"), wide="A*", language="sw")
+        load(write_table(frame, tmp_path / "wide.csv"), wide="A*", language="sw")

@@ -87,16 +87,6 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_bert(tmp_path_factory.mktemp("bert"))
 
 
-@pytest.fixture(scope="module")
-def rater(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_bert(tmp_path_factory.mktemp("rater"), labels=1)
-
-
-@pytest.fixture(scope="module")
-def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_sentence_model(tmp_path_factory.mktemp("sentences"))
-
-
 def faults(metric: Metric) -> list[str]:
     ticks: Callable[[], int] = count().__next__
     return [result.trial for result in conformance(metric, clock=ticks) if result.holds is False]
@@ -139,10 +129,11 @@ def test_bertscore_pair_by_pair(bert: Path) -> None:
 
 @learned
 @quiet
-def test_bleurt_reads_reference_then_output(rater: Path) -> None:
+def test_bleurt_reads_reference_then_output(tmp_path: Path) -> None:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+    rater = tiny_bert(tmp_path, labels=1)
     tokenizer = AutoTokenizer.from_pretrained(rater)
     network = AutoModelForSequenceClassification.from_pretrained(rater).eval()
     with torch.inference_mode():
@@ -164,7 +155,8 @@ def test_a_model_without_its_rating_head_is_refused(bert: Path) -> None:
 
 @learned
 @quiet
-def test_embedding(sentences: Path) -> None:
+def test_embedding(tmp_path: Path) -> None:
+    sentences = tiny_sentence_model(tmp_path)
     metric = find_metric(f"embedding(model={sentences})")
     assert faults(metric) == []
     to_source = find_metric(f"embedding(model={sentences}, to=source)")

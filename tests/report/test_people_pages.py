@@ -119,13 +119,10 @@ def test_generators_of_other_people_and_pairs_inside_clusters_are_told(tmp_path:
 
 
 def test_generators_of_other_languages_are_told(run: LeaderboardRun) -> None:
-    lines = facts(replace(run, manifest=quality_first(run)))
-    assert "rated in 1 to 3 languages and on 6 to 24 sources" in lines["Not to be concluded"]
-
-
-def quality_first(run: LeaderboardRun) -> dict[str, Any]:
     """Of `rich`, one generator has quality in Hindi only."""
-    return {**run.manifest, "leaderboard": {**run.manifest["leaderboard"], "main": "quality"}}
+    manifest = {**run.manifest, "leaderboard": {**run.manifest["leaderboard"], "main": "quality"}}
+    lines = facts(replace(run, manifest=manifest))
+    assert "rated in 1 to 3 languages and on 6 to 24 sources" in lines["Not to be concluded"]
 
 
 def test_names_are_text(tmp_path: Path, visit: Visiting) -> None:
