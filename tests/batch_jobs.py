@@ -23,7 +23,7 @@ from tests.llm_server import ERRORS, ErrorShape, Fault, HttpReply, LlmServer, Si
 
 Json = dict[str, Any]
 
-VALIDATING, RUNNING, FINALIZING, CANCELLING = "validating", "in_progress", "finalizing", "cancelling"
+VALIDATING, RUNNING, CANCELLING = "validating", "in_progress", "cancelling"
 COMPLETED, FAILED, EXPIRED, CANCELLED = "completed", "failed", "expired", "cancelled"
 ENDED = frozenset({COMPLETED, FAILED, EXPIRED, CANCELLED})
 
@@ -52,7 +52,7 @@ class Behaviour:
     that were not asked are left out of the results (a cancelled job's always are). failing: the share of its requests
     that come to nothing, with this fault. shuffled: results in another order. lost: the job is made, but the answer to
     the call that made it never arrives; refused_call: the call that would make it is answered with this HTTP status,
-    and there is no job. hidden: seconds before it can be seen in a list. finalizing, cancelling: seconds that takes.
+    and there is no job. hidden: seconds before it can be seen in a list. cancelling: seconds that takes.
     spoilt: what the protocol does to a line of results.
     """
 
@@ -68,7 +68,6 @@ class Behaviour:
     lost: bool = False
     refused_call: int = 0
     hidden: float = 0.0
-    finalizing: float = 0.0
     cancelling: float = 0.0
     spoilt: Callable[[str, bytes], bytes] | None = None  # (key, line) -> line
 
@@ -299,11 +298,8 @@ class BatchService:
             while len(job.outcomes) < due:
                 self._answer(job, len(job.outcomes))
         if len(job.outcomes) >= goal and until >= begins:
-            over = begins + goal / rate
             last = EXPIRED if how.expires_after is not None else CANCELLED if how.stops_after is not None else COMPLETED
-            job.state = FINALIZING
-            if now >= over + how.finalizing:
-                self._end(job, last, over + how.finalizing)
+            self._end(job, last, begins + goal / rate)
         elif now >= job.stopping:
             job.state = CANCELLING
             if now >= job.stopping + how.cancelling:

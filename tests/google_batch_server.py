@@ -25,7 +25,6 @@ Json = dict[str, Any]
 STATES = {
     batch_jobs.VALIDATING: "PENDING",
     batch_jobs.RUNNING: "RUNNING",
-    batch_jobs.FINALIZING: "RUNNING",
     batch_jobs.CANCELLING: "CANCELLING",
     batch_jobs.COMPLETED: "SUCCEEDED",
     batch_jobs.FAILED: "FAILED",

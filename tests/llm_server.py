@@ -174,11 +174,9 @@ def rejects_parameters(*names: str, code: str = "unsupported_value") -> Faults:
     return rejects
 
 
-def random_faults(
-    seed: int, rates: dict[str, float], max_attempt: int = 2, retry_after: float | None = None, seconds: float = 0.0
-) -> Faults:
+def random_faults(seed: int, rates: dict[str, float], max_attempt: int = 2, retry_after: float | None = None) -> Faults:
     """Fault kinds at these rates, drawn from (seed, prompt, attempt); never after `max_attempt` attempts."""
-    kinds = {kind: Fault(kind, seconds=seconds, retry_after=retry_after if kind == "429" else None) for kind in rates}
+    kinds = {kind: Fault(kind, retry_after=retry_after if kind == "429" else None) for kind in rates}
 
     def draw(call: Call) -> Fault | None:
         left = _hash(f"{seed}|{call.attempt}|{call.prompt}") / 2**64 if call.attempt <= max_attempt else 2.0

@@ -4,8 +4,8 @@
 
 All data is made here: boards in the sizes of the published ones; audits of 10 languages x 5 criteria, 1,000 resamples
 of weighted F1 (6 judges) and of Fleiss' kappa, and paired differences of two judges. Ours is the median of some rounds;
-what takes long at the others runs once, and loops over resamples are timed on a sample of these and extrapolated. What
-must be equal is compared first. mt-metrics-eval is Google's, from its repository: the package of that name on PyPI is
+what takes long at the others runs once, and loops over resamples are timed on a sample of these and extrapolated.
+Tests compare the figures. mt-metrics-eval is Google's, from its repository: the package of that name on PyPI is
 something else. Where it is not installed, loops that do what it does stand in, and say so.
 """
 
@@ -119,21 +119,19 @@ def leave_one_out() -> None:
     def ours() -> np.ndarray:
         return leave_one_out_correlation(generator_moments(metrics, target, generator), alphas)
 
-    def theirs(tolerance: float) -> np.ndarray:
+    def theirs() -> np.ndarray:
         predicted = np.zeros((ALPHAS, len(target)))
         for fold in range(GENERATORS):
             out = generator == fold
             mean, spread = metrics[~out].mean(axis=0), metrics[~out].std(axis=0)
             train, test = (metrics[~out] - mean) / spread, (metrics[out] - mean) / spread
             for place, alpha in enumerate(alphas):
-                fitted = Lasso(alpha=alpha, tol=tolerance, max_iter=100_000).fit(train, target[~out])
+                fitted = Lasso(alpha=alpha, max_iter=100_000).fit(train, target[~out])
                 predicted[place, out] = fitted.predict(test)
         return np.array([np.corrcoef(row, target)[0, 1] for row in predicted])
 
-    apart = np.abs(ours() - theirs(1e-12)).max()
     name = f"leave-one-out, {ALPHAS} alphas x {GENERATORS} folds"
-    report(name, median_seconds(ours), seconds(lambda: theirs(1e-4)), 15, "scikit-learn Lasso, its default tolerance")
-    print(f"  largest difference of r from scikit-learn's at tolerance 1e-12: {apart:.1e} (target 1e-9)")
+    report(name, median_seconds(ours), seconds(theirs), 15, "scikit-learn Lasso, its default tolerance")
 
 
 def mixed_model() -> None:
@@ -153,18 +151,8 @@ def mixed_model() -> None:
         def theirs(score=score, columns=columns, source=source) -> object:
             return sm.MixedLM(score, columns, groups=source).fit(reml=True)
 
-        fit = ours()
-        theirs_fit = sm.MixedLM(score, columns, groups=source).fit(
-            reml=True, gtol=1e-10
-        )  # left to itself it stops early
-        apart = max(
-            np.abs(fit.effects - theirs_fit.fe_params).max(),
-            np.abs(fit.errors - theirs_fit.bse_fe).max(),
-            abs(fit.residual_variance - theirs_fit.scale),
-        )
         name = f"mixed model, {len(source):,} rows, {'balanced' if balanced else 'unbalanced'}"
         report(name, median_seconds(ours), seconds(theirs), 50, "statsmodels MixedLM")
-        print(f"  largest difference of effects, errors and residual variance: {apart:.1e} (target 1e-6)")
 
 
 def pairs() -> None:
@@ -178,10 +166,7 @@ def pairs() -> None:
     def ours() -> float:
         return calibrate_ties(people, first).accuracy
 
-    apart = abs(ours() - calibrate(people, first))
     report("tie calibration", median_seconds(ours), seconds(lambda: calibrate(people, first)), 20, peer)
-    print(f"  difference of the accuracy: {apart:.1e}")
-
     flat = raters.reshape(RATERS, -1)
 
     def all_pairs() -> np.ndarray:
@@ -192,8 +177,6 @@ def pairs() -> None:
     mine = median_seconds(lambda: correlates_better(people.ravel(), flat[:2], np.random.default_rng(0)))
     report("PERM-BOTH, one pair of raters", mine, one_pair, 20, peer)
     report(f"PERM-BOTH, all {count} pairs of {RATERS} raters", median_seconds(all_pairs), one_pair * count, 20, peer)
-    p, theirs = all_pairs()[0, 1], test(people, first, second)
-    print(f"  p of the first pair: {p:.3f}, theirs {theirs:.3f}")
 
 
 def mt_metrics_eval() -> tuple[Callable[..., float], Callable[..., float], str] | None:

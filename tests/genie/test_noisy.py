@@ -349,8 +349,3 @@ def test_the_command_prints_json_with_null_for_undefined() -> None:
     first = told["simulation"][0]
     assert first["precision"] is None
     assert (first["paper_precision"], first["paper_recall"]) == (1.0, 0.24)
-
-
-def test_the_command_refuses_an_unknown_model() -> None:
-    result = CliRunner().invoke(command, ["--model", "class-learned"])
-    assert isinstance(result.exception, UnknownName)

@@ -15,19 +15,13 @@ from tests.conftest import TASK_QUALITY
 T = TypeVar("T")
 TOKEN = "abcdefghij0123456789"
 SCHEMA = answer_schema(TASK_QUALITY.scale)
-Read = dict[str, Reply | CallFailed]
-
-
-def key_of(number: int) -> str:
-    """A key as METAL has them."""
-    return f"{number:032x}"
 
 
 def asks(count: int) -> dict[str, ModelRequest]:
-    """Questions, each with words of its own, in several scripts."""
+    """Questions by key, each with words of its own, in several scripts."""
     words = ("Kuinka hyvä on tämä?", "这个摘要怎么样？", "كم هي جيدة؟", "How good is this?")
     return {
-        key_of(number): ModelRequest(
+        f"{number:032x}": ModelRequest(
             Message("You judge.", f"{words[number % 4]} {number}\nSecond \u2028line."),
             SCHEMA,
             {"temperature": 0},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import threading
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from metal.data.records import Rating
 from metal.errors import UsageError
 from metal.raters.judges.cluster.coordinator import LOSSES, Coordinator
 from metal.raters.judges.cluster.engine import RayRun
@@ -26,13 +24,13 @@ from metal.raters.judges.cluster.shards import (
     shard_journal,
     write_shards,
 )
-from metal.raters.judges.collect import Collected, index_journal
 from metal.raters.judges.engine import EngineOptions, JudgeSetup, Progress, Rules, Session
-from metal.raters.judges.journal import Answered, Journal, Record, read_answered
+from metal.raters.judges.journal import Answered, Journal, Record
 from metal.raters.judges.models import Model, Price
+from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.secrets import Secrets
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
-from tests.judges.test_runner import KEY, QUICK, a_model, a_plan
+from tests.judges.test_runner import KEY, QUICK, Outcome, a_model, a_plan, carried_out
 from tests.llm_server import Fault, LlmServer, always
 from tests.ray_cluster import IGNORED, session_logs, two_nodes
 
@@ -44,32 +42,17 @@ pytestmark = [
 MODEL = Model("m", "openai", "m")
 
 
-def on_cluster(
-    plan: Any, folder: Path, rules: Rules = QUICK, during: Callable[[RayRun], Any] | None = None, address: str = ""
-) -> tuple[RayRun, list[Rating], list[dict[str, Any]]]:
-    """One session on the cluster: the run, its ratings, the journal's records."""
-    path = folder / "journal.jsonl"
-    address = address or two_nodes()
+def on_cluster(plan: JudgingPlan, folder: Path, rules: Rules = QUICK, address: str = "") -> Outcome[RayRun]:
+    """One session on the cluster."""
+    options = EngineOptions(address=address or two_nodes())
 
-    async def work() -> RayRun:
-        journal = Journal(path)
-        try:
-            answered, options = read_answered(rules.reasks, path), EngineOptions(address=address)
-            run = RayRun(Session(plan, journal, answered, rules, Secrets([KEY]), folder, options))
-            going = asyncio.create_task(run.go())
-            async with asyncio.timeout(240):
-                if during:
-                    await asyncio.to_thread(during, run)
-                await going
-        finally:
-            await journal.close()
-        return run
+    def make(journal: Journal, answered: Answered) -> RayRun:
+        return RayRun(Session(plan, journal, answered, rules, Secrets([KEY]), folder, options))
 
     folder.mkdir(exist_ok=True)
-    run = asyncio.run(work())
+    outcome = carried_out(plan, folder, rules, make, hangs=240)
     assert sorted(path.name for path in folder.iterdir()) == ["journal.jsonl"]
-    records = [json.loads(line) for line in path.read_bytes().splitlines()]
-    return run, list(Collected(plan, index_journal(plan, path)).ratings()), records
+    return outcome
 
 
 # ---------------------------------------------------------------- on a cluster
@@ -81,14 +64,15 @@ def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
     price = Price(1000.0, 1000.0)
     model = a_model(llm_server, concurrency=9, requests_per_minute=1800, price=price)
     plan = a_plan(model, count=300)
-    run, ratings, records = on_cluster(plan, tmp_path / "ray", Rules(backoff=0.01, max_cost=20.0))
+    outcome = on_cluster(plan, tmp_path / "ray", Rules(backoff=0.01, max_cost=20.0))
+    run, records = outcome.run, outcome.records
     spent = sum(price.cost(*record["tokens"]) for record in records)
     assert spent <= 20.0
     assert spent == pytest.approx(run.progress[0].cost)
     assert run.over_budget
     dearest = max(price.cost(*record["tokens"]) for record in records)
     assert spent + 9 * dearest > 20.0  # it was used up
-    assert len(ratings) == len(records) == llm_server.requests < 300
+    assert len(outcome.ratings) == len(records) == llm_server.requests < 300
     assert llm_server.max_in_flight <= 9
     times = sorted(call.time for call in llm_server.calls)
     for window in (30, 60):  # 30 a second, one second's worth may come at once
@@ -100,10 +84,10 @@ def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
 def test_a_refused_key_stops_everybody_and_is_written_nowhere(llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.faults = always(Fault("401", text=f"Incorrect API key: {KEY}"))
     plan = a_plan(a_model(llm_server, concurrency=8), count=200)
-    run, ratings, records = on_cluster(plan, tmp_path / "ray")
-    assert run.progress[0].stopped.startswith("access denied")
-    assert run.progress[0].stopped.endswith("Incorrect API key: [key hidden]")
-    assert (ratings, records) == ([], [])
+    outcome = on_cluster(plan, tmp_path / "ray")
+    assert outcome.stopped[0].startswith("access denied")
+    assert outcome.stopped[0].endswith("Incorrect API key: [key hidden]")
+    assert (outcome.ratings, outcome.records) == ([], [])
     assert llm_server.requests <= 16
     logs = [path for path in session_logs().rglob("*") if path.is_file()]
     assert logs

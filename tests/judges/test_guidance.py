@@ -15,29 +15,21 @@ import pytest
 
 from metal.errors import MetalError, MissingExtra, UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import CallFailed, Client, ModelRequest, Reply, answer_schema
+from metal.raters.judges.call import Client, Reply
 from metal.raters.judges.models import family, find_model, listed_price, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import find_provider, open_client
 from tests.cli.runs import KEY
-from tests.conftest import TASK_QUALITY
+from tests.judges.test_providers import MODELS, ask, asked, failed
 from tests.llm_server import Fault, LlmServer, always
 
 pytestmark = pytest.mark.usefixtures("openai_environment")
-PATHS = {
-    "guidance:openai:gpt-4o": "/v1/chat/completions",
-    "guidance:azure:my-deployment": "/openai/deployments/my-deployment/chat/completions",
-    "guidance:openai-compatible:org/llama:8b": "/v1/chat/completions",
-}
+PATHS = {name: path for name, (_, path) in MODELS.items() if name.startswith("guidance:")}
 GPT = "guidance:openai:gpt-4o"
-ask = ModelRequest(
-    Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 5.0
-)
 
 
-def with_client(name: str, server: LlmServer, use: Callable[[Client], Awaitable[Any]], concurrency: int = 16) -> Any:
-    url = server.url if "azure" in name else server.openai_url
-    model = with_settings(find_model(name, {}, base_url=url), base_url=url, concurrency=concurrency)
+def with_client(server: LlmServer, use: Callable[[Client], Awaitable[Any]], concurrency: int = 16) -> Any:
+    model = with_settings(find_model(GPT, {}), base_url=server.openai_url, concurrency=concurrency)
 
     async def once() -> Any:
         client = open_client(model)
@@ -47,17 +39,6 @@ def with_client(name: str, server: LlmServer, use: Callable[[Client], Awaitable[
             await client.close()
 
     return asyncio.run(once())
-
-
-def asked(name: str, server: LlmServer, ask: ModelRequest = ask) -> Reply:
-    reply: Reply = with_client(name, server, lambda client: client.ask(ask))
-    return reply
-
-
-def failed(name: str, server: LlmServer, ask: ModelRequest = ask) -> CallFailed:
-    with pytest.raises(CallFailed) as result:
-        asked(name, server, ask)
-    return result.value
 
 
 # ---------------------------------------------------------------- what is sent
@@ -164,7 +145,7 @@ def test_a_cancelled_call_gives_up_its_request_and_its_thread(llm_server: LlmSer
         async with asyncio.timeout(30):  # there is one thread, which the first call would hold for a minute
             await client.ask(replace(ask, message=Message("", "the next")))
 
-    with_client(GPT, llm_server, cancel, concurrency=1)
+    with_client(llm_server, cancel, concurrency=1)
 
 
 # ---------------------------------------------------------------- many at once
@@ -179,7 +160,7 @@ def test_calls_in_flight_get_each_its_own_answer(llm_server: LlmServer) -> None:
             *(client.ask(replace(ask, message=Message("You judge.", f"text {n}"))) for n in range(64))
         )
 
-    replies = with_client(GPT, llm_server, all_at_once)
+    replies = with_client(llm_server, all_at_once)
     message = [json.loads(reply.text)["justification"] for reply in replies]
     assert message == [f"You judge.\ntext {n}" for n in range(64)]
     assert 1 < llm_server.max_in_flight <= 16
@@ -198,14 +179,14 @@ def test_guidance_keeps_nothing_of_calls_that_are_over(llm_server: LlmServer) ->
             await client.ask(ask)
         assert kept() <= before
 
-    with_client(GPT, llm_server, three)
+    with_client(llm_server, three)
 
 
 # ---------------------------------------------------------------- names, keys, libraries
 
 
 def test_openai_keys_go_to_openai_only(llm_server: LlmServer) -> None:
-    asked("guidance:openai-compatible:org/llama", llm_server)
+    asked("guidance:openai-compatible:org/llama:8b", llm_server)
     assert KEY not in json.dumps(dict(llm_server.seen_headers))
     asked(GPT, llm_server)
     assert KEY in json.dumps(dict(llm_server.seen_headers))
