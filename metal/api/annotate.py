@@ -240,7 +240,7 @@ def annotate_import(
 
     if platform and not re.fullmatch("[a-z][a-z0-9_-]*", platform):
         raise UsageError(
-            f"`platform` {platform!r} is no name for a platform; small letters, digits, - and _, e.g. prolific"
+            f"`platform` {platform!r} is not a name for a platform; small letters, digits, - and _, e.g. prolific"
         )
     dataset = Path(data)
     with one_writer(dataset):
@@ -265,5 +265,5 @@ def annotate_status(data: StrPath) -> dict[str, list[Mapping[str, Any]]]:
     from metal.data.plugins import plugins
 
     if not (Path(data) / "dataset.toml").is_file():
-        raise UsageError(f"{data} is no dataset: it has no dataset.toml")
+        raise UsageError(f"{data} is not a dataset: it has no dataset.toml")
     return {name: list(platform_of(name).campaigns(Path(data), now())) for name in plugins(GROUP)}

@@ -78,7 +78,7 @@ def report(
     `figures` and `latex` add to a folder what a paper needs; files of the same names are replaced. PDF and PNG
     need the extra metal-eval[figures].
 
-    Returns what was written. Raises UsageError when the folder is no run with a page.
+    Returns what was written. Raises UsageError when the folder is not a run with a page.
     """
     from metal.runs.run import write_page
     from metal.show import pages

@@ -150,8 +150,8 @@ def metric_check(
     """Try the metric METRIC on sentences in 45 languages: is it what it says it is?
 
     Identical texts are best, a second reference takes nothing away, scores stay in range, empty and odd texts do no
-    harm, the same texts get the same scores, Unicode forms make no difference. What does not hold is no proof of a
-    bad metric, but something a reader of its scores should know.
+    harm, the same texts get the same scores, Unicode forms make no difference. What does not hold does not prove a
+    bad metric; it is something a reader of its scores should know.
 
     Returns what each trial found. Raises UnknownName and MissingExtra for a metric that cannot be had.
     """

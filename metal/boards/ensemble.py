@@ -30,7 +30,7 @@ from metal.stats.patterns import Numbers
 
 GROUP = "ensemble"  # raters of this group are ensembles: never a member of another
 NAME = "ensemble (unseen)"
-LEAST_COVERAGE = 0.95  # a metric that scored fewer of the outputs that people rated is no candidate
+LEAST_COVERAGE = 0.95  # a metric that scored fewer of the outputs that people rated is not a candidate
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
         parts.append(facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), list(FACTS)])
     facts = tidy_facts(concat_facts([part for part in parts if len(part)])) if any(map(len, parts)) else parts[0]
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
-    for name in ("output", "criterion", "rater"):  # names that do not occur are no categories
+    for name in ("output", "criterion", "rater"):  # names that do not occur are not categories
         facts[name] = facts[name].cat.remove_unused_categories()
     return with_parts(
         base,
@@ -204,7 +204,7 @@ def check_name(name: str, taken: Iterable[str], what: str) -> str:
 def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tuple[str, str]]:
     """(source, text) of each row of a table; empty cells are empty texts. columns: name -> cells.
 
-    Raises DataError where a column is missing, a source is empty, or a cell is no text.
+    Raises DataError where a column is missing, a source is empty, or a cell is not text.
     """
     names = {str(name).strip().lower(): name for name in columns}
     chosen = [next((names[choice] for choice in choices if choice in names), None) for choices in (SOURCE, TEXT)]

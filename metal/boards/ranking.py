@@ -170,7 +170,7 @@ FOR_EACH = 40  # least permutations for each rater that another is compared with
 class Ranked:
     """The raters of a cell with their figures, best first.
 
-    rows: one a rater. better: (raters, raters) one-sided p that i correlates better than j, in the order of rows.
+    rows: one per rater. better: (raters, raters) one-sided p that i correlates better than j, in the order of rows.
     within: rows of the table within_generators: each rater on the outputs of one generator. figures: by rater, those
     that `crowd` shows as well.
     """

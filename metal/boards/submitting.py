@@ -214,7 +214,7 @@ def _submitted_metric(program: Path, about: Mapping[str, Any], wanted: Rater) ->
     try:
         limits = Limits(seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096)))
     except (TypeError, ValueError, OverflowError):
-        raise UsageError("the limits it joined with are no numbers") from None
+        raise UsageError("the limits it joined with are not numbers") from None
     function = str(about.get("function", "score"))
     metric = isolated_metric(program, function, limits=limits)
     signature = _program_signature(metric, wanted.rater, function)

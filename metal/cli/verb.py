@@ -63,7 +63,7 @@ def verb(
 
     parameters: options of the command line only; arguments too, where they are not the public function's own. more:
     what the help says besides the docstring. examples: command lines for the help. without: parameters of the public
-    function that are no options. required: those that have a default in Python only.
+    function that are not options. required: those that have a default in Python only.
     """
     options = [
         option(parameter, kind, about, inspect.Parameter.empty if parameter in required else default)

@@ -177,7 +177,7 @@ def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
     for row, record in enumerate(records, 1):
         name = getattr(record, key)
         if name in by_name:
-            raise DataError(f"{where} row {row}", f"{key} {name!r} stands there twice", "Keep one of them")
+            raise DataError(f"{where} row {row}", f"{key} {name!r} is there twice", "Keep one of them")
         by_name[name] = record
     return by_name
 

@@ -82,9 +82,9 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
                 record = _parse(text)
             except json.JSONDecodeError as error:
                 problem = f"not JSON ({error.msg})"
-                raise DataError(f"{path} line {number + 1}", problem, "One JSON object a line") from None
+                raise DataError(f"{path} line {number + 1}", problem, "One JSON object per line") from None
             if not isinstance(record, dict):
-                raise DataError(f"{path} line {number + 1}", "not a JSON object", 'One object a line: {"output": ...}')
+                raise DataError(f"{path} line {number + 1}", "not a JSON object", 'One per line: {"output": ...}')
             yield row, record
             row += 1
 
@@ -99,7 +99,7 @@ def not_utf8(path: Path, row: int, error: UnicodeDecodeError) -> DataError:
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object a line, UTF-8; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
+    """One JSON object per line, UTF-8; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
             text = json.dumps(record, ensure_ascii=False)

@@ -49,7 +49,7 @@ def find_ratings(folder: str | Path) -> Path:
 def read_facts(path: str | Path) -> pd.DataFrame:
     """The facts in a ratings file (.parquet, .csv, .jsonl).
 
-    Raises DataError for unknown or missing columns, text that is not UTF-8, and scores that are no numbers.
+    Raises DataError for unknown or missing columns, text that is not UTF-8, and scores that are not numbers.
     """
     path = Path(path)
     readers = {".parquet": _read_parquet, ".csv": _read_csv, ".jsonl": _read_jsonl}
@@ -183,7 +183,7 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
         return None
     named = all(table[name].null_count == 0 for name in ("output", "criterion", "rater"))
     scored = table["score"].null_count == 0 or block.count(b'"score":') == lines
-    finite = not compute.any(compute.is_inf(table["score"])).as_py()  # Inf is no JSON
+    finite = not compute.any(compute.is_inf(table["score"])).as_py()  # Inf is not JSON
     if not (named and scored and finite and len(table) == lines):
         return None
     filled = {name: table[name] if name == "score" else table[name].fill_null("") for name in FACTS}

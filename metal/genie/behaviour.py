@@ -1,6 +1,6 @@
 """How each person rates beside their colleagues: what can be said of raters without test questions.
 
-One row a person x language x criterion, and one over all criteria. Colleagues are the people who rated the same outputs
+One row per person x language x criterion, one over all criteria. Colleagues are the people who rated the same outputs
 on the same criterion; other kinds of raters can be examined too and are never colleagues. stands_out.py reads the rows.
 """
 
@@ -53,7 +53,7 @@ def behaviour(
 
     reference: which people, as people_named reads it. kinds: the kinds of raters that get rows. People are set beside
     their own group, because a crowd outvotes its experts where both rated (across_groups: beside all the people);
-    whoever is no person is set beside all the people. distrusted: people who are nobody's colleagues, because they are
+    others are compared with all the people. distrusted: people who are nobody's colleagues, because they are
     known to be noisy; they are set beside the others all the same. Columns:
 
     ratings, unanswered; shared: ratings of outputs that a colleague rated too, on `sources` sources; ties: those of

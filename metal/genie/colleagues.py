@@ -148,7 +148,7 @@ class Competence:
 def competences(rows: pd.DataFrame, criterion: Criterion, people: frozenset[str]) -> Mapping[str, Competence]:
     """The competence of every rater in `rows` (one language x criterion).
 
-    People are fitted together; whoever is no person is fitted with all people and nobody else, so that ten judges of
+    People are fitted together; whoever is not a person is fitted with all people and nobody else, so that ten judges of
     one family do not decide what is true. Persons who are not among `people` are fitted with them, all in one fit.
     """
     if not criterion.scale.levels:

@@ -219,5 +219,5 @@ def leak_warning(dataset: Dataset, questions: Mapping[str, Output]) -> str:
         return ""
     return (
         f"{len(leaks):,} outputs of the dataset show what a test question shows, the first {leaks[0]!r}: test "
-        "questions are no outputs of a generator; take them out of outputs.jsonl and the ratings"
+        "questions are not outputs of a generator; take them out of outputs.jsonl and the ratings"
     )

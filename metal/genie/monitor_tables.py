@@ -176,7 +176,7 @@ class Unanimous:
 
 
 def unanimous(dataset: Dataset, people: Collection[str]) -> Iterator[Unanimous]:
-    """An entry a group and language that has outputs rated by three people or more on two criteria or more."""
+    """One entry per group and language that has outputs rated by three people or more on two criteria or more."""
     table = dataset.ratings
     table = table[table["rater"].isin(list(people)) & table["score"].notna()]
     for (language, group), rows in table.groupby(["language", "group"], observed=True, sort=True):

@@ -163,7 +163,7 @@ def _first_counts(
 ) -> tuple[list[Answer], list[str]]:
     """The answers, without changed ones to test questions that the person had answered before, and a note on these.
 
-    A platform may give a worker the same question in two campaigns. The second answer is no evidence, and no reason
+    A platform may give a worker the same question in two campaigns. The second answer is not evidence, and no reason
     to stop an import. before: test answers so far.
     """
     from metal.building.answers import read_score
@@ -205,7 +205,7 @@ def _standing(
 
 
 def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str) -> Iterable[Rater]:
-    """The dataset's raters and those who answered. Raises DataError for the name of a rater who is no person."""
+    """The dataset's raters and those who answered. Raises DataError for the name of a rater who is not a person."""
     from metal.data.records import Rater
 
     raters = dict(loaded.raters)

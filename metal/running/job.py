@@ -112,7 +112,7 @@ class Job(ABC):
         """A hash of each text that the plan's messages are made from, by name."""
 
     def check(self, out: Path) -> None:
-        """Raises UsageError when the run that is in the folder is no older part of this one."""
+        """Raises UsageError when the run that is in the folder is not an older part of this one."""
         if not (out / "run.toml").is_file():
             return
         older, settings = read_request(out, self.command, type(self.request))
@@ -208,7 +208,7 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
 
 
 def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mapping[str, Any]]:
-    """What a run was asked to do, and all of its settings. Raises UsageError when it is no run of this command."""
+    """What a run was asked to do, and all of its settings. Raises UsageError when it is not a run of this command."""
     settings = read_settings(out, command)
     defaults = {field.name: field.default for field in fields(kind)}
     try:

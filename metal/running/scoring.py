@@ -70,7 +70,7 @@ class RunFolder:
         return self.scores.get(name)
 
     def add(self, scores: Scores) -> Scores:
-        """Write what a metric says, in the place of what it said before."""
+        """Write a metric's scores in place of its earlier ones."""
         self.scores[scores.rater.rater] = scores
         raters = [each.rater for each in self.scores.values()]
         settings = {"dataset": _text(self.dataset_folder), "metrics": [rater.rater for rater in raters]}
@@ -96,7 +96,7 @@ class DatasetFolder:
         return Scores(rater, _of(self.dataset.ratings, name)) if rater else None
 
     def add(self, scores: Scores) -> Scores:
-        """Write what a metric says beside what the dataset has of it by now; what stands there then."""
+        """Add a metric's scores to those that the dataset has by now. Returns all of them."""
         with one_writer(self.folder):
             now = metric_scores.with_metric_score(load_dataset(self.folder))
             name = scores.rater.rater

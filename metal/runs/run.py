@@ -48,7 +48,7 @@ class Run:
     def of(cls, made: Any, dataset: Dataset, manifest: Manifest, raters: Iterable[str], *more: Any) -> Self:
         """The run of an analysis that was just made, an object with tables and warnings.
 
-        raters: those that took part; of a board's, ensembles are no raters of the dataset. more: the further fields of
+        raters: those that took part; of a board's, ensembles are not raters of the dataset. more: the further fields of
         a kind of run.
         """
         about = manifest.to_dict() | cls._about(made)

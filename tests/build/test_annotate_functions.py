@@ -51,7 +51,7 @@ def test_mistakes_are_in_words_of_parameters(dataset: Path) -> None:
         annotate_export(dataset, to="cvs")
     with pytest.raises(UsageError, match=r"begin with `metal\.annotate_export\(\.\.\.\)`"):
         annotate_import(dataset, [])
-    with pytest.raises(UsageError, match="is no dataset"):
+    with pytest.raises(UsageError, match="is not a dataset"):
         annotate_status(dataset / "nowhere")
 
 

@@ -94,7 +94,7 @@ def test_what_is_asked_wrongly(crowd: Crowd, options: tuple[str, ...], words: st
 def test_nothing_pushed_yet(crowd: Crowd) -> None:
     assert "no campaign on Mechanical Turk; push one first" in crowd.refused("annotate", "pull", "mturk", "mine")
     assert "begins one" in crowd("annotate", "status", "mine")
-    assert "is no dataset" in crowd.refused("annotate", "status", "elsewhere")
+    assert "is not a dataset" in crowd.refused("annotate", "status", "elsewhere")
 
 
 # ---------------------------------------------------------------- scheduled starts

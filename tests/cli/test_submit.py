@@ -92,7 +92,7 @@ def test_scores_by_metrics_that_cannot_be_run_are_handed_in(small: Commands) -> 
         ({"source": ["000"]}, "no scores by metrics (columns found: source). It has the column source and one"),
         ({"output": ["000"], OUTSIDE: [1]}, "no scores by metrics (columns found: output, comet)"),
         ({"source": ["000"], "cosmet": [1]}, "given.csv: metric 'cosmet' is not known; did you mean 'comet'"),
-        ({"source": ["000", "9"], OUTSIDE: [1, 2]}, "given.csv: '9' is no source of the outputs. One row a source"),
+        ({"source": ["000", "9"], OUTSIDE: [1, 2]}, "'9' is not a source of the outputs. One row per source"),
         ({"source": ["000", "000"], OUTSIDE: [1, 2]}, "given.csv: '000' more than once"),
         ({"source": ["000", "001"], OUTSIDE: [1, "high"]}, "given.csv row 3: score 'high' is not a finite number"),
     ],

@@ -53,8 +53,8 @@ def test_days():
     ("text", "error", "words"),
     [
         ("10:00 UTC", UsageError, "Mon-Fri 10:00 America/Los_Angeles"),
-        ("Mon 24:00 UTC", UsageError, "no time of day"),
-        ("Mon 10:60 UTC", UsageError, "no time of day"),
+        ("Mon 24:00 UTC", UsageError, "not a time of day"),
+        ("Mon 10:60 UTC", UsageError, "not a time of day"),
         ("Mondy 10:00 UTC", UnknownName, "Mon"),
         ("Mon-Fry 10:00 UTC", UnknownName, "Fri"),
         ("Mon 10:00 America/Los_Angles", UnknownName, "America/Los_Angeles"),

@@ -250,9 +250,9 @@ def test_faults_of_judges_toml_are_named(tmp_path: Path, line: str, message: str
         ("[judges.mine]\nmodel = 5\n", "no model"),
         ('[judges.mine]\nmodel = "gpt-4o"\n', "no model"),
         ('[judge.mine]\nmodel = "openai:gpt-4o"\n', "did you mean 'judges'"),
-        ("[judges]\nmine = 5\n", "judge mine is no table"),
-        ("judges = 5\n", "judges is no table"),
-        ('[[judges]]\nmodel = "openai:gpt-4o"\n', "judges is no table"),
+        ("[judges]\nmine = 5\n", "judge mine is not a table"),
+        ("judges = 5\n", "judges is not a table"),
+        ('[[judges]]\nmodel = "openai:gpt-4o"\n', "judges is not a table"),
         ("[judges.mine\n", "not TOML"),
     ],
 )

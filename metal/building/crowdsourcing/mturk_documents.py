@@ -181,7 +181,7 @@ def _checked_item(entry: Mapping[str, Any], where: str) -> tuple[list[Any], list
         raise DataError(where, "no question with choices", 'A line is {"question": "", "choices": [], "right": ""}')
     absent = [choice for choice in right if choice not in choices]
     if absent or not right:
-        raise DataError(where, f"right is {absent[:1] or right}, which is none of the choices", "Copy a choice")
+        raise DataError(where, f"right is {absent[:1] or right}, which is not among the choices", "Copy a choice")
     return choices, right
 
 

@@ -44,7 +44,7 @@ def parse_schedule(text: str) -> Schedule:
         raise UsageError(f"{text!r} is not a start; write days, time and time zone: {EXAMPLE!r}")
     hour, minute = int(match["hour"]), int(match["minute"])
     if hour > 23 or minute > 59:
-        raise UsageError(f"{text!r}: {hour}:{minute:02} is no time of day; hours go from 0 to 23, minutes to 59")
+        raise UsageError(f"{text!r}: {hour}:{minute:02} is not a time of day; hours go from 0 to 23, minutes to 59")
     return Schedule(_weekdays(match["days"]), time(hour, minute), _zone(match["zone"]))
 
 

@@ -100,7 +100,7 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion], *, shared
 
     The rater is the person the tasks were made for, if one login gave all answers to them; if several did, each rater
     is `LANGUAGE:` with their email or number. shared: name raters in this way even while only one has answered.
-    Skipped tasks are left out (see `skipped`), as are drafts, predictions and fields that are no criterion; a
+    Skipped tasks are left out (see `skipped`), as are drafts, predictions and fields that are not criteria; a
     criterion without an answer is blank.
     Raises DataError, with file and task, for anything that Label Studio does not write.
     """

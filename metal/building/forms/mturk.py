@@ -94,7 +94,7 @@ def _variable(column: str) -> Markup:
 
 
 def _plain(value: Any) -> Any:
-    return Markup(sheet.printable(value)) if isinstance(value, str) else value  # noqa: S704  README.txt is no HTML
+    return Markup(sheet.printable(value)) if isinstance(value, str) else value  # noqa: S704  README.txt is not HTML
 
 
 # ---------------------------------------------------------------- reading

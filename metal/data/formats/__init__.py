@@ -125,7 +125,7 @@ def known_formats() -> dict[str, Format]:
 
 
 def load_format(name: str) -> Format:
-    """The format of that name. Raises UnknownName, and UsageError for an entry point that is no format."""
+    """The format of that name. Raises UnknownName, and UsageError for an entry point that is not a format."""
     loaded = load_plugin(GROUP, "format", name, "`metal import --list` explains each")
     if not isinstance(loaded, Format):
         raise UsageError(f"format {name} ({plugins(GROUP)[name].value}) is not a metal.data.formats.Format")
@@ -149,7 +149,7 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
     """The draft after the options that every format has.
 
     name: of the dataset. only: the kinds of rater to keep, with the criteria that they answered; outputs stay. Raises
-    UnknownName for what is no kind, UsageError when no rater is left.
+    UnknownName for what is not a kind, UsageError when no rater is left.
     """
     if options.get("name"):
         draft = replace(draft, card=replace(draft.card, name=options["name"]))
@@ -210,7 +210,7 @@ def human_generators(generators: Iterable[str]) -> dict[str, Any]:
 
 
 def language_option(given: str) -> str:
-    """The code of the language in the option `language`. Raises UsageError when it is no language."""
+    """The code of the language in the option `language`. Raises UsageError when it is not a language."""
     code = find_language(given)
     if code is None:
         raise UsageError(f"`language` {given!r} is not known; write a code such as en, or a pair such as zh-en")

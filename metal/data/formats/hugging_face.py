@@ -32,7 +32,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         loaded = datasets.load_from_disk(str(path))
     elif not path.exists() and not hub_answers():
         raise UsageError(
-            f"{path} is no local folder and {HUB} cannot be reached; give a folder of save_to_disk or of data files"
+            f"{path} is not a local folder and {HUB} cannot be reached; give a folder of save_to_disk or of data files"
         )
     else:
         try:

@@ -60,7 +60,7 @@ def _rows(file: Path) -> dict[tuple[int, str], float]:
             continue
         where, fields = f"{file} row {number}", _fields(line)
         if len(fields) != len(header):
-            raise DataError(where, f"{len(fields)} fields where the header names {len(header)}", "One segment a row")
+            raise DataError(where, f"{len(fields)} fields where the header names {len(header)}", "One segment per row")
         system, score, place = (fields[column] for column in at)
         key = (_place(place, where), system)
         if key in scores:

@@ -119,7 +119,7 @@ def _add_workers(table: Path, language: str, reading: Reading) -> list[str]:
 
 
 def _scores(column: pd.Series, table: Path) -> list[float]:
-    """0, 1, 2, and True or False as 1 or 0; empty is no answer."""
+    """0, 1, 2, and True or False as 1 or 0; empty means no answer."""
     written = column.replace({"True": "1", "False": "0", "": "nan"})
     scores = pd.to_numeric(written, errors="coerce")
     wrong = scores.isna() & (written != "nan")

@@ -171,7 +171,7 @@ def _roles(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any],
 
 
 def _tidy(frame: pd.DataFrame, roles: dict[str, str], wide: Sequence[str], where: Path) -> pd.DataFrame:
-    """One rating a row, columns named by role; the index is the row in the file."""
+    """One rating per row, columns named by role; the index is the row in the file."""
     named = {column: role for role, column in roles.items()}
     if wide:
         kept = frame[[*named, *wide]].rename(columns=named)

@@ -73,7 +73,7 @@ def isolated_metric(
     if not program.is_file():
         raise UsageError(f"metric {name}: there is no file {program}")
     if not function.isidentifier():
-        raise UsageError(f"metric {name}: {function!r} is no name of a function")
+        raise UsageError(f"metric {name}: {function!r} is not the name of a function")
     if missing := [path for path in readable if not path.exists()]:
         raise UsageError(f"metric {name}: there is no {missing[0]}, which it should read")
     place = program.resolve()
@@ -112,7 +112,7 @@ def _digest(path: Path) -> str:
 
 
 def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[Any]:
-    """The values of a child's lines; None for what is no JSON. Raises UsageError where the run failed as a whole."""
+    """The values of a child's lines; None for what is not JSON. Raises UsageError where the run failed as a whole."""
     lines = [_value(line) for line in reply.answers.split(b"\n")[:-1]]  # the last has no end, and so is none
     if len(lines) == 1 and isinstance(lines[0], dict) and isinstance(lines[0].get("error"), str):
         problem = _clean(lines[0]["error"], 2 * REASON)
@@ -171,7 +171,7 @@ def _described(name: str, digest: str, fields: Mapping[str, Any], score: Any) ->
     low, high, needs, claimed = (fields.get(key) for key in ("low", "high", "needs", "signature"))
     for end in (low, high):
         if end is not None and (isinstance(end, bool) or not isinstance(_answer(end), float)):
-            raise _odd(name, "a range that is no two numbers")
+            raise _odd(name, "a range that is not two numbers")
     if not isinstance(needs, list) or not isinstance(claimed, str):
         raise _odd(name, "no description of its function")
     before, version_mark, version = claimed.partition(f"|{digest}")[2].partition("|version:")

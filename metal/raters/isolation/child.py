@@ -1,7 +1,7 @@
 """The child's side: it shuts itself in, runs the program and answers in lines of JSON.
 
-The request is the first line of standard input; the items follow, one a line. Answers go through a pipe of their own,
-so that what the program prints is no answer. From the first line of the program on, nothing here can be relied upon:
+The request is the first line of standard input; the items follow, one per line. Answers go through a pipe of their
+own, so that what the program prints is never an answer. Once the program has begun, nothing here can be trusted:
 the parent takes every answer for a stranger's.
 """
 

@@ -290,7 +290,7 @@ def _read_price(entry: Mapping[str, Any] | None, place: str) -> Price | None:
     check_known(f"{place}: price: key", entry, ("input", "output"))
     amounts: list[Any] = [entry.get(key) for key in ("input", "output")]
     if not all(type(dollars) in (int, float) and 0 <= dollars < float("inf") for dollars in amounts):
-        raise DataError(place, f"price {entry!r}", "Write price = { input = 2.5, output = 10 }: $ a million tokens")
+        raise DataError(place, f"price {entry!r}", "Write price = { input = 2.5, output = 10 }: $ per million tokens")
     return Price(float(entry["input"]), float(entry["output"]))
 
 
@@ -333,10 +333,10 @@ def named_models(files: Iterable[Path]) -> dict[str, Model]:
                 raise UnknownName(f"{path}: table", key, ["judges"], 'Write [judges.NAME] with model = "openai:gpt-4o"')
         judges = content.get("judges", {})
         if not isinstance(judges, dict):
-            raise DataError(path, "judges is no table", 'Write [judges.NAME] with model = "openai:gpt-4o"')
+            raise DataError(path, "judges is not a table", 'Write [judges.NAME] with model = "openai:gpt-4o"')
         for name, entry in judges.items():
             if not isinstance(entry, dict):
-                raise DataError(path, f"judge {name} is no table", f"Write [judges.{name}]")
+                raise DataError(path, f"judge {name} is not a table", f"Write [judges.{name}]")
             models[name] = _read_model(name, entry, str(path))
     return models
 

@@ -65,7 +65,7 @@ def template_names(folders: Sequence[Path]) -> list[str]:
 def load_template(name: str, folders: Sequence[Path], language: str = "") -> Template:
     """The first template of that name in the folders, in `language` where there is one.
 
-    Raises UnknownName, or DataError for a file that is no template.
+    Raises UnknownName, or DataError for a file that is not a template.
     """
     endings = [f".{language}", ""] if language else [""]
     for path in (folder / "judge" / f"{name}{ending}.toml" for ending in endings for folder in folders):

@@ -3,7 +3,7 @@
 Structured replies are read first: the reply as JSON, or JSON objects inside fences and prose. Only where no object has
 a score is the reply read as free text: `score: 2`, `4 out of 5`, `4 stars`, `Five stars`, a label of the scale, and a
 letter where the prompt asked for one. What only looks like a verdict (the scale itself, comparisons, points taken off)
-is blanked out first. A number off the scale is no verdict and is never clipped.
+is blanked out first. A number off the scale is not a verdict and is never clipped.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ _NOTHING_MORE = rf"(?!\s*(?:-|\N{{EN DASH}}|to|or)\s*\d|\s*%|\s+percent|{_FRACTI
 _NUMERAL = rf"(?<![\w.,/-])[-\N{{MINUS SIGN}}]?{_DIGITS}(?!\w|[.,/:]\d|-\w){_NOTHING_MORE}"
 _NUMBER_WORD = rf"\b(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
 _SCORE = rf"(?P<n>{_NUMERAL}|{_NUMBER_WORD})"  # the number that a form reads
-_NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is no verdict
+_NUMBER = rf"(?:\d+(?:\.\d+)?|{_NUMBER_WORD})"  # any number, inside what is not a verdict
 # The top of the scale: `/5`, ` out of 5`, ` stars out of a possible five`.
 _OUT_OF = (
     r"(?:\s*/\s*|\s+(?:(?:points?|marks?|stars?)\s+)?(?:\(\s*)?out\s+of\s+(?:a\s+(?:possible\s+|total\s+(?:of\s+)?)?)?)"

@@ -11,7 +11,7 @@ from metal.errors import UsageError
 from metal.raters.judges.models import Model
 
 HIDDEN = b"[key hidden]"
-SHORTEST = 8  # a shorter value is no key, and removing it would damage texts
+SHORTEST = 8  # a shorter value is not a key, and removing it would damage texts
 
 
 class Secrets:

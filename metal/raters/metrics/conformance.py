@@ -1,6 +1,6 @@
 """Is a metric what it says it is? Tried on sentences in 45 languages; each trial ends in one sentence.
 
-A finding that does not hold is no proof of a bad metric: learned metrics rarely give identical texts the very same
+A finding that does not hold does not prove a bad metric: learned metrics rarely give identical texts the very same
 score in every language. It says what a reader of its scores should know.
 """
 
@@ -18,7 +18,7 @@ from metal.raters.metrics.own import RAISED
 ODD_TEXTS = ("…", "?!", "a", "7", "🙂", "\u200f", "<b>&amp;</b>", "=1+1", "word " * 2000)
 NEAR = 1e-5  # scores of models differ a little with what else is in a batch
 
-# A short sentence a language of XL-Sum, of the kind "in the morning the children go to school with their friends": for
+# One sentence per language of XL-Sum, of the kind "in the morning the children go to school with their friends": for
 # trying metrics in 45 languages' scripts, not for judging anybody's translations.
 SAMPLES: Mapping[str, str] = {
     "am": "ልጆቹ ጠዋት ከጓደኞቻቸው ጋር ወደ ትምህርት ቤት ይሄዳሉ።",
@@ -82,7 +82,7 @@ class Trial:
 
 
 def conformance(metric: Metric, *, clock: Callable[[], float], samples: Mapping[str, str] = SAMPLES) -> list[Trial]:
-    """The findings about a metric, one a trial.
+    """The findings about a metric, one per trial.
 
     clock: gives seconds, such as time.perf_counter. samples: one sentence per language; UsageError for fewer than two.
     """

@@ -227,7 +227,7 @@ def outside_scores(table: Table, dataset: Dataset, rater: Rater, outputs: Sequen
     """The scores in a table, and those of `outputs` that it lacks, in their order.
 
     rater: its `about` says whether the scores are to be negated. Raises DataError for columns that are not there,
-    scores that are no numbers, and outputs that are unknown or stand there twice.
+    scores that are not numbers, and outputs that are unknown or are there twice.
     """
     columns = {str(name).strip().lower(): str(name) for name in table.frame.columns}
     if "score" not in columns or not ("output" in columns or {"source", "generator"} <= set(columns)):
@@ -251,7 +251,7 @@ def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output
     """The scores of new outputs by the dataset's metrics, from a table: a column source and one for each metric.
 
     Scores are as in the dataset, higher is better. Sources without a row are without a score. Raises DataError for
-    columns that are no metric of the dataset, sources that none of the outputs is of, or that stand there twice.
+    columns that are not metrics of the dataset, sources that none of the outputs is of, or that are there twice.
     """
     columns = {str(name).strip(): str(name) for name in frame.columns}
     metrics = [name for name in columns if name != "source"]
@@ -266,9 +266,9 @@ def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output
     wrong = [name for name in sources if name not in by_source]
     again = [name for name, count in Counter(sources).items() if count > 1]
     if wrong or again:
-        problems = [f"{first_names(wrong)} is no source of the outputs"] * bool(wrong)
+        problems = [f"{first_names(wrong)} is not a source of the outputs"] * bool(wrong)
         problems += [f"{first_names(again)} more than once"] * bool(again)
-        raise DataError(path, "; ".join(problems), "One row a source")
+        raise DataError(path, "; ".join(problems), "One row per source")
     scores_of_metrics = []
     for name in metrics:
         cells = [_text(cell) for cell in frame[columns[name]]]
@@ -302,7 +302,7 @@ def _number(cell: str, where: str) -> float:
 
 
 def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> list[str]:
-    """The output of each row. Raises DataError with all that is wrong: unknown ones, those that stand there twice."""
+    """The output of each row. Raises DataError with all that is wrong: unknown ones, those that are there twice."""
     if "output" in cells:
         asked = cells["output"]
         names = [name if name in dataset.outputs else None for name in asked]

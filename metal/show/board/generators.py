@@ -21,7 +21,7 @@ Ranked = dict[str, Any]  # a row of the table `generators`
 
 
 def generator_table(run: BoardRun, criterion: str, language: str, key: str = "generators") -> TableView:
-    """A generator a row: rank, mean score with interval, and cluster by each that ranks them."""
+    """One row per generator: rank, mean score with interval, and cluster by each that ranks them."""
     rankings = _rankings(run, criterion, language)
     generators = list(dict.fromkeys(generator for ranked in rankings.values() for generator in ranked))
     rows = []

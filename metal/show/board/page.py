@@ -72,7 +72,7 @@ def content(run: BoardRun) -> dict[str, Any]:
 
 
 def history_table(run: BoardRun) -> TableView:
-    """A version a row."""
+    """One row per version."""
     gone = _withdrawn(run.history)
     newest = sorted(run.history, key=lambda entry: -entry.version)
     rows = []

@@ -97,11 +97,11 @@ def _best(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _best_single(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
-    """Where an ensemble is first, the best that is none."""
+    """Where an ensemble is first: the best rater that is not an ensemble."""
     if run.kinds[rows[0]["rater"]] != "ensemble":
         return ""
     single = next((row for row in rows if run.kinds[row["rater"]] != "ensemble"), None)
-    return f" The best that is no ensemble is {within(single['rater'])}, {_pearson(single)}." if single else ""
+    return f" The best that is not an ensemble is {within(single['rater'])}, {_pearson(single)}." if single else ""
 
 
 def _tested(run: BoardRun, first: dict[str, Any], second: dict[str, Any]) -> str:

@@ -37,7 +37,7 @@ class Bar:
 def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
     """A bar of shares for each entry, the counts in it; with too many classes for shades, the numbers alone.
 
-    What is no level of the scale (no class, no answer) is grey and comes last.
+    What is not a level of the scale (no class, no answer) is grey and comes last.
     """
     label = criterion.label or criterion.name
     levels = [level.shown for level in criterion.scale.levels]

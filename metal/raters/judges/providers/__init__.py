@@ -178,7 +178,7 @@ def imported(function: str) -> Callable[[Model], Any]:
 def langchain_settings(model: str, place: str) -> Mapping[str, Any]:
     """Plain text, except from the providers whose way of asking for JSON is known.
 
-    LangChain's own structured output is no common way: it loses the text of a reply that is not as it should be.
+    LangChain's own structured output is not a common way: it loses the text of a reply that is not as it should be.
     """
     provider, colon, _ = model.partition(":")
     if not colon:

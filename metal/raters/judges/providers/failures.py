@@ -13,7 +13,7 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed
 
 LONGEST = 300  # characters of a provider's message that are kept
-MOST_BODY = 20_000  # characters of a body that is no reply
+MOST_BODY = 20_000  # characters of a body that is not a reply
 
 _REJECTS = re.compile(
     r"unsupported|not support|n't support|not enabled|not allowed|not permitted|not available|only the default|unknown|"
@@ -124,7 +124,7 @@ def read_json(body: bytes) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     text = body.decode("utf-8", "replace")
-    raise CallFailed(calls.SERVER, f"the reply is no JSON object: {one_line(text[:200])}", body=text[:MOST_BODY])
+    raise CallFailed(calls.SERVER, f"the reply is not a JSON object: {one_line(text[:200])}", body=text[:MOST_BODY])
 
 
 def as_object(value: object) -> dict[str, Any]:

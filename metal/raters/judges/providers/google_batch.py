@@ -41,7 +41,7 @@ def open_batch_client(model: Model) -> BatchClient:
 
 
 class GeminiBatches:
-    """Gemini's batches by API key: 2 GB a file; how many tokens may wait depends on the account, and is not told.
+    """Gemini's batches by API key: 2 GB per file; how many tokens may wait depends on the account and is not disclosed.
 
     Nothing limits the requests of a file; there are as many as Vertex AI takes. Uploaded files go by themselves after
     two days, results stay. A batch that is not done within two days expires, and has no results.
@@ -169,10 +169,10 @@ class GeminiBatches:
 
 
 class VertexGeminiBatches(GeminiBatches):
-    """Gemini's batches through Vertex AI: 200,000 requests and 1 GB a file, which lies in a bucket of the user's.
+    """Gemini's batches through Vertex AI: 200,000 requests and 1 GB per file, which lies in the user's bucket.
 
-    It may wait for three days; a day after it began it is cancelled. Whatever ends it, it has the results there are by
-    then. The service agent of Vertex AI has to be allowed to read and write the bucket.
+    A batch may wait for three days, and is cancelled one day after it began. Whatever ends it, its results so far are
+    kept. The service agent of Vertex AI has to be allowed to read and write the bucket.
     """
 
     limits = BatchLimits(200_000, 1_000_000_000)

@@ -153,7 +153,7 @@ def open_bucket(model: Model, project: str) -> Bucket:
     name, _, folder = model.batch.bucket.removeprefix("gs://").strip("/").partition("/")
     if not name or not model.batch.bucket.startswith("gs://"):
         raise UsageError(
-            f"judge {model.name!r}: bucket {model.batch.bucket!r} is no bucket of Cloud Storage; write gs://NAME or "
+            f"judge {model.name!r}: bucket {model.batch.bucket!r} is not a bucket of Cloud Storage; write gs://NAME or "
             "gs://NAME/FOLDER"
         )
     from google.cloud import storage  # type: ignore[attr-defined]

@@ -52,7 +52,7 @@ _KINDS = {
     calls.SERVER: re.compile(r"server|internal|timeout|unavailable", re.I),
 }
 _NEVER_ASKED = ("batch_expired", "batch_cancelled", "batch_canceled")
-# Fields of a line that an error may name and that are no parameters of a model.
+# Fields of a line that an error may name and that are not parameters of a model.
 _FIELDS = ("model", "custom_id", "url", "method", "body", "endpoint", "input_file_id", "metadata", "line")
 
 
