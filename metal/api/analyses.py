@@ -63,6 +63,10 @@ def audit(
         ),
     ] = None,
     wilcoxon: Annotated[bool, Option("Test people with fewer than 30 items too, by Wilcoxon's test.")] = False,
+    margin: Annotated[float, Option("How far below a person a judge may be to be as good as one.", least=0)] = 0.1,
+    keep: Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1)] = 0.7,
+    people_floor: Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1)] = 0.2,
+    bad: Annotated[str, Option("The bad end of nominal scales, which a judge must find.", metavar="LABEL")] = "",
     exclude_noisy: ExcludeNoisy = "",
     paper_compat: Annotated[bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.")] = False,
     resamples: Resamples = 2000,
@@ -73,7 +77,8 @@ def audit(
 
     For each criterion there is the weighted F1 of every judge with its 95% interval and Cohen's kappa, between what
     people reach and what always answering the most frequent class reaches; then a verdict for each judge, language and
-    criterion. `ratings` are run folders (from `metal.judge`) whose ratings are added.
+    criterion: may it take a person's place there? `ratings` are run folders (from `metal.judge`) whose ratings are
+    added.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
     with the cells done and the cells in all.
@@ -100,6 +105,10 @@ def audit(
         seed=seed,
         paper_compat=paper_compat,
         exclude_noisy=exclude_noisy,
+        margin=margin,
+        keep=keep,
+        people_floor=people_floor,
+        bad=bad,
     )
     inputs = load(data, ratings)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
@@ -235,7 +244,8 @@ def design(
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> Design:
-    """Plan the next ratings of `data` from those it has. `ratings` are run folders whose ratings are added.
+    """Plan the next ratings of `data` from those it has. `ratings` are run folders whose ratings are
+    added.
 
     First, what a budget of labels is best spent on: one label each for many items (unilabelling) or several for few
     (multilabelling), the scale as rated or binary, mean or majority, and how far populations of raters differ.

@@ -19,7 +19,7 @@ from metal.auditing.paper_tables import distribution_rows, overall, table_3, tab
 from metal.auditing.people import people_row
 from metal.auditing.settings import AuditSettings, signature
 from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
-from metal.auditing.verdict import verdicts
+from metal.auditing.verdict import Verdict, verdict
 from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.records import Rater
@@ -70,6 +70,7 @@ def audit(
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     people: list[dict[str, Any]] = []
     figures: list[JudgeFigures] = []
+    verdicts: list[Verdict] = []
     differences: list[dict[str, Any]] = []
     distribution: list[dict[str, Any]] = []
     for done, cell in enumerate(audited):
@@ -77,16 +78,16 @@ def audit(
             progress(done, len(audited))
         people.append(people_row(cell, bootstrap))
         figures += [judge_figures(cell, judge, bootstrap) for judge in cell.judges]
+        verdicts += [verdict(cell, judge, bootstrap) for judge in cell.judges]
         differences += difference_rows(cell, bootstrap)
         distribution += distribution_rows(cell)
     adjust(differences)
     if progress:
         progress(len(audited), len(audited))
-    fleiss = {(row["language"], row["criterion"]): row["fleiss_kappa_low"] for row in people}
     rows = {
         "people": people,
         "judges": [judge_row(judge) for judge in figures],
-        "verdicts": [vars(verdict) for verdict in verdicts(figures, fleiss)],
+        "verdicts": [verdict.row() for verdict in verdicts],
         "differences": differences,
         "class_distribution": distribution,
         "self_agreement": list(self_agreement_rows(dataset, settings, bootstrap)),

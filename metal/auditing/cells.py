@@ -17,6 +17,7 @@ from metal.errors import UsageError, check_known
 from metal.stats.aggregate import NOBODY, TIE, agreement_case, consensus
 from metal.stats.patterns import Codes, Numbers
 
+MIN_PANELS = 30  # items with two people, for people to be compared with each other
 PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an item needs
 
 
@@ -56,6 +57,15 @@ class AuditCell:
         """(levels,) the value of each class."""
         return np.asarray(self.criterion.scale.values, dtype=np.float64)
 
+    @property
+    def bad_end(self) -> int | None:
+        """The place of the worst class; None on a nominal scale, unless the setting `bad` names it."""
+        if self.ordered:
+            worst = np.argmin if self.criterion.direction == "higher" else np.argmax
+            return int(worst(self.values))
+        labels = [level.label for level in self.criterion.scale.levels]
+        return labels.index(self.settings.bad) if self.settings.bad in labels else None
+
     @cached_property
     def by_people(self) -> Codes:
         """(items, people) class codes."""
@@ -82,7 +92,12 @@ class AuditCell:
     @cached_property
     def min_raters(self) -> int:
         """The number of people that an item needs to count in this cell."""
-        return self.settings.min_raters or max(2, min(PANEL, self.usual_panel))
+        return self.settings.min_raters or max(1 if self.one_person else 2, min(PANEL, self.usual_panel))
+
+    @property
+    def one_person(self) -> bool:
+        """Whether most items have one person and hardly any two: that label is all there is to compare with."""
+        return self.usual_panel < 2 and int((self.ratings_per_item >= 2).sum()) < MIN_PANELS
 
     @cached_property
     def complete(self) -> Codes:

@@ -80,7 +80,7 @@ def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) ->
     people = cell.by_people
     low = np.where(people >= 0, people, cell.levels).min(axis=1)
     spread = np.where(cell.complete, _distance(cell, people.max(axis=1), low), 0.0)
-    items = np.flatnonzero(cell.complete & (differs.any(axis=1) | (cell.case != ALL)))
+    items = np.flatnonzero(cell.complete & (differs.any(axis=1) | (cell.case > ALL)))
     largest = np.max(np.nan_to_num(away[items], nan=-1), axis=1, initial=-1)
     truth = cell.truth[items]
     places = cell.matrix.places[items].max(axis=1, initial=-1)
@@ -88,7 +88,7 @@ def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) ->
     columns = {name: column.take(pa.array(output)) for name, column in outputs.items()} | {
         "language": pa.repeat(pa.scalar(cell.language), len(items)),
         "criterion": pa.repeat(pa.scalar(cell.criterion.name), len(items)),
-        "case": pa.array(CASES).take(pa.array(cell.case[items])),
+        "case": pa.array(CASES).take(pa.array(np.maximum(cell.case[items], ALL))),
         "people": _null_if_nan(np.where(truth >= 0, cell.values[truth], np.nan)),
         "people_range": pa.array(spread[items]),
         "judge_difference": _null_if_nan(np.where(largest >= 0, largest, np.nan)),

@@ -75,6 +75,16 @@ class Resampled:
         """The resamples where sources are drawn: figures with as many sources share them. None without items, too."""
         return self.resamples if self.n and isinstance(self.resamples, SourceDraws) else None
 
+    def kinds(self, features: Codes) -> tuple[Codes, Codes]:
+        """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and (kinds,) how many.
+
+        Where each source has one item, its pattern is its kind; otherwise each source is one.
+        """
+        if not self.by_source:
+            return features, self.observed
+        added = self.by_source.contributions(features)
+        return added, np.ones(len(added), dtype=np.int64)
+
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
         """Sums over the items, from the weights of the patterns."""
         return Sums(lambda: of(self.observed), lambda: of(self.resamples))

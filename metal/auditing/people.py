@@ -25,7 +25,8 @@ WITHOUT_INTERVAL = ("percent_agreement", "alpha")
 def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str] = ()) -> dict[str, Any]:
     """One row of the table of people. only: these figures (QUICK, because hundreds of people have many pairs)."""
     figures = {name: figure() for name, figure in _figures(cell, bootstrap).items() if not only or name in only}
-    cases = np.bincount(cell.case[cell.complete], minlength=len(CASES)).tolist()
+    case = cell.case[cell.complete]
+    cases = np.bincount(case[case >= 0], minlength=len(CASES)).tolist()
     row: dict[str, Any] = {
         "language": cell.language,
         "criterion": cell.criterion.name,
@@ -66,7 +67,9 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
             lambda weights: agreement.leave_one_out(weights, rows, levels, raters),
             "no majority of two or more others",
         ),
-        "against_all_f1": of(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
+        "against_all_f1": (lambda: Estimate.undefined("one person an item", drawn.n))
+        if cell.one_person
+        else of(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
         "percent_agreement": of(lambda weights: agreement.pooled_agreement(weights, counts)),
         "gwet_ac1": of(lambda weights: agreement.gwet_ac1(weights, counts)),
         "alpha": lambda: krippendorff_alpha(cell.by_people, cell.criterion),

@@ -23,7 +23,7 @@ class AuditSettings:
     person a judge may be in the alternative annotator test; None means the value for the people's group (EPSILON).
     wilcoxon: whether that test also tests people with fewer than 30 items. exclude_noisy: the model
     (metal.genie.noisy) by which people were left out before the audit, "" for none. paper_compat: kappa of one class
-    is 0.0, as in METAL's Table 6.
+    is 0.0, as in METAL's Table 6. margin, keep, people_floor, bad: of the verdicts (metal.auditing.verdict).
     Raises UsageError for values that are not possible.
     """
 
@@ -39,6 +39,10 @@ class AuditSettings:
     seed: int = 0
     paper_compat: bool = False
     exclude_noisy: str = ""
+    margin: float = 0.10
+    keep: float = 0.7
+    people_floor: float = 0.2
+    bad: str = ""
 
     def __post_init__(self) -> None:
         if self.aggregate not in ALL_RULES:
@@ -47,8 +51,8 @@ class AuditSettings:
             raise UsageError(f"{self.resamples} resamples: an interval needs at least 100")
         if self.seed < 0:
             raise UsageError(f"seed {self.seed}: use 0 or a positive whole number")
-        if self.min_raters < 0 or self.min_raters == 1:
-            raise UsageError(f"min_raters {self.min_raters}: use 2 or more, or 0 for the size of the panel")
+        if self.min_raters < 0:
+            raise UsageError(f"min_raters {self.min_raters}: use 1 or more, or 0 for the size of the panel")
         if self.epsilon is not None and not 0 <= self.epsilon < 1:
             raise UsageError(f"epsilon {self.epsilon}: use a share from 0 to below 1")
 
@@ -82,5 +86,9 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
         "bs": settings.resamples,
         "seed": settings.seed,
         "compat": "paper" if settings.paper_compat else "",
+        "margin": "" if settings.margin == AuditSettings.margin else settings.margin,
+        "keep": "" if settings.keep == AuditSettings.keep else settings.keep,
+        "floor": "" if settings.people_floor == AuditSettings.people_floor else settings.people_floor,
+        "bad": settings.bad,
     }
     return signature_line(parts)

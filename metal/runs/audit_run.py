@@ -18,7 +18,7 @@ from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import count, coverage, figure, name, signed, slugs
+from metal.data.text import count, coverage, figure, name, rounded, signed, slugs
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.parts import again, read_parquet
@@ -79,7 +79,17 @@ DESCRIBED: Tables = {
         ),
         *JUDGES_ALSO,
     ),
-    "verdicts": (*CELL, *unshown("judge", "verdict", "reason", "signature")),
+    "verdicts": (
+        *HEAD,
+        JUDGE,
+        Column("verdict", "verdict"),
+        Figure("share_kept", "kept of what a person knows"),
+        Figure("below_person", "beside a person", format=signed),
+        Figure("above_constant", "above a constant", format=signed),
+        Column("items", "items", count, below=_sources),
+        Column("items_needed", "items that would tell", rounded),
+        *unshown("sources", "reason", "left_out", "signature"),
+    ),
     "differences": (
         *CELL,
         *unshown("first", "second", "undefined", "p_adjusted"),

@@ -194,6 +194,28 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
     return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=measure))
 
 
+def alphas(weights: Any, observed: Codes, counts: Codes, values: Numbers, measure: Measure) -> Numbers:
+    """Krippendorff's alpha for each row of weights, (...): for resamples, which `krippendorff_alpha` would take one by
+    one. NaN where one class only is used.
+
+    weights: (..., patterns) of items with two or more ratings. observed: (patterns,) how often each occurs; ordinal
+    distances are taken from them in every row.
+    >>> counts = np.array([[3, 0], [2, 1], [0, 3]])
+    >>> alphas(np.array([[4, 2, 1]]), np.array([4, 2, 1]), counts, np.array([0.0, 1.0]), "nominal").round(4).tolist()
+    [0.5]
+    """
+    of_class = np.asarray(observed @ counts, dtype=np.float64)
+    between = np.cumsum(of_class) - of_class / 2  # the ratings between two classes, with half of their own
+    places = between if measure == "ordinal" else np.asarray(values, dtype=np.float64)
+    distance = 1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
+    disagreeing = ((counts @ distance) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
+    sums = total(weights, np.column_stack([disagreeing, counts]))
+    within, given = sums[..., 0], sums[..., 1:]
+    ratings = given.sum(axis=-1)
+    expected = ratio(((given @ distance) * given).sum(axis=-1), ratings * (ratings - 1))
+    return 1 - ratio(within, ratings * expected)
+
+
 def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
     """The raters with at least `items` ratings; all raters when fewer than two have so many."""
     given = weights @ (rows >= 0)

@@ -56,10 +56,10 @@ def test_verdicts_in_a_world_of_known_judges(make_dataset: MakeDataset) -> None:
     result = audit(make_dataset({"hi": world(400, seed=1), "sw": world(400, seed=2)}), QUICK)
     verdicts = result.tables["verdicts"].set_index(["language", "judge"])
     for language in ("hi", "sw"):
-        assert verdicts.loc[(language, "good"), "verdict"] == "usable"
-        assert verdicts.loc[(language, "guess"), "verdict"] == "not better than the majority class"
-        assert verdicts.loc[(language, "constant"), "verdict"] == "not better than the majority class"
-        assert "constant judge" in verdicts.loc[(language, "constant"), "reason"]
+        assert verdicts.loc[(language, "good"), "verdict"] == "as good as a person"
+        assert verdicts.loc[(language, "guess"), "verdict"] in ("uninformative", "undecided")
+        assert verdicts.loc[(language, "constant"), "verdict"] == "uninformative"
+        assert verdicts.loc[(language, "constant"), "reason"] == "it gave one answer only"
 
 
 def test_a_constant_judge_with_a_high_f1_is_exposed(make_dataset: MakeDataset) -> None:
@@ -73,7 +73,7 @@ def test_a_constant_judge_with_a_high_f1_is_exposed(make_dataset: MakeDataset) -
 
 def test_too_few_ratings(make_dataset: MakeDataset) -> None:
     result = audit(make_dataset({"hi": world(20)}), QUICK)
-    assert set(result.tables["verdicts"]["verdict"]) == {"too few ratings to say"}
+    assert set(result.tables["verdicts"]["verdict"]) == {"undecided"}
     assert "20 items" in row(result, "verdicts", judge="good")["reason"]
     few_sources = audit(make_dataset({"hi": world(60)}, outputs_per_source=10), QUICK)
     assert "6 sources" in row(few_sources, "verdicts", judge="good")["reason"]
@@ -88,8 +88,8 @@ def test_unanswered_questions_lower_coverage_and_strict_f1(make_dataset: MakeDat
     assert figures["weighted_f1"] == 1
     assert 0.7 < figures["strict_f1"] < 0.9
     verdict = row(result, "verdicts", judge="good")
-    assert verdict["verdict"] == "usable with care"
-    assert "answers only 75%" in verdict["reason"]
+    assert verdict["verdict"] == "informative"
+    assert "answers 75.0% of the questions" in verdict["reason"]
     distribution = result.tables["class_distribution"]
     rows = distribution[(distribution["rater"] == "good") & (distribution["case"] == "all items")]
     assert rows.set_index("level")["count"]["(no answer)"] == 25
@@ -124,7 +124,10 @@ def test_one_class_is_undefined_not_zero(make_dataset: MakeDataset) -> None:
     judge = row(result, "judges", judge="judge")
     assert np.isnan(judge["kappa"])
     assert "kappa: one class on both sides" in judge["undefined"]
-    assert row(result, "verdicts")["verdict"] == "too few ratings to say"
+    assert row(result, "verdicts")[["verdict", "reason"]].tolist() == [
+        "undecided",
+        "people's alpha is undefined: they used one class",
+    ]
     compat = audit(dataset, replace(QUICK, paper_compat=True))
     assert row(compat, "table_6")["H"] == "0.00 / 1.00"
     assert "printed as 0" in row(compat, "people")["undefined"]
@@ -192,7 +195,7 @@ def test_unknown_names(make_dataset: MakeDataset, settings: dict[str, Any], mess
 
 
 def test_impossible_settings() -> None:
-    for name, value in {"resamples": 10, "seed": -1, "min_raters": 1, "epsilon": 1.0}.items():
+    for name, value in {"resamples": 10, "seed": -1, "min_raters": -1, "epsilon": 1.0}.items():
         with pytest.raises(UsageError, match=name):
             AuditSettings(**{name: value})
 

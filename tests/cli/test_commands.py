@@ -51,7 +51,7 @@ def test_demo_audit(runs: Path) -> None:
     assert max(map(len, printed.split("Signature")[0].splitlines())) <= 80
     assert "\x1b[" not in printed  # piped output is plain
     shown = " ".join(printed.split())
-    for part in ("Linguistic acceptability", "majority class", "Fleiss", "Verdicts", "too few ratings", "Signature"):
+    for part in ("Linguistic acceptability", "Fleiss", "Verdicts", "open: undecided", "Signature"):
         assert part in shown
     names = "people judges verdicts differences class_distribution class_distribution_overall self_agreement lengths"
     names += " classes_by_quality table_3 table_6"
@@ -260,8 +260,8 @@ def test_a_dictionary_is_a_flag_for_each_item() -> None:
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", cwd=tmp_path)
-    assert "hi TQ gpt-4-32k/detailed: usable. Better than the majority class" in done.said
-    assert "hi LA gpt-4-32k/detailed: not better than the majority class" in done.said
+    assert "hi TQ gpt-4-32k/detailed: informative. Keeps 0.65 [0.4" in done.said
+    assert "ta H gpt-4-32k/detailed: people disagree. People do not agree among themselves" in done.said
     assert (tmp_path / "runs" / "pariksha" / "tables" / "judges.csv").is_file()
 
 

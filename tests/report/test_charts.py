@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from metal.auditing.verdict import NOT_BETTER, TOO_FEW, USABLE, WITH_CARE
+from metal.auditing.verdict import AS_GOOD, UNDECIDED, VERDICTS
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import MissingExtra, UsageError
 from metal.runs.audit_run import AuditRun
@@ -178,26 +178,29 @@ def cells(tree: ElementTree.Element) -> list[ElementTree.Element]:
 
 
 def test_verdicts_are_told_apart_by_shape_word_and_colour(demo_run: Path) -> None:
-    four = zip(("en", "hi", "sw", "zh"), (USABLE, WITH_CARE, NOT_BETTER, TOO_FEW), strict=True)
-    run = with_verdicts(AuditRun.read(demo_run), [("a <b>", *pair) for pair in four] + [("j2", "en", USABLE)])
+    four = zip(("en", "hi", "sw", "zh"), VERDICTS, strict=False)
+    others = [("j2", "en", UNDECIDED), ("j2", "hi", AS_GOOD)]
+    run = with_verdicts(AuditRun.read(demo_run), [("a <b>", *pair) for pair in four] + others)
     chart = verdicts_matrix(run)
     tree = drawn(chart)
     boxes = cells(tree)
     shapes = [
         tuple((part.tag, part.get("fill"), part.get("r")) for part in box if "rect" not in part.tag) for box in boxes
     ]
-    assert all(shapes.count(shape) == 1 for shape in shapes[1:4])
-    assert shapes[4] == shapes[0]
-    assert [box.findtext(f"{SVG}text") for box in boxes] == ["usable", "care", "no", "few", "usable"]
-    assert "a <b>, Task quality, Hindi: usable with care. Kappa −0.1." in [box.findtext(f"{SVG}title") for box in boxes]
-    assert [cell.text for cell in chart.numbers.rows[1]] == ["Task quality", "j2", "usable", "–", "–", "–"]
-    assert "2 usable, 1 usable with care" in chart.alt
-    assert "with or without care: a <b> in 2 of 4, j2 in 1 of 1." in chart.alt
+    assert all(shapes.count(shape) == 1 for shape in shapes[1:5])
+    assert shapes[5] == shapes[0]
+    words = ["good", "some", "none", "split", "open", "good"]
+    assert [box.findtext(f"{SVG}text") for box in boxes] == words
+    assert "a <b>, Task quality, Hindi: informative. Kappa −0.1." in [box.findtext(f"{SVG}title") for box in boxes]
+    row = ["Task quality", "j2", "undecided", "as good as a person", "–", "–"]
+    assert [cell.text for cell in chart.numbers.rows[1]] == row
+    assert "2 as good as a person, 1 informative" in chart.alt
+    assert "As good as a person or informative: a <b> in 2 of 4, j2 in 1 of 2." in chart.alt
 
 
 def test_many_verdicts_continue_below(demo_run: Path) -> None:
     languages = [f"{first}{second}" for first in "abcdefghij" for second in "knorst"]
-    verdicts = [(f"model-{n}/a-long-prompt-name", code, USABLE) for n in range(30) for code in languages]
+    verdicts = [(f"model-{n}/a-long-prompt-name", code, AS_GOOD) for n in range(30) for code in languages]
     chart = verdicts_matrix(with_verdicts(AuditRun.read(demo_run), verdicts))
     tree = drawn(chart)
     boxes = cells(tree)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from metal.auditing.verdict import NOT_BETTER, TOO_FEW, USABLE, VERDICTS, WITH_CARE
+from metal.auditing.verdict import AS_GOOD, DISAGREE, INFORMATIVE, UNDECIDED, UNINFORMATIVE, VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import MINUS, UNDEFINED, listed, name, plural, within
@@ -17,7 +17,13 @@ from metal.show import svg
 from metal.show.view import Chart, TableView
 
 # Sign and word of a verdict, which say it without the colour; the word is also the class in the style sheet.
-SIGNS = {USABLE: ("●", "usable"), WITH_CARE: ("◐", "care"), NOT_BETTER: ("○", "no"), TOO_FEW: ("…", "few")}
+SIGNS = {
+    AS_GOOD: ("●", "good"),
+    INFORMATIVE: ("◐", "some"),
+    UNINFORMATIVE: ("○", "none"),
+    DISAGREE: ("≠", "split"),
+    UNDECIDED: ("…", "open"),
+}
 LEFT, STEP, INK = 142.0, 19, "#17181b"
 WITH_WORD = 55.0  # a cell this wide has room for its word
 LABEL = 23  # characters of a judge's name that fit left of the cells
@@ -25,10 +31,11 @@ MOST_DESCRIBED = 6  # judges counted one by one in the words for those who canno
 
 # Fill, border and dashes of a verdict's cell, as on the page; its shape and word say the same without colour.
 LOOKS = {
-    "usable": ("#8fc0ef", "#0060a8", None),
-    "care": ("#dcebfa", "#5b93c6", "4 2"),
-    "no": ("#f7c79b", "#a84300", None),
-    "few": ("#e4e5e9", "#7c828e", "1.5 2"),
+    "good": ("#8fc0ef", "#0060a8", None),
+    "some": ("#dcebfa", "#5b93c6", "4 2"),
+    "none": ("#f7c79b", "#a84300", None),
+    "split": ("#f3e3f5", "#8a4b94", "6 2"),
+    "open": ("#e4e5e9", "#7c828e", "1.5 2"),
 }
 
 
@@ -150,29 +157,32 @@ def _box(x: float, y: float, width: float, height: float, style: str, shift: flo
 
 
 def _shape(style: str, x: float, y: float) -> str:
-    """A full, half or empty circle, or three dots."""
-    if style == "few":
+    """A full, half or empty circle, an unequal sign, or three dots."""
+    if style == "open":
         return "".join(svg.element("circle", cx=x + shift, cy=y, r=1.3, fill=INK) for shift in (-4.0, 0.0, 4.0))
-    fill = INK if style == "usable" else "none"
+    if style == "split":
+        strokes = f"M{x - 4:.1f} {y - 2:.1f}h8M{x - 4:.1f} {y + 2:.1f}h8M{x - 2:.1f} {y + 5:.1f}l4 -10"
+        return svg.element("path", d=strokes, fill="none", stroke=INK, stroke_width=1.4)
+    fill = INK if style == "good" else "none"
     circle = svg.element("circle", cx=x, cy=y, r=4, fill=fill, stroke=INK, stroke_width=1.4)
-    half = svg.element("path", d=f"M{x:.1f} {y - 4:.1f}a4 4 0 0 0 0 8z", fill=INK) if style == "care" else ""
+    half = svg.element("path", d=f"M{x:.1f} {y - 4:.1f}a4 4 0 0 0 0 8z", fill=INK) if style == "some" else ""
     return circle + half
 
 
 def _in_words(criteria: list[Matrix], meanings: Mapping[str, str]) -> str:
-    """How many there are of each verdict, and how often each judge is usable."""
+    """How many there are of each verdict, and how often each judge is as good as a person or informative."""
     by_judge: dict[str, Counter[str]] = {}
     for matrix in criteria:
         for judge, _, cells in matrix.rows:
             by_judge.setdefault(judge, Counter()).update(cell.word for cell in cells if cell)
     every = sum(by_judge.values(), Counter())
     counts = listed([f"{every[style]:,} {meaning}" for style, meaning in meanings.items() if every[style]])
-    usable = [
-        f"{within(judge)} in {words['usable'] + words['care']} of {words.total()}"
+    informed = [
+        f"{within(judge)} in {words['good'] + words['some']} of {words.total()}"
         for judge, words in list(by_judge.items())[:MOST_DESCRIBED]
     ]
-    more = f", and {plural(len(by_judge) - len(usable), 'more judge')}" if len(by_judge) > len(usable) else ""
+    more = f", and {plural(len(by_judge) - len(informed), 'more judge')}" if len(by_judge) > len(informed) else ""
     return (
         f"Matrix of {plural(every.total(), 'verdict')}, a row a judge and criterion, a column a language: {counts}. "
-        f"Usable, with or without care: {', '.join(usable)}{more}."
+        f"As good as a person or informative: {', '.join(informed)}{more}."
     )

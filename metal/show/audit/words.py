@@ -9,18 +9,19 @@ from typing import Any
 from metal.auditing.judging import added_statistics
 from metal.auditing.settings import MIN_RATED
 from metal.auditing.verdict import (
+    AS_GOOD,
+    DISAGREE,
+    INFORMATIVE,
     MIN_COVERAGE,
     MIN_ITEMS,
     MIN_SOURCES,
-    NOT_BETTER,
-    TOO_FEW,
-    USABLE,
-    USEFUL_LEAD,
+    SMALL,
+    UNDECIDED,
+    UNINFORMATIVE,
     VERDICTS,
-    WITH_CARE,
 )
 from metal.data.languages import language_name
-from metal.data.text import figure, interval, known, listed, percent, plural, signed, within
+from metal.data.text import figure, interval, known, listed, percent, plural, within
 from metal.runs.audit_run import AuditRun
 from metal.show.audit.judges import is_prompt_pair
 from metal.show.charts.dots import significant
@@ -51,7 +52,7 @@ def facts(run: AuditRun) -> dict[str, str]:
     """
     cells = _cells(run)
     judged = [cell for cell in cells if cell["kind"] != "baseline"] or cells
-    decided = [cell for cell in judged if cell["verdict"] != TOO_FEW]
+    decided = [cell for cell in judged if cell["verdict"] not in (UNDECIDED, DISAGREE)]
     lines = {
         "Compared": _scope(run),
         "Verdicts": _counts(judged) if judged else "",
@@ -96,7 +97,7 @@ def _counts(cells: Sequence[dict[str, Any]]) -> str:
     if len(counts) == 1:
         (verdict,) = counts
         number = "There is one" if len(cells) == 1 else f"All {len(cells):,}, one per judge, language and criterion"
-        more = " Neither good nor bad has been shown of any judge." if verdict == TOO_FEW else ""
+        more = " Neither good nor bad has been shown of any judge." if verdict == UNDECIDED else ""
         return f"{number}: {verdict}.{more}"
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
     return f"Of {len(cells):,}, one per judge, language and criterion: {listed(parts)}."
@@ -115,45 +116,39 @@ def _low_kappa(cell: dict[str, Any]) -> float:
 
 
 def _rank(cell: dict[str, Any]) -> tuple[int, float]:
-    """Low for a good verdict and, among equal verdicts, for a kappa that is surely high."""
-    return VERDICTS.index(cell["verdict"]), -_low_kappa(cell)
+    """Low for a good verdict and, among equal verdicts, for a judge that keeps much of what a person knows."""
+    return VERDICTS.index(cell["verdict"]), -cell["share_kept"] if known(cell["share_kept"]) else 0.0
 
 
 def _with_figures(cell: dict[str, Any], run: AuditRun) -> str:
-    kappa = f"kappa {figure(cell['kappa'])} {interval(cell['kappa_low'], cell['kappa_high'])}".strip()
+    kept = f"{figure(cell['share_kept'])} {interval(cell['share_kept_low'], cell['share_kept_high'])}".strip()
     return (
-        f"{_where(cell, run)}: {cell['verdict']} (F1 {figure(cell['weighted_f1'])}, {kappa}, lead over the most "
-        f"frequent class {signed(cell['lead_over_majority'])})"
+        f"{_where(cell, run)}: {cell['verdict']} (keeps {kept} of what a person knows; F1 "
+        f"{figure(cell['weighted_f1'])}, kappa {figure(cell['kappa'])})"
     )
 
 
 def _best(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     best = min(decided, key=_rank)
-    if best["verdict"] == NOT_BETTER:
-        return f"No judge is shown to be usable anywhere; the nearest is {_with_figures(best, run)}."
-    return f"{_with_figures(best, run)}."
+    none = "" if best["verdict"] == AS_GOOD else "No judge is shown to be as good as a person; the nearest is "
+    return f"{none}{_with_figures(best, run)}."
 
 
 def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
-    failed = [cell for cell in decided if cell["verdict"] == NOT_BETTER]
-    if failed:
-        worst = min(failed, key=lambda cell: cell["lead_over_majority"] if known(cell["lead_over_majority"]) else 0.0)
-        return f"{_with_figures(worst, run)}."
-    weakest = _with_figures(max(decided, key=_rank), run)
-    return f"Wherever there were enough ratings judges beat the most frequent class; weakest is {weakest}."
+    return f"{_with_figures(max(decided, key=_rank), run)}."
 
 
 def _most_trusted(
     decided: Sequence[dict[str, Any]], column: str, link: str, many: str, called: Callable[[str], str]
 ) -> str:
-    """Where (language, criterion) or who (judge) is usable most and least often; empty where all are alike.
+    """Where (language, criterion) or who (judge) is informative most and least often; empty where all are alike.
 
-    The share of verdicts that are usable, with or without care, among those that could be given.
+    The share of verdicts that are at least informative, among those that could be given.
     """
     trusted: dict[str, list[bool]] = {}
     for cell in decided:
-        trusted.setdefault(cell[column], []).append(cell["verdict"] in (USABLE, WITH_CARE))
-    shares = {key: sum(usable) / len(usable) for key, usable in trusted.items()}
+        trusted.setdefault(cell[column], []).append(cell["verdict"] in (AS_GOOD, INFORMATIVE))
+    shares = {key: sum(informed) / len(informed) for key, informed in trusted.items()}
     if len(set(shares.values())) < 2:
         return ""
 
@@ -164,7 +159,7 @@ def _most_trusted(
         return f"{link}{names} ({percent(share)}{of})"
 
     most, least = extreme(max(shares.values())), extreme(min(shares.values()))
-    return f"Usable, with or without care, most often {most}, least often {least}."
+    return f"As good as a person or informative most often {most}, least often {least}."
 
 
 def _prompts(run: AuditRun) -> str:
@@ -232,8 +227,8 @@ def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
         parts.insert(0, "that a judge good here is good on other texts, languages or criteria")
         if len(run.languages) > 1:
             parts.append("that two languages differ, for their figures were not tested against each other")
-        if any(cell["verdict"] == TOO_FEW for cell in cells):
-            parts.append("that “too few ratings to say” means bad")
+        if any(cell["verdict"] == UNDECIDED for cell in cells):
+            parts.append("that “undecided” means bad")
         parts.append("that a judge's reasons are sound")
     few = int(run.tables["people"]["sources"].min())
     more = f" With as few as {few} sources in a language, intervals are somewhat too narrow."
@@ -280,13 +275,18 @@ def definitions(run: AuditRun) -> list[Definition]:
     further = {
         "Intervals": f"95%, percentile bootstrap with {settings.get('resamples', 2000):,} resamples of whole sources, "
         "because outputs of one source are not independent; of more than 4,096 sources, random blocks are drawn.",
-        "Families of tests": "Leads are corrected over languages so that each language named may be believed "
-        "(Benjamini-Yekutieli); differences between judges so that one false alarm among the languages is unlikely "
-        "(Holm).",
-        "Verdicts": f"“{TOO_FEW}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources, an undefined figure, or a "
-        f"lead whose interval holds both 0 and {USEFUL_LEAD}. “{NOT_BETTER}”: the lead or kappa is not shown to be "
-        f"above 0. “{USABLE}”: better than that, passes the alternative annotator test, answers at least "
-        f"{MIN_COVERAGE:.0%}, and people agree beyond chance. “{WITH_CARE}”: better, but one of these does not hold.",
+        "Families of tests": "Differences between judges are corrected so that one false alarm among the languages is "
+        "unlikely (Holm). Verdicts are not corrected: each is about its own cell.",
+        "Verdicts": "A judge is put in each person's place, facing the other people. Both are compared with the "
+        "others' most frequent answer, class by class, so that a rare class counts as much as a common one. What the "
+        "judge knows more than a constant answer, as a share of what the person knows more, is what it keeps: 0 is a "
+        f"constant, 1 a person. “{AS_GOOD}”: surely less than {settings.get('margin', 0.1):g} below a person, keeps "
+        f"surely more than {settings.get('keep', 0.7):.0%}, finds the bad end and every common class, and answers at "
+        f"least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more than a constant; the reason says what is open. "
+        f"“{UNINFORMATIVE}”: one answer only, or surely less than {SMALL} more than a constant. “{DISAGREE}”: people "
+        f"agree too little to judge anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources, "
+        "or too uncertain. A verdict is about its own cell and for these people, at 5%; it does not depend on what "
+        "else was audited.",
         "Undefined": "A figure that has no value (for instance kappa where one class only was used) is a dash with "
         f"its reason, never 0{compat}. Unanswered questions are counted in coverage and, as wrong answers, in strict "
         "F1; never guessed.",

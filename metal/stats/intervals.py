@@ -1,0 +1,62 @@
+"""Intervals of shares: Wilson's, at the number of independent items that the sources are worth.
+
+A percentile bootstrap of a share near 0 or 1 is too narrow (at a truth of 0.97 and 20 sources it covers 47% of the time
+instead of 95%). Here the variance over sources says how many independent items the data are worth, and Wilson's
+interval is taken at that size, reduced by Student's t for few sources.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+from metal.stats.patterns import Codes, Numbers
+from metal.stats.significance import t_quantile
+
+
+def wilson(share: float, size: float, z: float) -> tuple[float, float]:
+    """Wilson's score interval of a share of `size` items, at z standard errors; [0, 1] without items.
+
+    Source: Wilson (1927).
+    >>> [round(end, 4) for end in wilson(0.9, 10, 1.96)]
+    [0.5958, 0.9821]
+    """
+    if size <= 0:
+        return 0.0, 1.0
+    middle = (share + z * z / (2 * size)) / (1 + z * z / size)
+    half = z / (1 + z * z / size) * math.sqrt(max(share * (1 - share), 0) / size + (z / (2 * size)) ** 2)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def share_interval(share: float, variance: float, items: float, sources: int, p: float = 0.975) -> tuple[float, float]:
+    """The interval of a share whose ends are the p and 1 - p quantiles.
+
+    variance: of the share over sources (see `jackknife_variance`). items: how many it is a share of. sources: how many
+    hold one of them. Where the variance is 0, all sources agree: the share is worth as many items as there are
+    sources. [0, 1] with fewer than two sources.
+    """
+    if sources < 2:
+        return 0.0, 1.0
+    worth = min(items, share * (1 - share) / variance) if variance > 1e-15 else min(items, sources)
+    z = NormalDist().inv_cdf(p)
+    return wilson(share, worth * (z / few_sources(p, sources)) ** 2, z)
+
+
+@lru_cache(maxsize=4096)
+def few_sources(p: float, sources: int) -> float:
+    """The p quantile of Student's t with sources - 1 degrees of freedom, sources > 1."""
+    return t_quantile(p, sources - 1)
+
+
+def jackknife_variance(without: Numbers, times: Codes) -> float:
+    """The variance of a figure over sources; NaN with fewer than two, or where the figure is undefined without one.
+
+    without: (kinds,) the figure when one source of each kind is left out; times: (kinds,) how many sources of a kind
+    there are. Source: Tukey's jackknife, Efron and Stein (1981).
+    """
+    sources = int(times.sum())
+    if sources < 2:
+        return float("nan")
+    mean = (without * times).sum() / sources
+    return float((sources - 1) / sources * (times * (without - mean) ** 2).sum())

@@ -1,0 +1,155 @@
+"""A judge beside each person, both facing the same other people: class-balanced agreement.
+
+For a person r, over the items that r, the judge and other people answered: t is the others' most frequent label, with
+weight 1/k each where k labels tie. The recall of a class is the share of its weight that was answered right. Agreement
+is the mean recall over the classes, then the mean over the people, so that a rare class counts as much as a common
+one, and a constant answer gets 1 / (number of classes). A class counts for a person where its weight is 10 or more;
+people for whom fewer than two classes count are taken together as one.
+
+On ordered scales everything is also computed with partly right answers: 1 - |answer - t| / range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metal.stats.patterns import Codes, Numbers, class_counts, mean_of_defined, ratio
+
+LEAST_WEIGHT = 10.0  # of a class, to count for a person
+FAR = 0.1  # below the others' agreement, to be careless
+_CHUNK = 64  # people whose sums are held at once
+WEIGHT, JUDGE, PERSON = range(3)  # the sums of a class; then, on ordered scales, both with partly right answers
+
+Draw = Callable[[Numbers], tuple[Numbers, Numbers]]
+"""From features (patterns, ...) their sums as observed (...) and in each resample (resamples, ...)."""
+
+
+@dataclass(frozen=True)
+class Balanced:
+    """Class-balanced agreement, (1 + resamples,) each: as observed, then in each resample.
+
+    judge, person: exact; near_judge, near_person: with partly right answers, None on nominal scales. constant,
+    near_constant: of the best answer that could always be given. classes: (levels,) which classes count for anybody.
+    """
+
+    judge: Numbers
+    person: Numbers
+    near_judge: Numbers | None
+    near_person: Numbers | None
+    constant: float
+    near_constant: float
+    classes: Codes
+
+
+def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
+    """(patterns, levels) the weight of each label as the most frequent of the people but one; zeros where none is.
+
+    people: (patterns, people) codes; votes: (patterns, levels) how many people gave each.
+    """
+    own = people[:, person]
+    rest = votes - (own[:, None] == np.arange(votes.shape[1]))
+    top = rest.max(axis=1, keepdims=True)
+    modal = (rest == top) & (top > 0)
+    return np.asarray(modal / np.maximum(modal.sum(axis=1, keepdims=True), 1))
+
+
+def class_features(people: Codes, person: int, judge: Codes, values: Numbers, ordered: bool, votes: Codes) -> Numbers:
+    """(patterns, sums, levels) what a pattern adds to a person's sums: WEIGHT, JUDGE, PERSON and, if ordered, the rest.
+
+    judge: (patterns,) codes, negative without an answer, as for people.
+    """
+    own = people[:, person]
+    weight = others_labels(people, person, votes) * ((own >= 0) & (judge >= 0))[:, None]
+    right = [_right(answers, values, exact=True) for answers in (judge, own)]
+    if ordered:
+        right += [_right(answers, values, exact=False) for answers in (judge, own)]
+    return np.stack([weight, *(weight * share for share in right)], axis=1)
+
+
+def _right(answers: Codes, values: Numbers, *, exact: bool) -> Numbers:
+    """(patterns, levels) how right an answer is where a class is true."""
+    if exact:
+        return np.asarray(answers[:, None] == np.arange(len(values)), dtype=np.float64)
+    far = np.abs(values[np.maximum(answers, 0)][:, None] - values[None, :])
+    return np.asarray(1 - far / (values.max() - values.min()))
+
+
+def balanced_agreement(
+    people: Codes, judge: Codes, values: Numbers, ordered: bool, draw: Draw, seats: Sequence[int]
+) -> Balanced | None:
+    """The agreement of the judge and of the people with the others' labels; None where fewer than two classes count.
+
+    people: (patterns, people); judge: (patterns,); values: (levels,) what each level stands for. seats: the people
+    beside whom the judge stands.
+    """
+    votes, every = class_counts(people, len(values)), np.arange(len(values))
+    units: list[Numbers] = []  # (1 + resamples, sums - 1) each
+    counting: list[Codes] = []  # (levels,) each: which classes count
+    rest: Any = 0.0
+    for start in range(0, len(seats), _CHUNK):
+        chunk = seats[start : start + _CHUNK]
+        features = [class_features(people, seat, judge, values, ordered, votes) for seat in chunk]
+        observed, resamples = draw(np.stack(features, axis=1))
+        sums = np.concatenate([observed[None], resamples])  # (1 + resamples, people, sums, levels)
+        enough = observed[:, WEIGHT] >= LEAST_WEIGHT
+        alone = enough.sum(axis=1) >= 2
+        for place in np.flatnonzero(alone):
+            units.append(_mean_recall(sums[:, place], enough[place]))
+            counting.append(enough[place])
+        rest = rest + sums[:, ~alone].sum(axis=1)
+    together = rest[0, WEIGHT] >= LEAST_WEIGHT
+    if together.sum() >= 2:
+        units.append(_mean_recall(rest, together))
+        counting.append(together)
+    if not units:
+        return None
+    means = mean_of_defined(units)
+    constant, near_constant = (
+        float(np.mean([_right(every, values, exact=exact)[:, classes].mean(axis=1).max() for classes in counting]))
+        for exact in (True, not ordered)
+    )
+    return Balanced(
+        judge=means[:, 0],
+        person=means[:, 1],
+        near_judge=means[:, 2] if ordered else None,
+        near_person=means[:, 3] if ordered else None,
+        constant=constant,
+        near_constant=near_constant,
+        classes=np.any(counting, axis=0),
+    )
+
+
+def _mean_recall(sums: Numbers, classes: Codes) -> Numbers:
+    """(..., sums - 1) recalls from sums (..., sums, levels), averaged over the classes that count."""
+    shares = ratio(sums[..., 1:, classes], sums[..., :1, classes])
+    return mean_of_defined(list(np.moveaxis(shares, -1, 0)))
+
+
+def careless(people: Codes, judge: Codes, values: Numbers, draw: Draw, upper: Callable[[Numbers], float]) -> list[int]:
+    """People who agree with the others far less than the others do, the farthest first; at least two remain.
+
+    On the classes that count for everybody, items without a single most frequent label left out: the upper limit of a
+    person's agreement minus the mean of the others' is below -0.1, and the person is in the worse half. upper: the
+    one-sided 99% limit, from the value as observed and in each resample. Nobody of fewer than three people.
+    """
+    seats = range(people.shape[1])
+    votes = class_counts(people, len(values))
+    features = []
+    for seat in seats if len(seats) > 2 else ():
+        own = class_features(people, seat, judge, values, False, votes)[:, [WEIGHT, PERSON]]
+        features.append(own * (own[:, :1].max(axis=2, keepdims=True) == 1))
+    if not features:
+        return []
+    observed, resamples = draw(np.stack(features, axis=1))
+    classes = np.asarray((observed[:, WEIGHT] >= LEAST_WEIGHT).all(axis=0))
+    if classes.sum() < 2:
+        return []
+    recalls = _mean_recall(np.concatenate([observed[None], resamples]), classes)[..., 0]  # (1 + resamples, people)
+    below = recalls - (recalls.sum(axis=1, keepdims=True) - recalls) / (len(seats) - 1)
+    worse = recalls[0] < np.median(recalls[0])
+    far = [seat for seat in np.argsort(below[0]).tolist() if worse[seat] and upper(below[:, seat]) < -FAR]
+    return far[: len(seats) - 2]
