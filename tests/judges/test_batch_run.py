@@ -341,10 +341,11 @@ def test_stopped_and_gone_on_with(server: OpenAIBatchServer, tmp_path: Path) -> 
 
 
 def test_without_waiting(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.wait = 0.3
+    server.service.wait = 1000.0
     plan = a_plan(a_model(server, batch=replace(SOON, requests=10)), count=21)
     outcome = session(plan, tmp_path, wait=False)
     assert (len(outcome.ratings), outcome.run.progress[0].under_way) == (1, 20)
+    server.service.wait = 0.0
     until_ended(server)
     assert len(session(plan, tmp_path, wait=False).ratings) == 21
     nothing_twice(server)
