@@ -187,7 +187,6 @@ def test_a_dataframe_is_read_like_a_table_file(tmp_path: Path) -> None:
     data = metal.read(ratings(), **options)
     assert data.report
     assert data.criteria["hallucinations"].direction == "lower"
-    assert data.criteria["quality"].direction == "higher"
     assert data.raters["gpt-4"].kind == "llm"
     assert len(repr(data)) < 300
     ratings().to_csv(tmp_path / "mine.csv", index=False)

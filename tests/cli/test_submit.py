@@ -260,12 +260,11 @@ def test_tables_with_faults(small: Commands) -> None:
     Path("t.csv").write_text("output,score\n000/near,inf\n", encoding="utf-8")
     assert "t.csv row 2: score 'inf'" in small.refused("submit", "metric", "small", "t.csv", "--name", "m")
     assert "no such file" in small.refused("submit", "metric", "small", "gone.csv", "--name", "m")
-    assert "--signature goes" in small.refused(
-        "submit", "metric", "small", _py(LENGTH), "--name", "m", "--signature", "x"
-    )
     assert "--reads" in small.refused("submit", "metric", "small", "t.csv", "--name", "m", "--function", "f")
+    program = ("submit", "metric", "small", _py(LENGTH), "--name", "m")
+    assert "--signature goes" in small.refused(*program, "--signature", "x")
     for seconds in ("nan", "inf", "0", "-1"):
-        assert small.refused("submit", "metric", "small", _py(LENGTH), "--name", "m", "--seconds", seconds)
+        assert small.refused(*program, "--seconds", seconds)
     assert len(small.history()) == 0 or [line["what"] for line in small.history()] == ["data"]
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,6 +28,7 @@ from metal.raters.metrics import (
 )
 from metal.raters.metrics.conformance import SAMPLES
 from metal.raters.metrics.contract import Answer, Asked, Need, read_name
+from tests.genie.people import lines
 
 CORE = [name for name in known_metrics() if is_built_in(name) and not extra_of(name) and not name.startswith("comet")]
 
@@ -220,7 +219,3 @@ def test_as_released(name: str, released: str, reference: Path) -> None:
     assert len(plain) == TEXTS
     items = [Item(outputs[item], references[item], "", "en") for item in plain]
     assert score_all(find_metric(name), items) == pytest.approx([theirs[item] for item in plain])
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
