@@ -55,7 +55,7 @@ def score(
 
     `from_file` reads CSV, TSV, JSONL, Parquet or XLSX with the columns output and score, or source, generator and
     score. Ids and texts to score elsewhere, such as in COMET's own environment, stand in DATASET/outputs.jsonl (output,
-    source, text) and DATASET/sources.jsonl (source, text, references), a JSON object a line.
+    source, text) and DATASET/sources.jsonl (source, text, references), one JSON object per line.
 
     data: a dataset folder, or a dataset from `metal.read`. progress: called with the metric, the outputs done, and all.
 
