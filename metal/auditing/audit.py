@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ from metal.stats.aggregate import MODELS, consensus
 from metal.stats.bootstrap import SourceBootstrap
 
 FEW_SOURCES = 30
+MOST_LABELS, MANY_LABELS = 1000, 100  # of a criterion; with many, no more than a third of the outputs
 DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
 COLUMNS_IF_EMPTY = {
     "judges": JUDGE_COLUMNS,
@@ -67,6 +69,7 @@ def audit(
             + _of_reference(settings.reference)
             + _without_levels(dataset)
         )
+    _refuse_free_text(audited)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     people: list[dict[str, Any]] = []
     figures: list[JudgeFigures] = []
@@ -93,6 +96,19 @@ def audit(
         "self_agreement": list(self_agreement_rows(dataset, settings, bootstrap)),
     }
     return _result(dataset, settings, audited, rows)
+
+
+def _refuse_free_text(audited: list[AuditCell]) -> None:
+    """Raise UsageError for a criterion with more labels than a scale can have."""
+    items = Counter[str]()
+    for cell in audited:
+        items[cell.criterion.name] += len(cell.matrix.outputs)
+    for name, labels in {cell.criterion.name: cell.levels for cell in audited}.items():
+        if labels > MOST_LABELS or (labels > MANY_LABELS and 3 * labels > items[name]):
+            raise UsageError(
+                f"criterion {name}: {labels:,} labels on {items[name]:,} outputs are free text, not a scale; leave it "
+                "out with `criteria`, or put the texts into a few classes first"
+            )
 
 
 def _of_reference(reference: str) -> str:

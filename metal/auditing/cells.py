@@ -154,6 +154,8 @@ def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[AuditCell]:
         if not dataset.criteria[name].scale.levels:
             raise UsageError(f"criterion {name} has no levels; an audit compares classes, not continuous scores")
     check_known("language", settings.languages, dataset.languages)
+    scales = [criterion.scale for criterion in dataset.criteria.values() if criterion.scale.measure == "nominal"]
+    check_known("label", filter(None, [settings.bad]), [level.label for scale in scales for level in scale.levels])
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     groups = {name: dataset.raters[name].group for name in people}
     table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]

@@ -14,6 +14,7 @@ from metal.auditing.audit import AuditTables, audit
 from metal.auditing.cells import cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
+from metal.data.records import Criterion, Level, Scale
 from metal.errors import MetalError, UsageError
 from metal.stats.aggregate import CASES, NOBODY
 from metal.stats.answers import answers_of_matrix
@@ -187,6 +188,7 @@ def test_table_3_has_people_majority_and_judges(make_dataset: MakeDataset) -> No
         ({"criteria": ("quality",)}, "task_quality"),
         ({"languages": ("xx",)}, "known: hi"),
         ({"reference": "crowd"}, "known: native"),
+        ({"bad": "Absent"}, "label 'Absent'"),
     ],
 )
 def test_unknown_names(make_dataset: MakeDataset, settings: dict[str, Any], message: str) -> None:
@@ -198,6 +200,13 @@ def test_impossible_settings() -> None:
     for name, value in {"resamples": 10, "seed": -1, "min_raters": -1, "epsilon": 1.0}.items():
         with pytest.raises(UsageError, match=name):
             AuditSettings(**{name: value})
+
+
+def test_free_text_is_no_scale(make_dataset: MakeDataset) -> None:
+    levels = tuple(Level(value, f"label {value}") for value in range(150))
+    scores = {rater: list(range(150)) for rater in ("A1", "A2", "judge")}
+    with pytest.raises(UsageError, match="150 labels on 150 outputs are free text"):
+        audit(make_dataset({"hi": scores}, Criterion("theme", Scale("nominal", levels))), QUICK)
 
 
 def test_nobody_to_compare_with(make_dataset: MakeDataset) -> None:
