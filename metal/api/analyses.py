@@ -51,7 +51,7 @@ def audit(
     ] = "majority-or-mean",
     min_raters: Annotated[
         int,
-        Option("People an item needs to count. [default: the usual panel, at most 3]", metavar="N", least=0),
+        Option("People that an item needs to count. [default: the usual panel, at most 3]", metavar="N", least=0),
     ] = 0,
     epsilon: Annotated[
         float | None,
@@ -143,7 +143,7 @@ def leaderboard(
     sample: Annotated[
         int | None,
         Option(
-            "Score N sources a language, at random by `seed` and the same for every generator. [default: all]",
+            "Score N sources per language, at random by `seed` and the same for every generator. [default: all]",
             metavar="N",
             least=1,
         ),
@@ -222,7 +222,7 @@ def design(
     ] = "auto",
     raters: Annotated[
         Sequence[int],
-        Option("People an item, to plan for. [default: 1 up to the usual number, at most 5]", "-k", metavar="N[,N]"),
+        Option("People per item, to plan for. [default: 1 up to the usual number, at most 5]", "-k", metavar="N[,N]"),
     ] = (),
     width: Annotated[float, Option("Of the 95% interval that you want.")] = 0.05,
     power: Annotated[float, Option("Of the alternative annotator test.")] = 0.8,

@@ -183,6 +183,6 @@ def _in_words(criteria: list[Matrix], meanings: Mapping[str, str]) -> str:
     ]
     more = f", and {plural(len(by_judge) - len(informed), 'more judge')}" if len(by_judge) > len(informed) else ""
     return (
-        f"Matrix of {plural(every.total(), 'verdict')}, a row a judge and criterion, a column a language: {counts}. "
-        f"As good as a person or informative: {', '.join(informed)}{more}."
+        f"Matrix of {plural(every.total(), 'verdict')}, one row per judge and criterion, one column per language: "
+        f"{counts}. As good as a person or informative: {', '.join(informed)}{more}."
     )
