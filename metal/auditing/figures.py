@@ -76,11 +76,8 @@ class Resampled:
         return self.resamples if self.n and isinstance(self.resamples, SourceDraws) else None
 
     def kinds(self, features: Codes) -> tuple[Codes, Codes]:
-        """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and (kinds,) how many.
-
-        Where each source has one item, its pattern is its kind; otherwise each source is one.
-        """
-        if not self.by_source:
+        """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and (kinds,) how many."""
+        if not self.by_source:  # each source has one item, and its pattern is its kind
             return features, self.observed
         added = self.by_source.contributions(features)
         return added, np.ones(len(added), dtype=np.int64)

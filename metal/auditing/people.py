@@ -67,7 +67,7 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
             lambda weights: agreement.leave_one_out(weights, rows, levels, raters),
             "no majority of two or more others",
         ),
-        "against_all_f1": (lambda: Estimate.undefined("one person an item", drawn.n))
+        "against_all_f1": (lambda: Estimate.undefined("one person per item", drawn.n))
         if cell.one_person
         else of(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
         "percent_agreement": of(lambda weights: agreement.pooled_agreement(weights, counts)),

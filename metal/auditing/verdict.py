@@ -15,7 +15,7 @@ outside its cell. Ends of intervals are one-sided 5% limits. In order:
 5. *uninformative*: one answer only, or at most SMALL more than a constant.
 6. *undecided*: everything else.
 
-With one person an item there is no person beside the judge: the label is that person's, and the best verdict is
+With one person per item there is no person beside the judge: the label is that person's, and the best verdict is
 *informative*.
 """
 
@@ -119,11 +119,11 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 class Standing:
     """A judge beside the people of a cell, with everything that the rules look at.
 
-    Items: with an answer of the judge and two people; with one person an item, with that person.
+    Items: with an answer of the judge and two people; with one person per item, with that person.
     """
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap, without: Sequence[int] = ()) -> None:
-        self.cell, self.judge, self.bootstrap, self.without = cell, judge, bootstrap, without
+        self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
         self.gold = cell.one_person
         self.who = [seat for seat in range(len(cell.people)) if seat not in without]
         people, answers = cell.by_people[:, self.who], cell.by_judge(judge)
@@ -284,7 +284,7 @@ def _decide(beside: Standing) -> Verdict:
     assert balanced is not None  # rule 1
     above = _above(beside, balanced)
     number, below = f"{above[0]} more than a constant", NO_BOUNDS
-    clauses = [Clause("one person an item, so that it is unknown how good a person is")]
+    clauses = [Clause("one person per item, so that it is unknown how good a person is")]
     say = partial(beside.say, above_constant=above[0])
     if not beside.gold:
         below = beside.limits(balanced.judge - balanced.person)

@@ -146,7 +146,7 @@ def test_one_person_an_item(share: float, expected: str) -> None:
     assert said.verdict == expected or (expected == "uninformative" and said.verdict == "undecided")
     assert np.isnan(said.share_kept.value)
     if expected == "informative":
-        assert "one person an item" in said.reason
+        assert "one person per item" in said.reason
 
 
 def test_names_and_order_do_not_matter() -> None:
