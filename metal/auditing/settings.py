@@ -53,6 +53,9 @@ class AuditSettings:
             raise UsageError(f"seed {self.seed}: use 0 or a positive whole number")
         if self.min_raters < 0:
             raise UsageError(f"min_raters {self.min_raters}: use 1 or more, or 0 for the size of the panel")
+        for name in ("margin", "keep", "people_floor"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"{name} {getattr(self, name)}: use a share from 0 to 1")
         if self.epsilon is not None and not 0 <= self.epsilon < 1:
             raise UsageError(f"epsilon {self.epsilon}: use a share from 0 to below 1")
 

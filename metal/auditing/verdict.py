@@ -22,30 +22,21 @@ With one person per item there is no person beside the judge: the label is that 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from statistics import NormalDist
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.figures import Resampled
-from metal.data.ratings import NOT_ASKED
-from metal.data.text import MINUS, figure, interval, listed, signed
-from metal.stats.agreement import alphas
+from metal.auditing.standing import NO_BOUNDS, Bounds, Standing
+from metal.data.text import MINUS, figure, interval, listed, signed, within
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.intervals import few_sources, jackknife_variance, share_interval
-from metal.stats.patterns import Codes, Numbers, class_counts, ratio, total
+from metal.stats.patterns import ratio
 from metal.stats.standing import (
-    JUDGE,
     LEAST_WEIGHT,
-    WEIGHT,
     Balanced,
-    balanced_agreement,
     careless,
-    class_features,
 )
 
 MIN_ITEMS = 30
@@ -53,8 +44,6 @@ MIN_SOURCES = 20
 MIN_COVERAGE = 0.95
 MIN_CLASS_SHARE = 0.02
 SMALL = 0.05
-CARELESS = 0.10
-P = 0.95  # of a one-sided limit
 
 AS_GOOD = "as good as a person"
 INFORMATIVE = "informative"
@@ -62,21 +51,6 @@ UNINFORMATIVE = "uninformative"
 DISAGREE = "people disagree"
 UNDECIDED = "undecided"
 VERDICTS = (AS_GOOD, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """A figure with its one-sided 5% limits."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{figure(self.value)} {interval(self.low, self.high)}".strip().replace(MINUS, "-")
-
-
-NO_BOUNDS = Bounds(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -107,7 +81,8 @@ class Verdict:
         row: dict[str, Any] = {}
         for name, value in vars(self).items():
             if isinstance(value, Bounds):
-                row |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
+                ends = (end if math.isfinite(end) else math.nan for end in (value.value, value.low, value.high))
+                row |= zip((name, f"{name}_low", f"{name}_high"), ends, strict=True)
             else:
                 row[name] = ", ".join(value) if isinstance(value, tuple) else value
         return row
@@ -116,125 +91,36 @@ class Verdict:
 COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 
 
-class Standing:
-    """A judge beside the people of a cell, with everything that the rules look at.
-
-    Items: with an answer of the judge and two people; with one person per item, with that person.
-    """
-
-    def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap, without: Sequence[int] = ()) -> None:
-        self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
-        self.gold = cell.one_person
-        self.who = [seat for seat in range(len(cell.people)) if seat not in without]
-        people, answers = cell.by_people[:, self.who], cell.by_judge(judge)
-        rated = (people >= 0).sum(axis=1) >= (1 if self.gold else 2)
-        self.asked = int((rated & (answers != NOT_ASKED)).sum())
-        self.items = np.flatnonzero(rated & (answers >= 0))
-        self.drawn = Resampled(
-            np.column_stack([people[self.items], answers[self.items]]), cell.matrix.sources[self.items], bootstrap
-        )
-        self.people, self.answers = self.drawn.rows[:, :-1], self.drawn.rows[:, -1]
-        if self.gold:  # the judge sits beside itself, facing the person
-            self.people = self.drawn.rows
-        self.seats = [len(self.who)] if self.gold else range(len(self.who))
-
-    def say(self, verdict: str, reason: str, **figures: Any) -> Verdict:
-        """A verdict on this judge in this cell."""
-        where = self.cell.language, self.cell.criterion.name, self.judge
-        return Verdict(*where, verdict, reason, items=len(self.items), sources=self.drawn.n_sources, **figures)
-
-    def upper(self, values: Numbers) -> float:
-        """The one-sided 99% upper limit of a figure."""
-        return self.limits(values, 0.99).high
-
-    def draw(self, features: Numbers) -> tuple[Numbers, Numbers]:
-        """Sums of features (patterns, ...) as observed and in each resample."""
-        flat = features.reshape(len(features), -1)
-        shape = features.shape[1:]
-        observed, resamples = total(self.drawn.observed, flat), total(self.drawn.resamples, flat)
-        return observed.reshape(shape), resamples.reshape(-1, *shape)
-
-    def limits(self, values: Numbers, p: float = P, sources: int = 0) -> Bounds:
-        """The one-sided limits of a figure, from its values as observed and in each resample.
-
-        sources: how many were resampled; by default those of the items.
-        """
-        sources = sources or self.drawn.n_sources
-        value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
-        if 2 * len(drawn) < len(values) - 1 or sources < 2:
-            return Bounds(value, -math.inf, math.inf)
-        low, high = np.quantile(drawn, [1 - p, p])
-        wider = few_sources(p, sources) / NormalDist().inv_cdf(p) if sources < 30 else 1.0
-        return Bounds(value, value + (float(low) - value) * wider, value + (float(high) - value) * wider)
-
-    @cached_property
-    def balanced(self) -> Balanced | None:
-        """Class-balanced agreement; None where fewer than two classes count."""
-        return balanced_agreement(
-            self.people, self.answers, self.cell.values, self.cell.ordered, self.draw, list(self.seats)
-        )
-
-    @cached_property
-    def alpha(self) -> Bounds:
-        """People's alpha on all items with two ratings; NaN where it is undefined."""
-        codes = self.cell.by_people[:, self.who]
-        rated = (codes >= 0).sum(axis=1) >= 2
-        drawn = Resampled(codes[rated], self.cell.matrix.sources[rated], self.bootstrap)
-        if not drawn.n:
-            return NO_BOUNDS
-        counts, scale = class_counts(drawn.rows, self.cell.levels), self.cell.criterion.scale
-        about = drawn.observed, counts, self.cell.values, scale.measure
-        values = np.concatenate([alphas(drawn.observed[None], *about), alphas(drawn.resamples, *about)])
-        return self.limits(values, sources=drawn.n_sources)
-
-    @cached_property
-    def recalls(self) -> Numbers:
-        """(patterns, sums, levels) WEIGHT, JUDGE and PERSON of each class, added up over the people."""
-        votes = class_counts(self.people, self.cell.levels)
-        sums = np.zeros((len(self.answers), 3, self.cell.levels))
-        for seat in self.seats:
-            sums += class_features(self.people, seat, self.answers, self.cell.values, False, votes)
-        return sums
-
-    @cached_property
-    def items_of_class(self) -> Numbers:
-        """(levels,) the items of each class: an item's weight is 1 in all, however many people it is counted for."""
-        weight = self.recalls[:, WEIGHT]
-        return np.asarray(self.drawn.observed @ (weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-12)))
-
-    def recall_low(self, level: int) -> float:
-        """The lower limit of the judge's recall of a class."""
-        added, times = self.drawn.kinds(self.recalls[:, [JUDGE, WEIGHT], level])
-        return _of_share(added, times, float(self.items_of_class[level]))[0]
-
-
-def _of_share(added: Numbers, times: Codes, items: float) -> tuple[float, float]:
-    """The limits of a share; added: (kinds, 2) what a source of each kind adds to its top and bottom."""
-    holds = added[:, 1] > 0
-    added, times = added[holds], times[holds]
-    top, bottom = times @ added
-    sources = int(times.sum())
-    if sources < 2:
-        return 0.0, 1.0
-    without = (top - added[:, 0]) / (bottom - added[:, 1])
-    return share_interval(top / bottom, jackknife_variance(without, times), items, sources, P)
-
-
 def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Verdict:
     """The verdict on a judge in a cell. It depends on nothing outside the cell."""
     beside = Standing(cell, judge, bootstrap)
     early = _nothing_to_go_on(beside) or _people(beside)
     if early:
-        return beside.say(*early)
-    far = () if beside.gold else careless(beside.people, beside.answers, cell.values, beside.draw, beside.upper)
+        return _said(beside, *early)
+    far = () if beside.gold else _careless(cell, bootstrap)
     if not far:
         return _decide(beside)
     beside = Standing(cell, judge, bootstrap, far)
     early = _nothing_to_go_on(beside)
-    without = beside.say(*early) if early else _decide(beside)
+    without = _said(beside, *early) if early else _decide(beside)
     names = tuple(cell.people[seat] for seat in sorted(far))
-    note = f"without {listed(list(names))}, who agrees with the others far less than they do"
+    note = f"without {listed([within(name) for name in names])}, far below the other people's agreement"
     return replace(without, reason=f"{without.reason}; {note}", left_out=names)
+
+
+def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdict:
+    """A verdict on a judge in its cell."""
+    where = beside.cell.language, beside.cell.criterion.name, beside.judge
+    return Verdict(*where, verdict, reason, items=len(beside.items), sources=beside.drawn.n_sources, **figures)
+
+
+def _careless(cell: AuditCell, bootstrap: SourceBootstrap) -> list[int]:
+    """The people of a cell who are left out: the same for all its judges."""
+    if ("careless", bootstrap) not in cell.shared:
+        panel = Standing(cell, "", bootstrap)
+        cell.shared["careless", bootstrap] = careless(panel.people, cell.values, panel.draw, panel.upper)
+    people: list[int] = cell.shared["careless", bootstrap]
+    return people
 
 
 def _nothing_to_go_on(beside: Standing) -> tuple[str, str] | None:
@@ -280,12 +166,12 @@ def _people(beside: Standing) -> tuple[str, str] | None:
 
 def _decide(beside: Standing) -> Verdict:
     """Rules 3 to 6."""
-    settings, items, balanced = beside.cell.settings, len(beside.items), beside.balanced
+    items, balanced = len(beside.items), beside.balanced
     assert balanced is not None  # rule 1
     above = _above(beside, balanced)
     number, below = f"{above[0]} more than a constant", NO_BOUNDS
     clauses = [Clause("one person per item, so that it is unknown how good a person is")]
-    say = partial(beside.say, above_constant=above[0])
+    say = partial(_said, beside, above_constant=above[0])
     if not beside.gold:
         below = beside.limits(balanced.judge - balanced.person)
         kept = beside.limits(ratio(balanced.judge - balanced.constant, balanced.person - balanced.constant))
@@ -296,24 +182,22 @@ def _decide(beside: Standing) -> Verdict:
     if not clauses:
         return say(AS_GOOD, f"{number}; {_beside_person(below)}")
     if above[0].low > 0 and distinct > 1:
-        needed, how = math.nan, "" if beside.gold else "may be as good as a person, but "
+        how = "" if beside.gold else "may be as good as a person, but "
+        needed = max((clause.needed for clause in clauses if clause.needed > 0), default=math.nan)
         if any(clause.shown for clause in clauses):
-            how = "not as good as a person: "
-        elif below.value > -settings.margin >= below.low:
-            needed = items * ((below.value - below.low) / (below.value + settings.margin)) ** 2
+            how, needed = "not as good as a person: ", math.nan
+        elif needed > 0:
             how = f"may be as good as a person (about {needed:,.0f} items would tell), but "
         reason = "; ".join(clause.words for clause in sorted(clauses, key=lambda clause: not clause.shown))
         return say(INFORMATIVE, f"{number}; {how}{reason}", items_needed=needed)
     if distinct == 1:
         return say(UNINFORMATIVE, "it gave one answer only")
-    if max(limits.high for limits in above) < SMALL:
-        worse = above[0].high < 0
-        most = "less" if worse else f"at most {figure(above[0].high)} more"
-        return say(UNINFORMATIVE, f"it knows {most} than a constant")
-    if above[0].value <= 0:
-        return say(UNDECIDED, f"not shown to know more than a constant: {above[0]}")
-    needed = items * ((above[0].value - above[0].low) / above[0].value) ** 2
-    reason = f"not shown to know more than a constant: {above[0]}; about {needed:,.0f} items would tell"
+    most = max(limits.high for limits in above)
+    if most < SMALL:
+        return say(UNINFORMATIVE, f"it knows {'less' if most < 0 else f'at most {figure(most)} more'} than a constant")
+    needed = above[0].needed(0.0, items)
+    more = f"; about {needed:,.0f} items would tell" if needed > 0 else ""
+    reason = f"not shown to know more than a constant: {above[0]}{more}"
     return say(UNDECIDED, reason, items_needed=needed)
 
 
@@ -332,15 +216,20 @@ def _beside_person(below: Bounds) -> str:
 
 @dataclass(frozen=True)
 class Clause:
-    """A clause of rule 3 that does not hold. shown: whether it is shown not to hold, or only not shown to hold."""
+    """A clause of rule 3 that does not hold. shown: whether it is shown not to hold, or only not shown to hold.
+
+    needed: about how many items would show that it holds; NaN where that is not known.
+    """
 
     words: str
     shown: bool = False
+    needed: float = math.nan
 
 
 def _open(beside: Standing, balanced: Balanced, below: Bounds) -> list[Clause]:
     """The clauses of rule 3 that do not hold."""
     settings = beside.cell.settings
+    items = len(beside.items)
     bounds = [(below, "below a person")]
     if balanced.near_judge is not None and balanced.near_person is not None:
         bounds.append((beside.limits(balanced.near_judge - balanced.near_person), "below with partly right answers"))
@@ -348,33 +237,35 @@ def _open(beside: Standing, balanced: Balanced, below: Bounds) -> list[Clause]:
     for limits, where in bounds:
         if limits.low <= -settings.margin:
             shown = limits.high < -settings.margin
-            how = "is" if shown else "may be"
-            clauses.append(Clause(f"{how} more than {settings.margin:g} {where} ({_beside_person(limits)})", shown))
+            words = f"{'is' if shown else 'may be'} more than {settings.margin:g} {where} ({_beside_person(limits)})"
+            clauses.append(Clause(words, shown, limits.needed(-settings.margin, items)))
     person = balanced.person - balanced.constant
     beyond = beside.limits(balanced.judge - balanced.constant - settings.keep * person)
     if beyond.low <= 0:
         how = "keeps less than" if beyond.high < 0 else "not shown to keep"
-        clauses.append(Clause(f"{how} {settings.keep:.0%} of what a person knows", beyond.high < 0))
-    clauses += map(Clause, _classes(beside, balanced))
+        words = f"{how} {settings.keep:.0%} of what a person knows"
+        clauses.append(Clause(words, beyond.high < 0, beyond.needed(0.0, items)))
+    clauses += map(Clause, _classes(beside))
     if beside.alpha.value < settings.people_floor:
         clauses.append(Clause(f"people's alpha is below {settings.people_floor:g} ({beside.alpha})"))
-    coverage = len(beside.items) / beside.asked
+    coverage = items / beside.asked
     if coverage < MIN_COVERAGE:
         clauses.append(Clause(f"answers {coverage:.1%} of the questions, {MIN_COVERAGE:.0%} needed", shown=True))
     return clauses
 
 
-def _classes(beside: Standing, balanced: Balanced) -> list[str]:
-    """Which classes the judge misses, beside people."""
+def _classes(beside: Standing) -> list[str]:
+    """Which classes the judge misses, beside people: the bad end, and every class that is not very rare."""
     weight, judge, person = np.tensordot(beside.drawn.observed, beside.recalls, axes=1)
     clauses = []
     for place, level in enumerate(beside.cell.criterion.scale.levels):
         is_bad = place == beside.cell.bad_end
-        common = balanced.classes[place] and weight[place] >= MIN_CLASS_SHARE * weight.sum()
         if is_bad and not weight[place]:
             clauses.append(f"never tested on {level.shown!r} outputs")
-        elif is_bad or common:
+        elif weight[place] and (is_bad or weight[place] >= MIN_CLASS_SHARE * weight.sum()):
             finds, people_find = judge[place] / weight[place], person[place] / weight[place]
-            if finds <= people_find / 2 or (is_bad and beside.recall_low(place) <= people_find / 3):
+            if finds <= people_find / 2:
                 clauses.append(f"finds {finds:.0%} of {level.shown!r}, people {people_find:.0%}")
+            elif is_bad and beside.recall_low(place) <= people_find / 3:
+                clauses.append(f"{level.shown!r} was rarely tested (finds {finds:.0%}, people {people_find:.0%})")
     return clauses

@@ -60,7 +60,7 @@ def t_quantile(p: float, df: float) -> float:
         density: float = _gamma_ratio(df / 2) / math.sqrt(df * math.pi) * (1 + t * t / df) ** (-(df + 1) / 2)
         step = (p - t_cdf(t, df)) / density
         t += step
-        if step <= 1e-12 * t:
+        if not step > 1e-12 * t:
             return t
 
 

@@ -21,7 +21,7 @@ from metal.stats.patterns import Codes, Numbers, class_counts, mean_of_defined, 
 
 LEAST_WEIGHT = 10.0  # of a class, to count for a person
 FAR = 0.1  # below the others' agreement, to be careless
-_CHUNK = 64  # people whose sums are held at once
+_CHUNK = 2_000  # classes of people whose sums are held at once
 WEIGHT, JUDGE, PERSON = range(3)  # the sums of a class; then, on ordered scales, both with partly right answers
 
 Draw = Callable[[Numbers], tuple[Numbers, Numbers]]
@@ -90,8 +90,9 @@ def balanced_agreement(
     units: list[Numbers] = []  # (1 + resamples, sums - 1) each
     counting: list[Codes] = []  # (levels,) each: which classes count
     rest: Any = 0.0
-    for start in range(0, len(seats), _CHUNK):
-        chunk = seats[start : start + _CHUNK]
+    size = max(1, _CHUNK // len(values))
+    for start in range(0, len(seats), size):
+        chunk = seats[start : start + size]
         features = [class_features(people, seat, judge, values, ordered, votes) for seat in chunk]
         observed, resamples = draw(np.stack(features, axis=1))
         sums = np.concatenate([observed[None], resamples])  # (1 + resamples, people, sums, levels)
@@ -129,27 +130,30 @@ def _mean_recall(sums: Numbers, classes: Codes) -> Numbers:
     return mean_of_defined(list(np.moveaxis(shares, -1, 0)))
 
 
-def careless(people: Codes, judge: Codes, values: Numbers, draw: Draw, upper: Callable[[Numbers], float]) -> list[int]:
+def careless(people: Codes, values: Numbers, draw: Draw, upper: Callable[[Numbers], float]) -> list[int]:
     """People who agree with the others far less than the others do, the farthest first; at least two remain.
 
-    On the classes that count for everybody, items without a single most frequent label left out: the upper limit of a
-    person's agreement minus the mean of the others' is below -0.1, and the person is in the worse half. upper: the
-    one-sided 99% limit, from the value as observed and in each resample. Nobody of fewer than three people.
+    people: (patterns, people). Only people for whom two classes count are looked at, on the classes that count for all
+    of them, items without a single most frequent label left out: the upper limit of a person's agreement minus the mean
+    of the others' is below -0.1, and the person is in the worse half. upper: the one-sided 99% limit, from the value as
+    observed and in each resample. Nobody of fewer than three people.
     """
-    seats = range(people.shape[1])
-    votes = class_counts(people, len(values))
-    features = []
-    for seat in seats if len(seats) > 2 else ():
-        own = class_features(people, seat, judge, values, False, votes)[:, [WEIGHT, PERSON]]
-        features.append(own * (own[:, :1].max(axis=2, keepdims=True) == 1))
-    if not features:
+    votes, nobody = class_counts(people, len(values)), np.zeros(len(people), dtype=np.int64)
+    seats: list[int] = []
+    sums: list[Numbers] = []
+    for seat in range(people.shape[1]):
+        features = class_features(people, seat, nobody, values, False, votes)[:, [WEIGHT, PERSON]]
+        observed, resamples = draw(features * (features[:, :1].max(axis=2, keepdims=True) == 1))
+        if (observed[0] >= LEAST_WEIGHT).sum() >= 2:
+            seats.append(seat)
+            sums.append(np.concatenate([observed[None], resamples]))  # (1 + resamples, 2, levels)
+    if len(seats) < 3:
         return []
-    observed, resamples = draw(np.stack(features, axis=1))
-    classes = np.asarray((observed[:, WEIGHT] >= LEAST_WEIGHT).all(axis=0))
+    classes = np.asarray(np.all([of_one[0, 0] >= LEAST_WEIGHT for of_one in sums], axis=0))
     if classes.sum() < 2:
         return []
-    recalls = _mean_recall(np.concatenate([observed[None], resamples]), classes)[..., 0]  # (1 + resamples, people)
+    recalls = np.stack([_mean_recall(of_one, classes)[..., 0] for of_one in sums], axis=1)
     below = recalls - (recalls.sum(axis=1, keepdims=True) - recalls) / (len(seats) - 1)
     worse = recalls[0] < np.median(recalls[0])
-    far = [seat for seat in np.argsort(below[0]).tolist() if worse[seat] and upper(below[:, seat]) < -FAR]
-    return far[: len(seats) - 2]
+    far = [place for place in np.argsort(below[0]).tolist() if worse[place] and upper(below[:, place]) < -FAR]
+    return [seats[place] for place in far[: len(seats) - 2]]

@@ -197,7 +197,7 @@ def test_unknown_names(make_dataset: MakeDataset, settings: dict[str, Any], mess
 
 
 def test_impossible_settings() -> None:
-    for name, value in {"resamples": 10, "seed": -1, "min_raters": -1, "epsilon": 1.0}.items():
+    for name, value in {"resamples": 10, "seed": -1, "min_raters": -1, "epsilon": 1.0, "keep": float("nan")}.items():
         with pytest.raises(UsageError, match=name):
             AuditSettings(**{name: value})
 

@@ -121,9 +121,12 @@ def _rank(cell: dict[str, Any]) -> tuple[int, float]:
 
 
 def _with_figures(cell: dict[str, Any], run: AuditRun) -> str:
-    kept = f"{figure(cell['share_kept'])} {interval(cell['share_kept_low'], cell['share_kept_high'])}".strip()
+    kept = f"keeps {figure(cell['share_kept'])} {interval(cell['share_kept_low'], cell['share_kept_high'])}".strip()
+    knows = f"{kept} of what a person knows"
+    if not known(cell["share_kept"]):
+        knows = f"{figure(cell['above_constant'])} more than a constant"
     return (
-        f"{_where(cell, run)}: {cell['verdict']} (keeps {kept} of what a person knows; F1 "
+        f"{_where(cell, run)}: {cell['verdict']} ({knows}; F1 "
         f"{figure(cell['weighted_f1'])}, kappa {figure(cell['kappa'])})"
     )
 

@@ -1,0 +1,146 @@
+"""A judge beside the people of a cell: what the rules of a verdict look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+
+from metal.auditing.cells import AuditCell
+from metal.auditing.figures import Resampled
+from metal.data.ratings import NOT_ASKED
+from metal.data.text import MINUS, figure, interval
+from metal.stats.agreement import alphas
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.intervals import few_sources, jackknife_variance, share_interval
+from metal.stats.patterns import Codes, Numbers, class_counts, total
+from metal.stats.standing import JUDGE, WEIGHT, Balanced, balanced_agreement, class_features
+
+MOST_NEEDED = 100  # times the items there are: beyond, a number of items says nothing
+P = 0.95  # of a one-sided limit
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A figure with its one-sided 5% limits."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{figure(self.value)} {interval(self.low, self.high)}".strip().replace(MINUS, "-")
+
+    def needed(self, bound: float, items: int) -> float:
+        """About how many items would show that the figure is above a bound; NaN where it is not, or hardly."""
+        if not self.value > bound:
+            return math.nan
+        needed = items * ((self.value - self.low) / (self.value - bound)) ** 2
+        return needed if needed < MOST_NEEDED * items else math.nan
+
+
+NO_BOUNDS = Bounds(math.nan, math.nan, math.nan)
+
+
+class Standing:
+    """A judge beside the people of a cell, with everything that the rules look at; without a name, people alone.
+
+    Items: with an answer of the judge and two people; with one person per item, with that person.
+    """
+
+    def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap, without: Sequence[int] = ()) -> None:
+        self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
+        self.gold = 2 * int((cell.ratings_per_item >= 2).sum()) < int((cell.ratings_per_item >= 1).sum())
+        self.who = [seat for seat in range(len(cell.people)) if seat not in without]
+        people = cell.by_people[:, self.who]
+        answers = cell.by_judge(judge) if judge else np.zeros(len(people), dtype=np.int16)
+        rated = (people >= 0).sum(axis=1) >= (1 if self.gold else 2)
+        self.asked = int((rated & (answers != NOT_ASKED)).sum())
+        self.items = np.flatnonzero(rated & (answers >= 0))
+        self.drawn = Resampled(
+            np.column_stack([people[self.items], answers[self.items]]), cell.matrix.sources[self.items], bootstrap
+        )
+        self.people, self.answers = self.drawn.rows[:, :-1], self.drawn.rows[:, -1]
+        if self.gold:  # the judge sits beside itself, facing the person
+            self.people = self.drawn.rows
+        self.seats = [len(self.who)] if self.gold else range(len(self.who))
+
+    def upper(self, values: Numbers) -> float:
+        """The one-sided 99% upper limit of a figure."""
+        return self.limits(values, 0.99).high
+
+    def draw(self, features: Numbers) -> tuple[Numbers, Numbers]:
+        """Sums of features (patterns, ...) as observed and in each resample."""
+        flat = features.reshape(len(features), -1)
+        shape = features.shape[1:]
+        observed, resamples = total(self.drawn.observed, flat), total(self.drawn.resamples, flat)
+        return observed.reshape(shape), resamples.reshape(-1, *shape)
+
+    def limits(self, values: Numbers, p: float = P, sources: int = 0) -> Bounds:
+        """The one-sided limits of a figure, from its values as observed and in each resample.
+
+        sources: how many were resampled; by default those of the items.
+        """
+        sources = sources or self.drawn.n_sources
+        value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
+        if 2 * len(drawn) < len(values) - 1 or sources < 2:
+            return Bounds(value, -math.inf, math.inf)
+        low, high = np.quantile(drawn, [1 - p, p])
+        wider = few_sources(p, sources) / NormalDist().inv_cdf(p) if sources < 30 else 1.0
+        return Bounds(value, value + (float(low) - value) * wider, value + (float(high) - value) * wider)
+
+    @cached_property
+    def balanced(self) -> Balanced | None:
+        """Class-balanced agreement; None where fewer than two classes count."""
+        return balanced_agreement(
+            self.people, self.answers, self.cell.values, self.cell.ordered, self.draw, list(self.seats)
+        )
+
+    @cached_property
+    def alpha(self) -> Bounds:
+        """People's alpha on all items with two ratings; NaN where it is undefined."""
+        codes = self.cell.by_people[:, self.who]
+        rated = (codes >= 0).sum(axis=1) >= 2
+        drawn = Resampled(codes[rated], self.cell.matrix.sources[rated], self.bootstrap)
+        if not drawn.n:
+            return NO_BOUNDS
+        counts, scale = class_counts(drawn.rows, self.cell.levels), self.cell.criterion.scale
+        about = drawn.observed, counts, self.cell.values, scale.measure
+        values = np.concatenate([alphas(drawn.observed[None], *about), alphas(drawn.resamples, *about)])
+        return self.limits(values, sources=drawn.n_sources)
+
+    @cached_property
+    def recalls(self) -> Numbers:
+        """(patterns, sums, levels) WEIGHT, JUDGE and PERSON of each class, added up over the people."""
+        votes = class_counts(self.people, self.cell.levels)
+        sums = np.zeros((len(self.answers), 3, self.cell.levels))
+        for seat in self.seats:
+            sums += class_features(self.people, seat, self.answers, self.cell.values, False, votes)
+        return sums
+
+    @cached_property
+    def items_of_class(self) -> Numbers:
+        """(levels,) the items of each class: an item's weight is 1 in all, however many people it is counted for."""
+        weight = self.recalls[:, WEIGHT]
+        return np.asarray(self.drawn.observed @ (weight / np.maximum(weight.sum(axis=1, keepdims=True), 1e-12)))
+
+    def recall_low(self, level: int) -> float:
+        """The lower limit of the judge's recall of a class."""
+        added, times = self.drawn.kinds(self.recalls[:, [JUDGE, WEIGHT], level])
+        return _of_share(added, times, float(self.items_of_class[level]))[0]
+
+
+def _of_share(added: Numbers, times: Codes, items: float) -> tuple[float, float]:
+    """The limits of a share; added: (kinds, 2) what a source of each kind adds to its top and bottom."""
+    holds = added[:, 1] > 0
+    added, times = added[holds], times[holds]
+    top, bottom = times @ added
+    sources = int(times.sum())
+    if sources < 2:
+        return 0.0, 1.0
+    without = (top - added[:, 0]) / (bottom - added[:, 1])
+    return share_interval(top / bottom, jackknife_variance(without, times), items, sources, P)
