@@ -15,12 +15,12 @@ from metal.auditing.cells import AuditCell, cells
 from metal.auditing.check import lint
 from metal.auditing.disagreements import disagreements
 from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
-from metal.auditing.judging import JudgeFigures, judge_figures, judge_row
+from metal.auditing.judging import judge_row
 from metal.auditing.paper_tables import distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
 from metal.auditing.settings import AuditSettings, signature
 from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
-from metal.auditing.verdict import Verdict, verdict
+from metal.auditing.verdict import verdict
 from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.records import Rater
@@ -72,16 +72,16 @@ def audit(
     _refuse_free_text(audited)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     people: list[dict[str, Any]] = []
-    figures: list[JudgeFigures] = []
-    verdicts: list[Verdict] = []
+    judges: list[dict[str, Any]] = []
+    verdicts: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
     distribution: list[dict[str, Any]] = []
     for done, cell in enumerate(audited):
         if progress:
             progress(done, len(audited))
         people.append(people_row(cell, bootstrap))
-        figures += [judge_figures(cell, judge, bootstrap) for judge in cell.judges]
-        verdicts += [verdict(cell, judge, bootstrap) for judge in cell.judges]
+        judges += [judge_row(cell, judge, bootstrap) for judge in cell.judges]
+        verdicts += [verdict(cell, judge, bootstrap).row() for judge in cell.judges]
         differences += difference_rows(cell, bootstrap)
         distribution += distribution_rows(cell)
     adjust(differences)
@@ -89,8 +89,8 @@ def audit(
         progress(len(audited), len(audited))
     rows = {
         "people": people,
-        "judges": [judge_row(judge) for judge in figures],
-        "verdicts": [verdict.row() for verdict in verdicts],
+        "judges": judges,
+        "verdicts": verdicts,
         "differences": differences,
         "class_distribution": distribution,
         "self_agreement": list(self_agreement_rows(dataset, settings, bootstrap)),

@@ -139,10 +139,10 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
     "difference_to_people": difference_to_people,
 }
 WITHOUT_INTERVAL = ("alpha",)
-ABOUT = ("language", "criterion", "judge", "asked", "answered", "coverage", "sources")
 OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
-    *(*ABOUT, "dropped", *column_names(FIGURES, WITHOUT_INTERVAL), "lead_p"),
+    *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
+    *(*column_names(FIGURES, WITHOUT_INTERVAL), "lead_p"),
     *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
 ADDED = "metal.statistics"
@@ -171,56 +171,6 @@ def added_statistics() -> dict[str, Statistic]:
     return {name: load_plugin(ADDED, "statistic", name) for name in plugins(ADDED)}
 
 
-@dataclass(frozen=True)
-class JudgeFigures:
-    """One judge in one cell: what its row of the table and its verdict are made of.
-
-    figures: by name (FIGURES, then those added). lead_p: one-sided bootstrap p-value that lead_over_majority is above
-    0. test: the alternative annotator test, None with test_reason where it could not be run. answers: how often the
-    judge gave each class. dropped: items that people rated and that do not count, by reason.
-    """
-
-    language: str
-    criterion: str
-    judge: str
-    asked: int
-    answered: int
-    sources: int
-    figures: Mapping[str, Estimate]
-    lead_p: float
-    test: AlternativeAnnotatorTest | None
-    test_reason: str
-    answers: tuple[int, ...]
-    dropped: Mapping[str, int]
-
-    @property
-    def coverage(self) -> float:
-        """Answered share of what was asked; NaN when nothing was asked."""
-        return self.answered / self.asked if self.asked else float("nan")
-
-
-def judge_figures(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> JudgeFigures:
-    """All figures of one judge in a cell."""
-    judged = JudgedItems(cell, judge, bootstrap)
-    figures = {**FIGURES, **{name: statistic.figure for name, statistic in added_statistics().items()}}
-    test, test_reason = _test(cell, judge)
-    answered = judged.answers[judged.answers >= 0]
-    return JudgeFigures(
-        language=cell.language,
-        criterion=cell.criterion.name,
-        judge=judge,
-        asked=judged.drawn.n,
-        answered=len(answered),
-        sources=judged.drawn.n_sources,
-        figures={name: figure(judged) for name, figure in figures.items()},
-        lead_p=share_at_most(judged.lead.resamples) if judged.drawn.n_sources > 1 else float("nan"),
-        test=test,
-        test_reason=test_reason,
-        answers=tuple(np.bincount(answered, minlength=cell.levels).tolist()),
-        dropped=cell.dropped(judge),
-    )
-
-
 def epsilon_for(cell: AuditCell) -> float:
     """The price of a person: as set, else by the group of most people (experts 0.2, crowd 0.1, others 0.15)."""
     if cell.settings.epsilon is not None:
@@ -245,15 +195,28 @@ def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None,
     return test, ""
 
 
-def judge_row(judge: JudgeFigures) -> dict[str, Any]:
-    """One row of the table of judges (COLUMNS, without the signature)."""
-    test = judge.test
-    reasons = [undefined_note(judge.figures), f"alt_test: {judge.test_reason}" if judge.test_reason else ""]
+def judge_row(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> dict[str, Any]:
+    """One row of the table of judges (COLUMNS and what was added, without the signature).
+
+    lead_p: one-sided bootstrap p-value that lead_over_majority is above 0.
+    """
+    judged = JudgedItems(cell, judge, bootstrap)
+    added = {name: statistic.figure for name, statistic in added_statistics().items()}
+    figures = {name: figure(judged) for name, figure in {**FIGURES, **added}.items()}
+    test, test_reason = _test(cell, judge)
+    asked, answered = judged.drawn.n, int((judged.answers >= 0).sum())
+    reasons = [undefined_note(figures), f"alt_test: {test_reason}" if test_reason else ""]
     return {
-        **{name: getattr(judge, name) for name in ABOUT},
-        "dropped": dropped_note(judge.dropped),
-        **columns(judge.figures, WITHOUT_INTERVAL),
-        "lead_p": judge.lead_p,
+        "language": cell.language,
+        "criterion": cell.criterion.name,
+        "judge": judge,
+        "asked": asked,
+        "answered": answered,
+        "coverage": answered / asked if asked else float("nan"),
+        "sources": judged.drawn.n_sources,
+        "dropped": dropped_note(cell.dropped(judge)),
+        **columns(figures, WITHOUT_INTERVAL),
+        "lead_p": share_at_most(judged.lead.resamples) if judged.drawn.n_sources > 1 else float("nan"),
         **{f"alt_test_{name}": getattr(test, name, float("nan")) for name in OF_TEST},
         "alt_test_passed": "" if test is None else "yes" if test.passed else "no",
         "undefined": "; ".join(filter(None, reasons)),

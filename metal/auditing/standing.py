@@ -67,7 +67,7 @@ class Standing:
         self.people, self.answers = self.drawn.rows[:, :-1], self.drawn.rows[:, -1]
         if self.gold:  # the judge sits beside itself, facing the person
             self.people = self.drawn.rows
-        self.seats = [len(self.who)] if self.gold else range(len(self.who))
+        self.seats = [len(self.who)] if self.gold else list(range(len(self.who)))
 
     def upper(self, values: Numbers) -> float:
         """The one-sided 99% upper limit of a figure."""
@@ -96,13 +96,19 @@ class Standing:
     @cached_property
     def balanced(self) -> Balanced | None:
         """Class-balanced agreement; None where fewer than two classes count."""
-        return balanced_agreement(
-            self.people, self.answers, self.cell.values, self.cell.ordered, self.draw, list(self.seats)
-        )
+        cell = self.cell
+        return balanced_agreement(self.people, self.answers, cell.values, cell.ordered, self.draw, self.seats)
 
-    @cached_property
+    @property
     def alpha(self) -> Bounds:
-        """People's alpha on all items with two ratings; NaN where it is undefined."""
+        """People's alpha on all items with two ratings; NaN where it is undefined. All judges of a cell share it."""
+        key = "alpha", tuple(self.who), self.bootstrap
+        if key not in self.cell.shared:
+            self.cell.shared[key] = self._alpha()
+        alpha: Bounds = self.cell.shared[key]
+        return alpha
+
+    def _alpha(self) -> Bounds:
         codes = self.cell.by_people[:, self.who]
         rated = (codes >= 0).sum(axis=1) >= 2
         drawn = Resampled(codes[rated], self.cell.matrix.sources[rated], self.bootstrap)

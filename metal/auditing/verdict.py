@@ -33,11 +33,7 @@ from metal.auditing.standing import NO_BOUNDS, Bounds, Standing
 from metal.data.text import MINUS, figure, interval, listed, signed, within
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import ratio
-from metal.stats.standing import (
-    LEAST_WEIGHT,
-    Balanced,
-    careless,
-)
+from metal.stats.standing import LEAST_WEIGHT, Balanced, careless
 
 MIN_ITEMS = 30
 MIN_SOURCES = 20

@@ -33,7 +33,7 @@ class Balanced:
     """Class-balanced agreement, (1 + resamples,) each: as observed, then in each resample.
 
     judge, person: exact; near_judge, near_person: with partly right answers, None on nominal scales. constant,
-    near_constant: of the best answer that could always be given. classes: (levels,) which classes count for anybody.
+    near_constant: of the best answer that could always be given.
     """
 
     judge: Numbers
@@ -42,7 +42,6 @@ class Balanced:
     near_person: Numbers | None
     constant: float
     near_constant: float
-    classes: Codes
 
 
 def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
@@ -120,7 +119,6 @@ def balanced_agreement(
         near_person=means[:, 3] if ordered else None,
         constant=constant,
         near_constant=near_constant,
-        classes=np.any(counting, axis=0),
     )
 
 
