@@ -22,7 +22,16 @@ from metal.boards.ensemble import (
 from metal.boards.ensemble_records import ensemble_base, ensemble_record, ensemble_signature
 from metal.boards.lint import lint
 from metal.boards.overrating import families, human_generators, overrating_rows, self_preference_rows
-from metal.boards.ranking import Ranked, ceiling, comparisons, figure_columns, generator_rows, ranking, table_of
+from metal.boards.ranking import (
+    WITH_INTERVAL,
+    Ranked,
+    ceiling,
+    comparisons,
+    figure_columns,
+    generator_rows,
+    ranking,
+    table_of,
+)
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset, people_named
 from metal.errors import Undefined, UsageError
@@ -178,7 +187,7 @@ def _people(cell: BoardCell, dataset: Dataset, settings: BoardSettings) -> dict[
         "criteria": cell.criteria,
         "scale_low": cell.scale.low,
         "scale_high": cell.scale.high,
-        **figure_columns({"one_against_others": ceiling(cell)}, ()),
+        **figure_columns({"one_against_others": ceiling(cell)}, WITH_INTERVAL),
     }
 
 

@@ -51,7 +51,7 @@ class BoardCell:
     human: (items,) mean of the reference people, NaN where none of them rated. scores: (raters, items), NaN without a
     score. outputs, source: (items,) places in the dataset; items are in string order of the outputs. generator:
     (items,) codes into `generators`. alone, others: (ratings,) each reference person's score, and the mean of the
-    others'. criteria: how many were combined.
+    others'; alone_source: their sources. criteria: how many were combined.
     """
 
     criterion: str
@@ -66,6 +66,7 @@ class BoardCell:
     generators: tuple[str, ...]
     alone: Numbers
     others: Numbers
+    alone_source: Codes
     criteria: int = 1
 
     @property
@@ -181,9 +182,9 @@ def can_be_combined(parts: Sequence[CriterionScores]) -> bool:
 
 def combined(
     parts: Sequence[CriterionScores],
-) -> tuple[Numbers, ScaleEnds, Callable[[Codes], tuple[Numbers, Numbers]]]:
+) -> tuple[Numbers, ScaleEnds, Callable[[Codes], tuple[Numbers, Numbers, Codes]]]:
     """One criterion's, or several criteria's mean: (rows, outputs) scores; their scale; and a function of a mask of
-    outputs that gives each reference person's score and the mean of the others'.
+    outputs that gives each reference person's score, the mean of the others', and the output.
 
     Criteria with different scales are combined as shares of their ranges. Raises UsageError where one has no range.
     """
@@ -199,12 +200,12 @@ def combined(
     by_person = np.bincount(which, np.concatenate(values)) / len(parts)
     output_of = key // width
 
-    def each_against_others(items: Codes) -> tuple[Numbers, Numbers]:
+    def each_against_others(items: Codes) -> tuple[Numbers, Numbers, Codes]:
         complete = (count == len(parts)) & items[output_of]
         own, output = by_person[complete], output_of[complete]
         people = np.bincount(output, minlength=len(items))[output].astype(np.float64)
         total = np.bincount(output, own, minlength=len(items))[output]
-        return own, np.asarray(ratio(total - own, people - 1))
+        return own, np.asarray(ratio(total - own, people - 1)), output
 
     return np.asarray(means / len(parts)), scale, each_against_others
 
@@ -303,6 +304,7 @@ def _cells(
                 human = _common(name, human, scores, shown_raters)
             compared = np.zeros(len(outputs), dtype=bool)
             compared[items[~np.isnan(human)]] = True
+            alone, others, output_of = each_against_others(compared)
             yield BoardCell(
                 name,
                 language,
@@ -314,7 +316,9 @@ def _cells(
                 codes,
                 source[items],
                 tuple(str(generators[place]) for place in used),
-                *each_against_others(compared),
+                alone,
+                others,
+                source[output_of],
                 len(parts),
             )
 

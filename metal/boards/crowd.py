@@ -29,14 +29,14 @@ from metal.boards.crowd_rows import (
     reference_name,
     sampled,
 )
-from metal.boards.ranking import agreements, ceiling, estimate, figure_columns, intervals, table_of
+from metal.boards.ranking import WITH_INTERVAL, agreements, ceiling, figure_columns, intervals, rank_figures, table_of
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, people_named
 from metal.data.records import METRIC_SCORE, Estimate
 from metal.data.text import signature_line
 from metal.errors import UsageError
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.correlation import kendall
+from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.permutation import correlates_better
 
@@ -118,7 +118,7 @@ def crowd(
     of theirs) and the LLM judges. Scores are higher-is-better: negated where the criterion says lower.
 
     crowd_raters: one row per rater, and one of kind `ceiling`: one reference person against the mean of the others.
-      outputs: scored by both; pearson, system_pearson, bias with _low and _high; kendall. bias: mean of rater less
+      outputs: scored by both; pearson, kendall, system_pearson, bias with _low and _high. bias: mean of rater less
       people, in points of the people's scale. underrated, overrated, and _share: outputs in the areas of `area_of`.
       undefined: reasons. people: how many people the rater is, None for others.
     crowd_answers: one row per cell: answer (judge, metric, baseline, crowd, undecided, neither, unknown; `judge only`
@@ -204,10 +204,11 @@ def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
 def _figures(cell: BoardCell, bootstrap: SourceBootstrap) -> Figures:
     """Of each rater of a cell whose items people rated."""
     with_people = agreements(cell.scores, cell.human, cell.source, cell.generator, bootstrap)
+    human = distinct(cell.human)
     return {
         rater.name: {
             "pearson": of_rater.instance,
-            "kendall": estimate(kendall, scores, cell.human, n=int((~np.isnan(scores)).sum())),
+            "kendall": rank_figures(scores, human, cell.source)["kendall"],
             "system_pearson": of_rater.system,
         }
         for rater, scores, of_rater in zip(cell.raters, cell.scores, with_people, strict=True)
@@ -230,10 +231,8 @@ def rater_rows(
             own = Estimate.undefined("its scores are not on the people's scale", both)
             own_figures |= dict.fromkeys(("bias", UNDERRATED, OVERRATED), own)
         rows.append(_row(cell, rater, own_figures, both))
-    alone = {
-        "pearson": ceiling(cell),
-        "kendall": estimate(kendall, cell.alone, np.round(cell.others, 10), n=len(cell.alone)),
-    }
+    kendall = rank_figures(cell.alone, distinct(np.round(cell.others, 10)), cell.alone_source)["kendall"]
+    alone = {"pearson": ceiling(cell), "kendall": kendall}
     apart = Estimate.undefined("a person is compared with the others, not with all", len(cell.alone))
     alone |= dict.fromkeys(("system_pearson", "bias", UNDERRATED, OVERRATED), apart)
     return [*rows, _row(cell, BoardRater(CEILING, "ceiling", ""), alone, int(cell.rated.sum()))]
@@ -249,7 +248,7 @@ def _row(cell: BoardCell, rater: BoardRater, figures: Mapping[str, Estimate], ou
         **cell.row_of(rater),
         "people": len(rater.people) or None,
         "outputs": outputs,
-        **figure_columns(columns, ("pearson", "system_pearson", "bias")),
+        **figure_columns(columns, (*WITH_INTERVAL, "bias")),
     }
 
 

@@ -19,15 +19,18 @@ from metal.data.records import Estimate
 from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.correlation import (
+    Correlation,
     deviation_sums,
     distinct,
     moved_sums,
     pearson,
     pearson_from_sums,
+    pearson_influence,
     rank_correlations,
     system_pearson,
     system_pearson_from_sums,
 )
+from metal.stats.intervals import correlation_interval, share_interval
 from metal.stats.pairwise import better_on_shared, calibrate_ties, soft_pairwise_accuracy
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.permutation import correlates_better
@@ -162,8 +165,12 @@ def figure_columns(figures: Mapping[str, Estimate | float | None], with_interval
     return row | {"undefined": "; ".join(reasons)}
 
 
-WITH_INTERVAL = ("pearson", "system_pearson")
-FOR_EACH = 40  # least permutations for each rater that another is compared with
+WITH_INTERVAL = (
+    *("pearson", "spearman", "kendall", "system_pearson"),
+    *("soft_pairwise_accuracy", "pairwise_accuracy", "one_against_others"),
+)
+JACKKNIFE = "infinitesimal jackknife over sources"
+FOR_EACH = 40  # least permutations for each rater or generator that another is compared with
 
 
 @dataclass(frozen=True)
@@ -188,9 +195,8 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
     figures: dict[str, dict[str, Estimate]] = {}
     rows, human = [], distinct(people.human)
     for rater, scores, with_people in zip(people.raters, people.scores, of_each, strict=True):
-        answered = int((~np.isnan(scores)).sum())
         figures[rater.name] = {"pearson": with_people.instance, "system_pearson": with_people.system}
-        figures[rater.name] |= _rank_correlations(scores, human, answered)
+        figures[rater.name] |= rank_figures(scores, human, people.source)
         rows.append(_row(people, rater, scores, figures[rater.name], bootstrap.seed, permutations))
     values = np.array([row["pearson"] for row in rows], dtype=np.float64)
     rng = np.random.default_rng([bootstrap.seed, len(people.human)])
@@ -220,13 +226,20 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
     return Ranked([rows[at] for at in order], better[np.ix_(order, order)], within, figures)
 
 
-def _rank_correlations(scores: Numbers, human: tuple[Numbers, Codes], outputs: int) -> dict[str, Estimate]:
+def rank_figures(scores: Numbers, human: tuple[Numbers, Codes], source: Codes) -> dict[str, Estimate]:
     """Spearman's and Kendall's correlation with people. human: their scores as `distinct` gives them."""
     try:
         rho, tau = rank_correlations(scores, human)
     except Undefined as error:
-        return dict.fromkeys(("spearman", "kendall"), Estimate.undefined(str(error), outputs))
-    return {"spearman": Estimate(rho, n=outputs), "kendall": Estimate(tau, n=outputs)}
+        undefined = Estimate.undefined(str(error), int((~np.isnan(scores)).sum()))
+        return dict.fromkeys(("spearman", "kendall"), undefined)
+    return {"spearman": _over_sources(rho, source), "kendall": _over_sources(tau, source)}
+
+
+def _over_sources(correlation: Correlation, source: Codes) -> Estimate:
+    low, high = correlation_interval(correlation.value, correlation.influence, source) or (None, None)
+    n = int((~np.isnan(correlation.influence)).sum())
+    return Estimate(correlation.value, low, high, n, method=JACKKNIFE)
 
 
 def _row(
@@ -270,15 +283,26 @@ def _pair_figures(cell: BoardCell, scores: Numbers, seed: int, permutations: int
     scored = ~np.isnan(by_rater).all(axis=1)
     by_people, by_rater = by_people[scored], by_rater[scored]
     rng = np.random.default_rng([seed, outputs])
-    soft = estimate(soft_pairwise_accuracy, by_people, by_rater, n=outputs, rng=rng, resamples=permutations)
     try:
         ties = calibrate_ties(by_people, by_rater)
     except Undefined as error:
-        undefined = Estimate.undefined(str(error))
-        return {"soft_pairwise_accuracy": soft, "pairwise_accuracy": undefined, "tie_epsilon": None, "pairs": 0}
+        undefined = dict.fromkeys(("soft_pairwise_accuracy", "pairwise_accuracy"), Estimate.undefined(str(error)))
+        return {**undefined, "tie_epsilon": None, "pairs": 0}
+
+    def figure(accuracy: float, variance: float) -> Estimate:
+        if ties.sources < 2:
+            return Estimate(accuracy, n=ties.pairs)
+        low, high = share_interval(accuracy, variance, ties.pairs, ties.sources)
+        return Estimate(accuracy, low, high, ties.pairs, method=JACKKNIFE)
+
+    try:
+        soft = soft_pairwise_accuracy(by_people, by_rater, rng, resamples=permutations)
+        soft_figure = figure(soft.accuracy, soft.variance)
+    except Undefined as error:
+        soft_figure = Estimate.undefined(str(error), ties.pairs)
     return {
-        "soft_pairwise_accuracy": soft,
-        "pairwise_accuracy": Estimate(ties.accuracy, n=ties.pairs),
+        "soft_pairwise_accuracy": soft_figure,
+        "pairwise_accuracy": figure(ties.accuracy, ties.variance),
         "tie_epsilon": ties.epsilon,
         "pairwise_accuracy_without_ties": ties.uncalibrated,
         "pairs": ties.pairs,
@@ -289,9 +313,10 @@ def ceiling(cell: BoardCell) -> Estimate:
     """One reference person against the mean of the others, pooled over people: what a person reaches."""
     if not len(cell.alone):
         return Estimate.undefined("no ratings by single people")
-    pairs = int((~np.isnan(cell.others)).sum())
-    figure = estimate(pearson, cell.alone, cell.others, n=pairs)
-    return Estimate.undefined(figure.reason) if figure.reason else figure
+    try:
+        return _over_sources(pearson_influence(cell.alone, cell.others), cell.alone_source)
+    except Undefined as error:
+        return Estimate.undefined(str(error))
 
 
 def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
@@ -356,7 +381,7 @@ def resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
 
 def _clusters(table: Numbers, means: Numbers, seed: int, permutations: int) -> Numbers | None:
     rng = np.random.default_rng([seed, int((~np.isnan(table).any(axis=0)).sum())])
-    better = better_on_shared(table, rng, resamples=permutations)
+    better = better_on_shared(table, rng, resamples=max(permutations, FOR_EACH * len(table)))
     if len(table) > 1 and np.isnan(better[np.triu_indices(len(table), 1)]).all():
         return None
     try:

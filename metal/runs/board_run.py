@@ -25,11 +25,8 @@ COMMAND = "billboard"
 RATER = (*CELL, *unshown("rater", "kind", "group", "outputs", "undefined"))
 R = Column("pearson", "r", figure, interval=True, direction="higher")
 BETWEEN = Column("system_pearson", "r between generators", figure, interval=True, direction="higher")
+TAU = Column("kendall", "tau", figure, interval=True, direction="higher")
 OVERRATED = Column("value", "overrating", signed)
-
-
-def _ties(row: Row) -> str:
-    return f"ties up to {row['tie_epsilon']:.2g}" if known(row["tie_epsilon"]) and row["tie_epsilon"] else ""
 
 
 def _lost(row: Row) -> str:
@@ -53,15 +50,16 @@ DESCRIBED: Tables = {
         Column("kind", "kind"),
         Column("cluster", "cluster", count),
         replace(R, title="r with people"),
-        Column("spearman", "rho", figure, direction="higher"),
-        Column("kendall", "tau", figure, direction="higher"),
+        Column("spearman", "rho", figure, interval=True, direction="higher"),
+        TAU,
         BETWEEN,
-        Column("soft_pairwise_accuracy", "SPA", figure, direction="higher"),
-        Column("pairwise_accuracy", "pairwise accuracy", figure, direction="higher", below=_ties),
+        Column("soft_pairwise_accuracy", "SPA", figure, interval=True, direction="higher"),
+        Column("pairwise_accuracy", "pairwise accuracy", figure, interval=True, direction="higher"),
+        Column("tie_epsilon", "ties up to", score),
         Column("coverage", "coverage", coverage, direction="higher", below=_scored),
         Column("cost_per_thousand", "$ per 1,000", amount, direction="lower"),
         *CELL,
-        *unshown("group", "people", "outputs", "asked", "undefined", "tie_epsilon"),
+        *unshown("group", "people", "outputs", "asked", "undefined"),
     ),
     "generators": (
         *CELL,
@@ -91,7 +89,7 @@ DESCRIBED: Tables = {
     "people": (
         *CELL,
         *unshown("people", "outputs", "scale_low", "scale_high", "undefined"),
-        Column("one_against_others", "one person against the others", figure, direction="higher"),
+        Column("one_against_others", "one person against the others", figure, interval=True, direction="higher"),
     ),
 }
 # Tables of metal.boards.crowd, where there are other people or LLM judges.
@@ -99,8 +97,8 @@ OPTIONAL: Tables = {
     "crowd_raters": (
         Column("rater", ""),
         R,
-        Column("kendall", "tau", figure, direction="higher"),
-        replace(BETWEEN, interval=False),
+        TAU,
+        BETWEEN,
         Column("bias", "bias", signed, interval=True),
         Column("underrated_share", "people high, it low", percent, below=lambda row: _times(row["underrated"])),
         Column("overrated_share", "people low, it high", percent, below=lambda row: _times(row["overrated"])),

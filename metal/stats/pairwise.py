@@ -22,13 +22,24 @@ _ROUNDING = 1e-12
 class TieCalibration:
     """epsilon: differences up to it are ties. accuracy: with this epsilon; uncalibrated: with epsilon 0.
 
-    pairs: how many pairs were compared.
+    pairs: how many pairs were compared, on how many sources. variance: of the accuracy over sources, with this epsilon;
+    NaN from one source.
     """
 
     epsilon: float
     accuracy: float
     uncalibrated: float
     pairs: int
+    sources: int
+    variance: float
+
+
+@dataclass(frozen=True)
+class SoftAccuracy:
+    """accuracy: soft pairwise accuracy. variance: over sources; NaN from one source."""
+
+    accuracy: float
+    variance: float
 
 
 def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
@@ -40,8 +51,9 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     people, rater: (generators, sources). Raises Undefined where no source has two generators scored by both.
     Source: Deutsch, Foster and Freitag (2023), sections 4 (grouped by item) and 5.
     >>> people, rater = np.array([[1.0, 2], [1, 3], [4, 3]]), np.array([[0.0, 5], [1, 5], [8, np.nan]])
-    >>> calibrate_ties(people, rater)  # the tie of the first source is found, and nothing lost
-    TieCalibration(epsilon=1.0, accuracy=0.5, uncalibrated=0.3333333333333333, pairs=4)
+    >>> calibrated = calibrate_ties(people, rater)  # the tie of the first source is found, and nothing lost
+    >>> calibrated.epsilon, calibrated.accuracy, calibrated.pairs
+    (1.0, 0.5, 4)
     """
     people, rater = np.asarray(people, dtype=np.float64), np.asarray(rater, dtype=np.float64)
     both = ~np.isnan(people) & ~np.isnan(rater)
@@ -61,28 +73,65 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     accuracies = np.append(start, start + np.cumsum(np.bincount(which, gain, len(epsilons))))
     epsilons = np.append(0.0, epsilons)  # of equal differences, all become ties
     best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
-    return TieCalibration(float(epsilons[best]), float(accuracies[best]), start, len(gap))
+    right = np.where(gap > epsilons[best], ordered, tied)
+    shares = ratio(np.bincount(np.nonzero(scored)[1], right, len(on_source)), on_source)[on_source > 0]
+    accuracy, sources = float(accuracies[best]), len(shares)
+    return TieCalibration(float(epsilons[best]), accuracy, start, len(gap), sources, _variance(shares) / sources**2)
+
+
+def _variance(added: Numbers) -> float:
+    """The variance of a sum, from what each source adds to it; NaN from one source."""
+    sources = len(added)
+    return float(ratio(sources, sources - 1) * ((added - added.mean()) ** 2).sum())
 
 
 def soft_pairwise_accuracy(
     people: Numbers, rater: Numbers, rng: np.random.Generator, *, resamples: int = 1000
-) -> float:
+) -> SoftAccuracy:
     """1 - mean over pairs of generators of |p by people - p by rater|: is the rater as sure as people are?
 
     p: one-sided paired permutation test that the first of the pair scores higher (`better_than`), on the sources on
-    which people and rater scored both generators, with the same swaps for people and rater. Pairs that share no source
-    do not count. Raises Undefined where no pair has one, and with fewer than two generators.
+    which people and rater scored both generators, with the same swaps for people and rater. Resamples with the observed
+    lead count half, so that the order of a pair does not matter. Pairs that share no source do not count. Raises
+    Undefined where no pair has one, with fewer than two generators, and where either side tells none from another.
     Source: Thompson, Mathur, Deutsch and Khayrallah (2024).
     """
     people, rater = np.asarray(people, dtype=np.float64), np.asarray(rater, dtype=np.float64)
     if len(people) < 2:
         raise Undefined("no two generators")
     both = np.where(np.isnan(people) | np.isnan(rater), np.nan, np.stack([people, rater]))
-    by_people, by_rater = better_on_shared(both, rng, resamples=resamples)
-    apart = np.abs(by_people - by_rater)[np.triu_indices(len(people), 1)]
-    if np.isnan(apart).all():
+    on_source = (~np.isnan(both[0])).sum(axis=0)
+    if on_source.max(initial=0) < 2:
         raise Undefined("no source on which two generators were scored")
-    return float(1 - np.nanmean(apart))
+    differ = np.fmax.reduce(both, axis=1) > np.fmin.reduce(both, axis=1)
+    for side, some in zip(("people", "the rater"), differ.any(axis=1), strict=True):
+        if not some:
+            raise Undefined(f"{side} scored all generators alike")
+    p = better_on_shared(both, rng, resamples=resamples)
+    half = (p - p.swapaxes(1, 2)) / 2  # p with ties counted half, less 1/2
+    apart = half[0] - half[1]
+    pairs = np.triu(~np.isnan(apart), 1)
+    added = _influences(both, np.where(pairs, np.sign(apart), 0.0)) / pairs.sum()
+    return SoftAccuracy(float(1 - np.abs(apart[pairs]).mean()), _variance(added[on_source > 1]))
+
+
+def _influences(both: Numbers, sign: Numbers) -> Numbers:
+    """(sources,) the influence of each source on the sum over pairs of -sign x (p by people - p by rater).
+
+    Under random swaps a sum of gaps has mean 0 and their sum of squares as variance: p is about the normal tail above
+    sum / sqrt(sum of squares), whose derivative is taken. both: (2, generators, sources); sign: (generators,
+    generators), 0 where a pair does not count.
+    """
+    influence = np.zeros(both.shape[-1])
+    for i in range(both.shape[1] - 1):
+        gaps = np.nan_to_num(both[:, i, None] - both[:, i + 1 :])
+        squares = (gaps**2).sum(axis=-1)
+        spread = np.sqrt(np.where(squares > 0, squares, np.inf))
+        z = gaps.sum(axis=-1) / spread
+        slope = np.stack([sign[i, i + 1 :], -sign[i, i + 1 :]]) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / spread
+        curve = slope * z / spread / 2
+        influence += np.einsum("tp,tps->s", slope, gaps) - np.einsum("tp,tps->s", curve, gaps**2)
+    return influence
 
 
 def better_on_shared(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
@@ -114,11 +163,11 @@ def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1
     """(..., generators, generators) one-sided p that generator i scores higher than j, by swapping their scores.
 
     scores: (..., generators, sources), complete. In each resample, the two generators exchange their scores on each
-    source with probability 1/2; p is the share of resamples in which i's lead is at least the observed one. All pairs
-    share the swaps; their number is the next power of two, minus one (`draw_flips`).
+    source with probability 1/2; p = (1 + resamples in which i's lead is at least the observed one) / (1 + resamples).
+    All pairs share the swaps; their number is the next power of two, minus one (`draw_flips`).
     >>> p = better_than(np.array([[3.0, 2.0], [1.0, 1.0], [0.0, 4.0]]), np.random.default_rng(0), resamples=3)
-    >>> p.round(2).tolist()  # three swaps: of the first source, of the second, of both
-    [[1.0, 0.0, 0.33], [1.0, 1.0, 0.67], [0.67, 0.33, 1.0]]
+    >>> p.tolist()  # three swaps: of the first source, of the second, of both
+    [[1.0, 0.25, 0.5], [1.0, 1.0, 0.75], [0.75, 0.5, 1.0]]
     """
     scores = np.asarray(scores, dtype=np.float64)
     *outer, generators, sources = scores.shape
@@ -133,11 +182,10 @@ def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1
 
 
 def _leads(swapped: Numbers, size: Numbers) -> tuple[Numbers, Numbers]:
-    """(...) shares of the resamples in which a lead is at least, and at most, the observed one.
+    """(...) shares of the flips in which a lead is at least, and at most, the observed one.
 
     swapped: (..., flips), where the first flip changes nothing and so holds the observed lead; size: (...) the sum of
     the absolute values that were added up.
     """
     observed, slack = swapped[..., :1], _ROUNDING * size[..., None]
-    resampled = swapped[..., 1:]
-    return (resampled >= observed - slack).mean(axis=-1), (resampled <= observed + slack).mean(axis=-1)
+    return (swapped >= observed - slack).mean(axis=-1), (swapped <= observed + slack).mean(axis=-1)

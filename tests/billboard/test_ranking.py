@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from metal.boards import ranking as module
 from metal.boards.board import billboard
 from metal.boards.cells import BoardRater
-from metal.boards.ranking import agreements, ceiling, generator_rows, intervals, ranking, resampled_means
+from metal.boards.ranking import (
+    WITH_INTERVAL,
+    agreements,
+    ceiling,
+    generator_rows,
+    intervals,
+    ranking,
+    resampled_means,
+)
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, with_parts
 from metal.data.ratings import tidy_facts
@@ -58,7 +66,7 @@ def test_figures_by_hand() -> None:
 def test_a_constant_rater_is_undefined_never_zero() -> None:
     dataset = made({"quality": {"A1": [1, 2, 3, 5], "judge": [1, 2, 4, 3], "flat": [3, 3, 3, 3]}})
     flat = ranked(dataset).loc["flat"]
-    for figure in ("pearson", "spearman", "kendall", "system_pearson"):
+    for figure in ("pearson", "spearman", "kendall", "system_pearson", "soft_pairwise_accuracy"):
         assert pd.isna(flat[figure])
         assert f"{figure}: " in flat["undefined"]
     assert "pearson: constant scores" in flat["undefined"]
@@ -88,8 +96,9 @@ def test_a_rater_of_one_source_among_many_has_no_interval() -> None:
     people = [1, 2, 3, 5, 4, 2, 1, 3, 5, 5, 4, 1]
     one: list[float | None] = [1, 2, 4, 3, *[None] * 8]
     table = ranked(made({"quality": {"A1": people, "judge": [1, 2, 4, 3, 3, 3, 2, 2, 4, 5, 1, 1], "one": one}}, FOUR))
-    assert table.loc["judge", "pearson_low"] < table.loc["judge", "pearson_high"]
-    assert table.loc["one", ["pearson_low", "pearson_high", "system_pearson_low"]].isna().all()
+    for figure in WITH_INTERVAL[:-1]:
+        assert table.loc["judge", f"{figure}_low"] < table.loc["judge", f"{figure}_high"]
+        assert pd.isna(table.loc["one", f"{figure}_low"])
 
 
 def test_two_answers_and_one() -> None:

@@ -11,16 +11,19 @@ from scipy import stats
 from metal.errors import Undefined
 from metal.stats import correlation
 from metal.stats.correlation import (
+    Correlation,
     deviation_sums,
     distinct,
     kendall,
     moved_sums,
     pearson,
     pearson_from_sums,
+    pearson_influence,
     rank_correlations,
     system_pearson,
     system_pearson_from_sums,
 )
+from metal.stats.intervals import correlation_interval
 
 scores = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=40)
 
@@ -34,7 +37,7 @@ def test_ranks_by_tables_and_by_sorting_are_the_same(monkeypatch: pytest.MonkeyP
     x[:5], y[3:9] = np.nan, np.nan
     left, right = x[given_both := ~np.isnan(x) & ~np.isnan(y)], y[given_both]
     expected = stats.spearmanr(left, right).statistic, stats.kendalltau(left, right).statistic
-    assert rank_correlations(x, distinct(y)) == pytest.approx(expected, rel=1e-12)
+    assert [each.value for each in rank_correlations(x, distinct(y))] == pytest.approx(expected, rel=1e-12)
 
 
 @given(scores)
@@ -47,8 +50,48 @@ def test_as_scipy_with_ties_or_undefined(pairs: list[tuple[int, int]]) -> None:
         return
     assert pearson(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
     rho, tau = rank_correlations(x, distinct(y))
-    assert rho == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert kendall(x, y) == tau == pytest.approx(tau_by_definition(x, y))
+    assert rho.value == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert kendall(x, y) == tau.value == pytest.approx(tau_by_definition(x, y))
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_an_influence_is_what_one_more_of_an_item_adds(continuous: bool) -> None:
+    rng = np.random.default_rng(0)
+    x, y = np.round(rng.normal(size=(2, 40)), 9 * continuous)
+    y += x
+    x[3] = np.nan
+    many = 2_000
+    for item in (0, 7, 20):
+        more = np.append(np.tile(np.arange(40), many), item)
+        for before, after in zip(figures(x, y), figures(x[more], y[more]), strict=True):
+            assert (after.value - before.value) * many == pytest.approx(before.influence[item], rel=0.01, abs=1e-4)
+            assert np.isnan(before.influence[3])
+
+
+def figures(x: np.ndarray, y: np.ndarray) -> tuple[Correlation, ...]:
+    return (pearson_influence(x, y), *rank_correlations(x, distinct(y)))
+
+
+def test_intervals_of_rank_correlations_cover() -> None:
+    """Eight outputs a source, alike within it; five levels on one side. True rho and tau from 160,000 outputs."""
+    rng = np.random.default_rng(1)
+
+    def world(sources: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        quality = rng.normal(size=(sources, 8)) + rng.normal(size=(sources, 1))
+        people = np.clip(np.round(quality + rng.normal(size=quality.shape) / 2 + 2), 0, 4)
+        scores = quality + rng.normal(size=quality.shape) + rng.normal(size=(sources, 1)) / 2
+        return scores.ravel(), people.ravel(), np.repeat(np.arange(sources), 8)
+
+    true = [each.value for each in figures(*world(20_000)[:2])]
+    covered = np.zeros(3)
+    for _ in range(200):
+        scores, people, source = world(25)
+        for place, found in enumerate(figures(scores, people)):
+            low, high = correlation_interval(found.value, found.influence, source) or (np.nan, np.nan)
+            covered[place] += low <= true[place] <= high
+    assert (covered / 200 > 0.9).all()
+    assert (covered / 200 < 0.99).all()
+    assert correlation_interval(found.value, found.influence, np.zeros(200, dtype=int)) is None
 
 
 def tau_by_definition(x: np.ndarray, y: np.ndarray) -> float:

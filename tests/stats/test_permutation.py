@@ -12,7 +12,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from metal.errors import Undefined
+from metal.stats.intervals import share_interval
 from metal.stats.pairwise import (
+    SoftAccuracy,
     better_on_shared,
     better_than,
     calibrate_ties,
@@ -243,6 +245,7 @@ def test_p_of_better_than_is_that_of_all_swaps() -> None:
         for j in range(3):
             gap = scores[i] - scores[j]
             exact = ((signs @ gap) >= gap.sum() - 1e-9).mean()
+            assert p[i, j] > 0  # what was observed is one of the swaps
             assert p[i, j] == pytest.approx(exact, abs=0.012)  # five standard errors
     assert (np.diag(p) == 1).all()
 
@@ -250,10 +253,38 @@ def test_p_of_better_than_is_that_of_all_swaps() -> None:
 def test_a_rater_as_sure_as_people_and_one_who_says_the_reverse() -> None:
     rng = np.random.default_rng(1)
     people = np.arange(5)[:, None] + rng.normal(size=(5, 200))
-    assert soft_pairwise_accuracy(people, people * 3 - 8, np.random.default_rng(0)) == pytest.approx(1)
-    assert soft_pairwise_accuracy(people, -people, np.random.default_rng(0)) == pytest.approx(0, abs=1e-9)
+    assert soft_pairwise_accuracy(people, people * 3 - 8, np.random.default_rng(0)) == SoftAccuracy(1, 0)
+    reverse = soft_pairwise_accuracy(people, -people, np.random.default_rng(0))
+    assert reverse.accuracy == pytest.approx(0, abs=0.002)  # p is 1/2048 or more
     blind = soft_pairwise_accuracy(people, rng.normal(size=(5, 200)), np.random.default_rng(0))
-    assert 0.2 < blind < 0.8
+    assert 0.2 < blind.accuracy < 0.8
+
+
+def test_the_order_of_generators_does_not_matter_to_soft_accuracy() -> None:
+    """Ties counted whole gave a rater with many equal scores .91 or .11, depending on how generators were named."""
+    rng = np.random.default_rng(4)
+    people, rater = rng.normal(size=(4, 30)) + np.arange(4)[:, None], (rng.random((4, 30)) < 0.1) * 1.0
+    rater[2, :9] = MISSING
+    expected = soft_pairwise_accuracy(people, rater, np.random.default_rng(0))
+    for order in permutations(range(4)):
+        found = soft_pairwise_accuracy(people[[*order]], rater[[*order]], np.random.default_rng(0))
+        assert (found.accuracy, found.variance) == pytest.approx((expected.accuracy, expected.variance), rel=1e-9)
+
+
+def test_intervals_of_pairwise_figures_cover() -> None:
+    """Six generators on 40 sources; the truth is the mean over worlds."""
+    rng = np.random.default_rng(5)
+    soft, hard = [], []
+    for _ in range(150):
+        quality = np.arange(6)[:, None] / 6 + 0.7 * rng.normal(size=(6, 40))
+        people, rater = (np.round(2 * (quality + noise * rng.normal(size=(6, 40)))) for noise in (0.3, 1.0))
+        found, ties = soft_pairwise_accuracy(people, rater, rng), calibrate_ties(people, rater)
+        soft.append((found.accuracy, *share_interval(found.accuracy, found.variance, ties.pairs, 40)))
+        hard.append((ties.accuracy, *share_interval(ties.accuracy, ties.variance, ties.pairs, 40)))
+    for figures, most in ((soft, 1.0), (hard, 0.99)):
+        value, low, high = np.array(figures).T
+        assert 0.91 < ((low <= value.mean()) & (value.mean() <= high)).mean() <= most
+        assert (high - low).mean() < 6 * value.std()  # four would be exact
 
 
 def test_soft_accuracy_compares_each_pair_on_the_sources_it_shares() -> None:
@@ -266,9 +297,9 @@ def test_soft_accuracy_compares_each_pair_on_the_sources_it_shares() -> None:
     for i, j in pairs:
         shared = ~np.isnan(holes[[i, j]]).any(axis=0)
         both = people[[i, j]][:, shared], holes[[i, j]][:, shared]
-        alone.append(soft_pairwise_accuracy(*both, np.random.default_rng(0), resamples=4000))
+        alone.append(soft_pairwise_accuracy(*both, np.random.default_rng(0), resamples=4000).accuracy)
     together = soft_pairwise_accuracy(people, holes, np.random.default_rng(0), resamples=4000)
-    assert together == pytest.approx(np.mean(alone), abs=0.02)
+    assert together.accuracy == pytest.approx(np.mean(alone), abs=0.02)
 
 
 @given(arrays(float, (3, 6), elements=whole_or_missing), arrays(float, (3, 6), elements=whole_or_missing))
@@ -286,7 +317,7 @@ def test_better_is_by_definition_also_with_gaps(people: np.ndarray, rater: np.nd
             continue
         gap = (tables[table, i] - tables[table, j])[sources]
         leads = gap[shared] @ signs(flips.classes[shared], flips.count).T
-        assert p[table, i, j] == np.mean(leads[1:] >= leads[0] - 1e-9)
+        assert p[table, i, j] == np.mean(leads >= leads[0] - 1e-9)
 
 
 def test_refusals() -> None:
@@ -295,5 +326,7 @@ def test_refusals() -> None:
         soft_pairwise_accuracy(np.array([[1.0, MISSING], [MISSING, 1.0]]), np.ones((2, 2)), rng)
     with pytest.raises(Undefined, match="two generators"):
         soft_pairwise_accuracy(np.ones((1, 3)), np.ones((1, 3)), rng)
+    with pytest.raises(Undefined, match="the rater scored all generators alike"):
+        soft_pairwise_accuracy(rng.normal(size=(3, 4)), np.tile(np.arange(4.0), (3, 1)), rng)
     with pytest.raises(Undefined, match="two generators"):
         calibrate_ties(np.ones((1, 3)), np.ones((1, 3)))

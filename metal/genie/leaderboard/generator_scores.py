@@ -251,13 +251,9 @@ def _counted(
 
 
 def _better(table: Numbers, seed: int, permutations: int) -> Numbers:
-    """(generators, generators) p that one scores higher, NaN where two share too few sources.
-
-    (1 + k) / (1 + permutations), where k of them have at least the observed lead.
-    """
+    """(generators, generators) p that one scores higher, NaN where two share too few sources."""
     rng = np.random.default_rng([seed, table.shape[1]])
-    share = better_on_shared(table, rng, resamples=permutations)
-    p = (1 + np.round(share * permutations)) / (1 + permutations)
+    p = better_on_shared(table, rng, resamples=permutations)
     scored = (~np.isnan(table)).astype(np.float64)
     return np.where(scored @ scored.T < LEAST_SHARED, np.nan, p)
 

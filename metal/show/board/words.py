@@ -114,16 +114,14 @@ def _tested(run: BoardRun, first: dict[str, Any], second: dict[str, Any]) -> str
 
 def _person(run: BoardRun, rows: Sequence[dict[str, Any]]) -> str:
     ceiling = one_person(run, run.main, run.language)
+    (row,) = run.records("people", criterion=run.main, language=run.language)
     if ceiling is None:
-        why = [
-            reason
-            for row in run.records("people", criterion=run.main, language=run.language)
-            for _, reason in parts(row["undefined"])
-        ]
+        why = [reason for _, reason in parts(row["undefined"])]
         why = ["there is one person only"] if len(run.people_names) == 1 else why
         because = f" ({why[0]})" if why else ""
         return f"What one person reaches against the others cannot be said{because}: how good r can get is not known."
-    words = f"One of the people against the mean of the others reaches r {figure(ceiling)}"
+    ends = interval(row["one_against_others_low"], row["one_against_others_high"])
+    words = f"One of the people against the mean of the others reaches r {figure(ceiling)} {ends}".strip()
     if not rows:
         return f"{words}."
     gap = ceiling - rows[0]["pearson"]
@@ -217,11 +215,13 @@ def definitions(run: BoardRun) -> list[Definition]:
         "easier.",
         "r between generators": "Pearson correlation of the generators' mean scores.",
         "SPA": "Soft pairwise accuracy: how alike people and the rater are in how sure they are that one generator is "
-        "better than another, by permutation tests, over pairs of generators.",
+        "better than another, by permutation tests with ties counted half, over pairs of generators.",
         "Pairwise accuracy": "The share of pairs of outputs of one source that a rater orders as people do, ties "
         "included; scores nearer than a threshold count as tied, and the threshold is the one that fits best.",
-        "Intervals": f"95%, percentile bootstrap with {count(resamples)} resamples of whole sources; of more than "
-        "4,096, random blocks are drawn.",
+        "Intervals": f"95%, over sources, for these people. Pearson's: percentile bootstrap with {count(resamples)} "
+        "resamples of whole sources; of more than 4,096, random blocks are drawn. rho, tau and one of the people: "
+        "Fisher's transformation of the coefficient, with its infinitesimal jackknife variance. SPA and pairwise "
+        "accuracy: Wilson's at the number of pairs that such a variance is worth, with the threshold of ties as it is.",
         "Clusters": f"Paired permutation tests of every two raters (or generators), at least {count(permutations)} "
         "permutations (a random subgroup of all, which makes the test exact), corrected by Holm. Whoever is "
         "significantly worse than the first of a cluster begins the next. Alike is not equal.",

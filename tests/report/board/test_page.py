@@ -197,7 +197,7 @@ def test_members_in_the_place_of_one_left_out_are_listed(rich: BoardRun) -> None
 
 def test_ties_are_differences_up_to_epsilon(rich: BoardRun) -> None:
     shown = raters.ranking_table(changed(rich, "raters", tie_epsilon=1.0), rich.main, rich.language)
-    assert shown.rows[0][9].below == "ties up to 1"  # 1 is one
+    assert shown.rows[0][10].text == "1"
 
 
 def test_clusters_are_told_in_words(rich: BoardRun) -> None:
@@ -215,9 +215,10 @@ def test_clusters_are_told_in_words(rich: BoardRun) -> None:
 
 def test_a_person_and_the_ensemble_are_told(rich: BoardRun) -> None:
     best = rich.records("raters", criterion="overall", language="")[0]
-    ceiling = rich.records("people", criterion="overall", language="")[0]["one_against_others"]
+    people = rich.records("people", criterion="overall", language="")[0]
+    ceiling, ends = people["one_against_others"], [people[f"one_against_others_{end}"] for end in ("low", "high")]
     assert facts(rich)["Against a person"] == (
-        f"One of the people against the mean of the others reaches r {figure(ceiling)}; judge stays "
+        f"One of the people against the mean of the others reaches r {figure(ceiling)} {interval(*ends)}; judge stays "
         f"{figure(ceiling - best['pearson'])} below. The line is dashed in the chart."
     )
     above = facts(changed(rich, "people", one_against_others=best["pearson"] - 0.1))["Against a person"]
