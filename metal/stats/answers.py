@@ -60,6 +60,20 @@ class Answers:
         sums = np.bincount(self.rater, weights=answers * self.times[self.pattern], minlength=self.raters)
         return np.rint(sums).astype(np.int64)
 
+    def trust(self, starts: int, seed: int = 0) -> Numbers:
+        """(starts, raters) how much each rater is trusted at first: 1 in the first start, at random in the others.
+
+        Raters are distinguished by how much they rated and agreed, not by their position, so that no order matters.
+        """
+        vote = self.pattern * len(self.used) + self.place
+        same = np.bincount(vote)[vote]
+        asked = np.bincount(self.pattern)[self.pattern]
+        facts = np.stack([self.given, self.by_rater(same), self.by_rater(asked)], axis=1)
+        _, kind = np.unique(facts, axis=0, return_inverse=True)
+        trust = np.random.default_rng(seed).random((starts, self.raters))
+        trust[0] = 1.0
+        return np.asarray(trust[:, kind.reshape(-1)])
+
     def by_item(self, of_pattern: Numbers) -> Numbers:
         """(items, ...) each item's value from (patterns, ...) values of patterns; NaN where nobody rated the item."""
         values = np.full((len(self.which), *of_pattern.shape[1:]), np.nan)

@@ -2,13 +2,16 @@
 
 Source: Dawid and Skene (1979). Every item has one true class, drawn from the class prior; given that class, raters
 answer independently of each other, each by the row of their own confusion matrix. The model is fitted by
-expectation-maximisation, starting from each item's shares of votes.
+expectation-maximisation, accelerated (SQUAREM, Varadhan and Roland 2008), from the shares of votes and from nine
+weighings of the raters' votes; the start with the highest likelihood is kept.
 
 Smoothing is a pseudo-count in every cell of every confusion matrix and of the class prior: the mode under
 Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does, optimises no objective; with
-pseudo-counts, no iteration lowers the objective, `history`. After the same number of iterations, the labels are those
-of crowd-kit. Crowd-kit stops after a few iterations, because its loss counts the class prior once for each rating
-instead of once for each item, and soon falls.
+pseudo-counts, no iteration lowers the objective, `history`. After the same number of plain steps from the votes, the
+labels are those of crowd-kit, which stops after a few: its loss counts the class prior once for each rating instead of
+once for each item, and soon falls.
+
+Nothing tells what a rater means who shares no item with anybody: their items keep the labels that they gave.
 
 Nothing in the model ties a true class to the answer of that name. With few raters, or where many items are answered at
 random, a class may come to stand for something else (`misnamed`), and its items get a label that hardly anybody gave.
@@ -16,6 +19,7 @@ random, a class may come to stand for something else (`misnamed`), and its items
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,8 +30,14 @@ from metal.stats.answers import Answers, most_probable
 from metal.stats.patterns import Codes, Numbers
 
 SMOOTHING = 0.01  # a hundredth of an answer: keeps zeros from being final, and hardly moves what was observed
-TOLERANCE = 1e-7  # the gain of an iteration for each answer, below which the fit stops
+STARTS = 10
 MAX_ITERATIONS = 1000
+MOVED = 1e-4  # a start ends when an iteration moves no probability of a class by more,
+GAIN = 1e-12  # and raises the log-likelihood by less than this share of it
+LONGER = 4.0  # the longest leap grows by this factor when it was taken, and shrinks by it when it led down
+MET = 0.01  # a start that comes so near to where an earlier one ended, in the prior and every rate, ends there, too
+RIVAL = 2.0  # a gap that does not decide between two fits: one is at most seven times as likely as the other
+LOOK = 50  # a start that after so many iterations is more than RIVAL below an earlier one is given up
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,8 @@ class DawidSkene:
     without answers and for true classes that nobody gave; uniform over the classes used where a rater saw no item of a
     class. competence: (raters,) expected accuracy under the class prior; NaN for raters who share no item with another.
     given: (raters,) the number of each rater's answers. history: the log-likelihood with the pseudo-counts, after each
-    iteration.
+    iteration of the start that was kept. gap: how much lower the best start ended that gave other labels, infinite
+    where none did; others: the share of the rated items to which it gave them.
     """
 
     probabilities: Numbers
@@ -48,6 +59,14 @@ class DawidSkene:
     competence: Numbers
     given: Codes
     history: tuple[float, ...]
+    gap: float = math.inf
+    others: float = 0.0
+
+    @property
+    def doubt(self) -> str:
+        """Why the labels are to be doubted; empty where nothing speaks against them."""
+        rival = f"other labels for {self.others:.0%} of the outputs are almost as likely"
+        return f"{rival} (log-likelihood -{self.gap:.2f})" if self.gap < RIVAL else ""
 
     @cached_property
     def labels(self) -> Codes:
@@ -65,6 +84,7 @@ class DawidSkene:
 def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iterations: int = MAX_ITERATIONS) -> DawidSkene:
     """Fit the model. Without any rating, the result has no labels and no competences.
 
+    The starts are the same for the same answers, whatever the order of raters, items and classes.
     >>> from metal.stats.answers import answers_of_matrix
     >>> dawid_skene(answers_of_matrix(np.array([[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 0]]), 2)).labels.tolist()
     [0, 1, 1, 0]
@@ -78,31 +98,43 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
         probabilities = np.full((len(answers.which), levels), np.nan)
         return DawidSkene(probabilities, np.full(levels, np.nan), matrices, undefined, answers.given, ())
     fit = _Fit(answers, smoothing)
-    share = fit.votes()
-    history: list[float] = []
-    while len(history) < max_iterations:
-        prior, confusion = fit.parameters(share)
-        share, objective = fit.posterior(prior, confusion)
-        history.append(objective)
-        if len(history) > 1 and history[-1] - history[-2] < TOLERANCE * fit.answered:
-            break
+    ends: list[_End] = []
+    for trust in answers.trust(STARTS):
+        fit.run(trust, max_iterations, ends)
+    best = max(ends, key=lambda end: round(end.history[-1], 3))  # the first of those that are equally likely
+    labels = most_probable(best.share)
+    differ = [float((most_probable(end.share) != labels) @ fit.times / fit.times.sum()) for end in ends]
+    gaps = [(best.history[-1] - end.history[-1], share) for end, share in zip(ends, differ, strict=True) if share]
+    prior, confusion = best.chances[0], best.chances[1:].reshape(-1, classes, classes)
     accuracy = (confusion[:, np.arange(classes), np.arange(classes)] * prior).sum(axis=1)
     matrices[:, answers.used] = answers.over_levels(confusion)
     matrices[answers.given == 0] = np.nan
     return DawidSkene(
-        answers.by_item(answers.over_levels(share)),
+        answers.by_item(answers.over_levels(best.share)),
         answers.over_levels(prior),
         matrices,
         np.where(answers.shared > 0, accuracy, undefined),
         answers.given,
-        tuple(history),
+        tuple(best.history),
+        *min(gaps, default=(math.inf, 0.0)),
     )
 
 
+@dataclass(frozen=True)
+class _End:
+    """Where a start ended: class prior and rows of the confusion matrices, the share of each class, the way there."""
+
+    chances: Numbers
+    share: Numbers
+    history: list[float]
+
+
 class _Fit:
-    """The two steps. Shapes: share (patterns, classes), prior (classes,), confusion (raters, true, given).
+    """The two steps. Shapes: share (patterns, classes), logs (1 + raters x true, given) log-probabilities: the class
+    prior, then the rows of the confusion matrices.
 
     `gives` (patterns, raters x given) is 1 where a rater gives that class to that pattern; both steps multiply by it.
+    possible: (patterns, classes) 0, or minus infinity: all but the label of a rater who shares no item with anybody.
     """
 
     def __init__(self, answers: Answers, smoothing: float) -> None:
@@ -111,33 +143,71 @@ class _Fit:
         self.answers, self.smoothing = answers, smoothing
         self.classes = len(answers.used)
         self.times = answers.times.astype(np.float64)
-        self.answered = float(answers.given.sum())
         cell = answers.rater * self.classes + answers.place
         shape = (len(self.times), answers.raters * self.classes)
         self.gives: Any = csr_array((np.ones(len(cell)), (answers.pattern, cell)), shape=shape)
         self.given_by: Any = self.gives.T.tocsr()
+        alone = answers.shared[answers.rater] == 0
+        self.possible = np.zeros((len(self.times), self.classes))
+        self.possible[answers.pattern[alone]] = -np.inf
+        self.possible[answers.pattern[alone], answers.place[alone]] = 0.0
 
-    def votes(self) -> Numbers:
-        """The start: the share of an item's raters that gave each class."""
-        counts = self.gives @ np.tile(np.eye(self.classes), (self.answers.raters, 1))
+    def run(self, trust: Numbers, max_iterations: int, ends: list[_End]) -> None:
+        """Add the end of a start to the others, unless it would be one of them, or far below.
+
+        An iteration is two steps of expectation-maximisation, a leap along the line that they bend to, and one more
+        step (SQUAREM, Varadhan and Roland 2008); where that would lower the likelihood, the two steps only.
+        """
+        share, longest = self.votes(trust), 1.0
+        logs = self.parameters(share)
+        share, likelihood = self.posterior(logs)
+        history = [likelihood]
+        while len(history) < max_iterations:
+            before, once = share, self.parameters(share)
+            share, floor = self.posterior(once)
+            twice = self.parameters(share)
+            step, bend = once - logs, twice - 2 * once + logs
+            length = max(1.0, min(longest, float(np.linalg.norm(step) / np.linalg.norm(bend)))) if bend.any() else 1.0
+            ahead = self.parameters(self.posterior(_normal(logs + 2 * length * step + length**2 * bend))[0])
+            share, likelihood = self.posterior(ahead)
+            logs = ahead
+            if likelihood < floor:
+                logs, longest = twice, max(1.0, longest / LONGER)
+                share, likelihood = self.posterior(twice)
+            elif length == longest:
+                longest *= LONGER
+            history.append(likelihood)
+            behind = len(history) == LOOK and any(likelihood < end.history[-1] - RIVAL for end in ends)
+            if behind or any(np.abs(np.exp(logs) - end.chances).max() < MET for end in ends):
+                return
+            if np.abs(share - before).max() < MOVED and likelihood - history[-2] < GAIN * abs(likelihood):
+                break
+        ends.append(_End(np.exp(logs), share, history))
+
+    def votes(self, trust: Numbers) -> Numbers:
+        """The start: the share of an item's raters that gave each class, each rater counted by their trust."""
+        counts = self.gives @ np.kron(trust[:, None], np.eye(self.classes))
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
-    def parameters(self, share: Numbers) -> tuple[Numbers, Numbers]:
+    def parameters(self, share: Numbers) -> Numbers:
         """The most probable class prior and confusion matrices, given the probability of each class for each item."""
         weight = share * self.times[:, None]
-        prior = weight.sum(axis=0) + self.smoothing
         counts = (self.given_by @ weight).reshape(self.answers.raters, self.classes, self.classes)  # (, given, true)
-        confusion = np.swapaxes(counts, 1, 2) + self.smoothing
-        return prior / prior.sum(), confusion / confusion.sum(axis=2, keepdims=True)
+        rows = np.swapaxes(counts, 1, 2).reshape(-1, self.classes)
+        return _normal(np.log(np.vstack([weight.sum(axis=0), rows]) + self.smoothing))
 
-    def posterior(self, prior: Numbers, confusion: Numbers) -> tuple[Numbers, float]:
+    def posterior(self, logs: Numbers) -> tuple[Numbers, float]:
         """The probability of each class for each item; the log-likelihood with the pseudo-counts."""
-        log_confusion = np.log(confusion)
-        by_cell = np.swapaxes(log_confusion, 1, 2).reshape(-1, self.classes)
-        joint = self.gives @ by_cell + np.log(prior)
+        prior, confusion = logs[0], logs[1:].reshape(-1, self.classes, self.classes)
+        joint = self.gives @ np.swapaxes(confusion, 1, 2).reshape(-1, self.classes) + prior + self.possible
         top = joint.max(axis=1, keepdims=True)
         scaled = np.exp(joint - top)
         total = scaled.sum(axis=1, keepdims=True)
         likelihood = float(self.times @ (top + np.log(total))[:, 0])
-        pseudo = self.smoothing * float(log_confusion[self.answers.given > 0].sum() + np.log(prior).sum())
+        pseudo = self.smoothing * float(confusion[self.answers.given > 0].sum() + prior.sum())
         return scaled / total, likelihood + pseudo
+
+
+def _normal(logs: Numbers) -> Numbers:
+    """Rows of log-probabilities that sum to 1."""
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))

@@ -29,6 +29,7 @@ TOLERANCE = 1e-7  # the gain of an iteration for each answer, below which a star
 MAX_ITERATIONS = 500
 # Starts that have met continue identically: every LOOK_EVERY iterations, all of them except the best stop.
 LOOK_EVERY = 5
+LITTLE = 0.1  # where nobody knows the answer more often, the labels say little
 SAME_WAY = 0.01  # two starts have met if no rater's share of known answers differs by more
 
 
@@ -45,6 +46,12 @@ class Mace:
     probabilities: Numbers
     competence: Numbers
     history: tuple[float, ...]
+
+    @property
+    def doubt(self) -> str:
+        """Why the labels are to be doubted; empty where nothing speaks against them."""
+        defined = self.competence[~np.isnan(self.competence)]
+        return f"all competences are below {LITTLE}" if len(defined) and defined.max() < LITTLE else ""
 
     @cached_property
     def labels(self) -> Codes:
@@ -65,7 +72,7 @@ def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iteration
     if not len(answers.used):
         return Mace(np.full((len(answers.which), answers.levels), np.nan), np.full(answers.raters, np.nan), ())
     fit = _Fit(answers)
-    trust = np.repeat(_trust(answers, starts, seed), fit.classes, axis=1)
+    trust = np.repeat(answers.trust(starts, seed), fit.classes, axis=1)
     knowing, careless = fit.counts(trust, fit.vote_shares(starts))
     histories: list[list[float]] = [[] for _ in range(starts)]
     running = np.arange(starts)
@@ -110,22 +117,6 @@ def _alone(knowing: Numbers, bound: Numbers) -> Codes:
 def _best(bounds: list[float]) -> int:
     """The start with the highest bound; the first of several that are equal up to rounding."""
     return next(start for start, bound in enumerate(bounds) if bound >= max(bounds) - 1e-9 * (1 + abs(max(bounds))))
-
-
-def _trust(answers: Answers, starts: int, seed: int) -> Numbers:
-    """(starts, raters) how much each rater is trusted at first: 1 in the first start, at random in the others.
-
-    Raters are distinguished by how much they rated and agreed, not by their position, so that no order matters.
-    """
-    classes = len(answers.used)
-    votes = np.bincount(answers.pattern * classes + answers.place, minlength=len(answers.times) * classes)
-    same = votes[answers.pattern * classes + answers.place]
-    asked = np.bincount(answers.pattern, minlength=len(answers.times))[answers.pattern]
-    facts = np.stack([answers.given, answers.by_rater(same), answers.by_rater(asked)], axis=1)
-    _, kind = np.unique(facts, axis=0, return_inverse=True)
-    trust = np.random.default_rng(seed).random((starts, answers.raters))
-    trust[0] = 1.0
-    return np.asarray(trust[:, kind.reshape(-1)])
 
 
 class _Fit:

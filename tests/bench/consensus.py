@@ -21,8 +21,8 @@ import pandas as pd
 
 from metal.data.dataset import load_dataset
 from metal.data.ratings import code_matrix
-from metal.stats.answers import answers_of_matrix
-from metal.stats.dawid_skene import dawid_skene
+from metal.stats.answers import answers_of_matrix, most_probable
+from metal.stats.dawid_skene import SMOOTHING, _Fit, dawid_skene
 from metal.stats.mace import mace
 from tests.bench.clock import timed
 
@@ -62,8 +62,8 @@ def real(folder: Path) -> Iterator[tuple[str, Any, int]]:
 def compare(what: str, codes: Any, levels: int, truth: Any = None) -> None:
     """Two lines, a model each: seconds of both, the ratio, labels alike, and accuracy where the truth is known.
 
-    alike: at convergence; of Dawid-Skene also after as many iterations as crowd-kit made. Its loss adds the class prior
-    once a rating instead of once an item, is no bound, and falls: it stops after a few.
+    alike: at convergence; of Dawid-Skene also after as many plain steps as crowd-kit made. Its loss adds the class
+    prior once a rating instead of once an item, is no bound, and falls: it stops after a few.
     """
     item, rater = np.nonzero(codes >= 0)
     frame = pd.DataFrame({"task": item, "worker": rater, "label": codes[item, rater].astype(int)})
@@ -73,10 +73,15 @@ def compare(what: str, codes: Any, levels: int, truth: Any = None) -> None:
     else:
         peer, theirs = timed(lambda: DawidSkene().fit(frame))
         rounds = len(theirs.loss_history_)
-        stopped = dawid_skene(answers_of_matrix(codes, levels), max_iterations=rounds)
+        answers = answers_of_matrix(codes, levels)
+        plain = _Fit(answers, SMOOTHING)
+        share, likelihood = plain.votes(np.ones(answers.raters)), 0.0
+        for _ in range(rounds):
+            share, likelihood = plain.posterior(plain.parameters(share))
+        stopped = most_probable(answers.by_item(answers.over_levels(share)))
         labels = theirs.labels_.sort_index()
-        gain = fit.history[-1] - stopped.history[-1]
-        more = f"  {same(stopped.labels, labels):.2%} after {rounds}; log-likelihood +{gain:.1f} from there"
+        gain = fit.history[-1] - likelihood
+        more = f"  {same(stopped, labels):.2%} after {rounds}; log-likelihood +{gain:.1f} from there"
         show(what, "Dawid-Skene", mine, fit.labels, truth, peer, labels, more)
     mine, fit = timed(lambda: mace(answers_of_matrix(codes, levels)))
     if MACE is None or (len(fit.labels) >= LARGE and levels > 2):

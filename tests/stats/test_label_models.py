@@ -14,7 +14,7 @@ from scipy.special import digamma
 
 from metal.stats.aggregate import NOBODY, TIE, consensus
 from metal.stats.answers import answers_of_matrix, most_probable
-from metal.stats.dawid_skene import dawid_skene
+from metal.stats.dawid_skene import RIVAL, SMOOTHING, _Fit, dawid_skene
 from metal.stats.mace import mace
 
 LEVELS = 3
@@ -128,6 +128,38 @@ def test_a_class_that_is_never_answered_by_its_name_is_told() -> None:
     assert len(fit.misnamed) >= 1
 
 
+def test_the_fit_ends_where_two_thousand_plain_steps_end() -> None:
+    answers = answers_of_matrix(crowd(300, [0.5, 0.4, 0.3])[1], 3)
+    fit = dawid_skene(answers)
+    plain = _Fit(answers, SMOOTHING)
+    share, likelihood = plain.votes(np.ones(3)), 0.0
+    for _ in range(2500):
+        share, likelihood = plain.posterior(plain.parameters(share))
+    assert fit.probabilities == pytest.approx(answers.by_item(share), abs=1e-3)
+    assert fit.history[-1] == pytest.approx(likelihood, abs=1e-6)
+    assert len(fit.history) < 100
+
+
+def test_several_starts_the_likeliest_is_kept_and_a_close_second_is_told() -> None:
+    answers = answers_of_matrix(crowd(150, [0.3] * 4, seed=10)[1], 3)
+    alone: list[Any] = []
+    _Fit(answers, SMOOTHING).run(np.ones(4), 1000, alone)  # from the votes
+    fit = dawid_skene(answers)
+    assert fit.history[-1] > alone[0].history[-1] + 0.5
+    assert 0 < fit.gap < RIVAL
+    assert f"other labels for {fit.others:.0%} of the outputs" in fit.doubt
+    clear = dawid_skene(answers_of_matrix(crowd(300, [0.9, 0.8, 0.8])[1], 3))
+    assert (clear.gap, clear.doubt) == (np.inf, "")
+
+
+def test_who_shares_no_item_keeps_their_labels() -> None:
+    # Half of the items have the first three raters, the others the fourth alone, who says 1 more often than they do.
+    codes = np.column_stack([crowd(200, [0.9, 0.8, 0.7], 2)[1], np.full(200, -1)])
+    codes[100:, :3], codes[100:, 3] = -1, np.arange(100) % 4 > 0
+    fit = dawid_skene(answers_of_matrix(codes, 2))
+    assert (fit.labels[100:] == codes[100:, 3]).all()
+
+
 def test_an_item_with_one_rating_counts_and_an_absent_rater_has_no_figures() -> None:
     fit = dawid_skene(answers_of_matrix(np.array([[0, 0, -1], [1, 1, -1], [1, -1, -1]]), 2))
     assert fit.labels.tolist() == [0, 1, 1]
@@ -172,6 +204,12 @@ def test_who_always_says_the_same_is_found() -> None:
     _, codes = crowd(800, [0.8, 0.8, 0.8, 0.8])
     codes = np.column_stack([codes, np.full(800, 2)])
     assert mace(answers_of_matrix(codes, 3)).competence[4] < 0.05
+
+
+def test_people_of_whom_none_knows_are_told() -> None:
+    said = np.random.default_rng(0).choice(3, (300, 3), p=[0.05, 0.15, 0.8])
+    assert mace(answers_of_matrix(said, 3)).doubt == "all competences are below 0.1"
+    assert mace(answers_of_matrix(crowd(300, SKILLS)[1], 3)).doubt == ""
 
 
 def test_two_colluding_spammers_do_not_outvote() -> None:
