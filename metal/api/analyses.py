@@ -67,6 +67,7 @@ def audit(
     keep: Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1)] = 0.7,
     people_floor: Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1)] = 0.2,
     bad: Annotated[str, Option("The bad end of nominal scales, which a judge must find.", metavar="LABEL")] = "",
+    standardise: Annotated[bool, Option("Verdicts on scores less each rater's mean, in each rater's spread.")] = False,
     exclude_noisy: ExcludeNoisy = "",
     paper_compat: Annotated[bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.")] = False,
     resamples: Resamples = 2000,
@@ -108,6 +109,7 @@ def audit(
         margin=margin,
         keep=keep,
         people_floor=people_floor,
+        standardise=standardise,
         bad=bad,
     )
     inputs = load(data, ratings)

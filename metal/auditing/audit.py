@@ -16,8 +16,9 @@ from metal.auditing.check import lint
 from metal.auditing.disagreements import disagreements
 from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
 from metal.auditing.judging import judge_row
-from metal.auditing.paper_tables import distribution_rows, overall, table_3, table_6
+from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
+from metal.auditing.scores import score_row
 from metal.auditing.settings import AuditSettings, signature
 from metal.auditing.verdict import COLUMNS as VERDICT_COLUMNS
 from metal.auditing.verdict import verdict
@@ -35,6 +36,7 @@ COLUMNS_IF_EMPTY = {
     "judges": JUDGE_COLUMNS,
     "verdicts": VERDICT_COLUMNS,
     "differences": DIFFERENCE_COLUMNS,
+    "class_distribution": DISTRIBUTION_COLUMNS,
     "self_agreement": SELF_COLUMNS,
 }
 
@@ -62,28 +64,31 @@ def audit(
 
     progress: called with the number of cells done and of all cells. Raises UsageError when people rated no cell.
     """
-    audited = [cell for cell in cells(dataset, settings) if cell.usual_panel]
+    audited = [cell for cell in cells(dataset, settings, continuous=True) if cell.usual_panel]
     if not audited:
         raise UsageError(
-            f"dataset {dataset.card.name}: no criterion with levels was rated by people"
-            + _of_reference(settings.reference)
-            + _without_levels(dataset)
+            f"dataset {dataset.card.name}: no criterion was rated by people{_of_reference(settings.reference)}"
         )
-    _refuse_free_text(audited)
+    of_classes = [cell for cell in audited if not cell.continuous]
+    _refuse_free_text(of_classes)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     people: list[dict[str, Any]] = []
     judges: list[dict[str, Any]] = []
     verdicts: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
     distribution: list[dict[str, Any]] = []
+    scores: list[dict[str, Any]] = []
     for done, cell in enumerate(audited):
         if progress:
             progress(done, len(audited))
         people.append(people_row(cell, bootstrap))
-        judges += [judge_row(cell, judge, bootstrap) for judge in cell.judges]
         verdicts += [verdict(cell, judge, bootstrap).row() for judge in cell.judges]
-        differences += difference_rows(cell, bootstrap)
-        distribution += distribution_rows(cell)
+        if cell.by_scores:
+            scores += [score_row(cell, judge, bootstrap) for judge in cell.judges]
+        if not cell.continuous:
+            judges += [judge_row(cell, judge, bootstrap) for judge in cell.judges]
+            differences += difference_rows(cell, bootstrap)
+            distribution += distribution_rows(cell)
     adjust(differences)
     if progress:
         progress(len(audited), len(audited))
@@ -95,6 +100,8 @@ def audit(
         "class_distribution": distribution,
         "self_agreement": list(self_agreement_rows(dataset, settings, bootstrap)),
     }
+    if scores:
+        rows["scores"] = scores
     return _result(dataset, settings, audited, rows)
 
 
@@ -119,14 +126,6 @@ def _of_reference(reference: str) -> str:
     return f" of group {names or what!r}" if reference else ""
 
 
-def _without_levels(dataset: Dataset) -> str:
-    names = [name for name, criterion in dataset.criteria.items() if not criterion.scale.levels]
-    if not names:
-        return ""
-    remedy = "declare classes in dataset.toml, or with `metal.read(..., levels=...).save(folder)`"
-    return f" ({', '.join(names)}: continuous; {remedy})"
-
-
 def _result(
     dataset: Dataset, settings: AuditSettings, audited: list[AuditCell], rows: dict[str, list[dict[str, Any]]]
 ) -> AuditTables:
@@ -137,8 +136,12 @@ def _result(
     tables["lengths"] = lengths(dataset, languages=settings.languages)
     tables["classes_by_quality"] = classes(dataset, settings.aggregate, **limits)
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
-    tables["table_3"] = table_3(tables["judges"], tables["people"], dataset)
-    tables["table_6"] = table_6(tables["people"], dataset)
+    of_classes = [cell for cell in audited if not cell.continuous]
+    people_on_classes = tables["people"][
+        tables["people"]["criterion"].isin({cell.criterion.name for cell in of_classes})
+    ]
+    tables["table_3"] = table_3(tables["judges"], people_on_classes, dataset)
+    tables["table_6"] = table_6(people_on_classes, dataset)
     for name in ("lengths", "classes_by_quality", "class_distribution_overall", "table_3", "table_6"):
         tables[name]["signature"] = signature(data, settings, stat=name)
     judges = list(dict.fromkeys(judge for cell in audited for judge in cell.judges))
@@ -147,10 +150,10 @@ def _result(
         judges=tuple(judges),
         compared=(*people, *judges),
         tables=tables,
-        disagreements=disagreements(audited, dataset),
+        disagreements=disagreements(of_classes, dataset),
         warnings=(
             *_mixed_groups(audited),
-            *_departures(audited),
+            *_departures(of_classes),
             *_few_sources(tables["people"]),
             *(finding.message for finding in lint(dataset)),
         ),
@@ -168,7 +171,7 @@ def _mixed_groups(audited: list[AuditCell]) -> list[str]:
 
 def _departures(audited: list[AuditCell]) -> list[str]:
     """Where a model's labels often differ from the majority's: nothing ties its classes to the answers of that name."""
-    rule = audited[0].settings.aggregate
+    rule = audited[0].settings.aggregate if audited else ""
     departed = []
     for cell in audited if rule in MODELS else ():
         voted = consensus(cell.by_people, cell.values, "majority", ordered=cell.ordered)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,9 +13,10 @@ from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.data.records import Criterion
-from metal.errors import UsageError, check_known
+from metal.errors import check_known
 from metal.stats.aggregate import NOBODY, TIE, agreement_case, consensus
 from metal.stats.patterns import Codes, Numbers
+from metal.stats.skill import standardised
 
 MIN_PANELS = 30  # items with two people, for people to be compared with each other
 PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an item needs
@@ -55,7 +56,23 @@ class AuditCell:
     @cached_property
     def values(self) -> Numbers:
         """(levels,) the value of each class."""
-        return np.asarray(self.criterion.scale.values, dtype=np.float64)
+        return self.matrix.values
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the criterion has scores and no classes."""
+        return not self.criterion.scale.levels
+
+    @property
+    def by_scores(self) -> bool:
+        """Whether verdicts look at scores on a line, not at classes."""
+        return self.continuous or (self.settings.standardise and self.ordered)
+
+    def scores(self, raters: Sequence[str]) -> Numbers:
+        """(items, raters) scores, NaN without one; each rater's with mean 0 and spread 1 if `standardise` is set."""
+        codes = self.matrix.of(raters)
+        scores = np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan)
+        return standardised(scores) if self.settings.standardise else scores
 
     @property
     def bad_end(self) -> int | None:
@@ -106,11 +123,14 @@ class AuditCell:
 
     @cached_property
     def truth(self) -> Codes:
-        """(items,) the people's aggregate class; TIE or NOBODY where there is none, NOBODY for incomplete items.
+        """(items,) the people's aggregate class; TIE or NOBODY where there is none, NOBODY for incomplete items
+        and for scores without classes.
 
         A model (Dawid-Skene, MACE) is fitted once, to all of the people's ratings in the cell, including those of
         incomplete items, which tell something about the raters. Resamples keep the label that an item has here.
         """
+        if self.continuous:
+            return np.full(len(self.complete), NOBODY)
         settled = consensus(self.by_people, self.values, self.settings.aggregate, ordered=self.ordered)
         return np.where(self.complete, settled, NOBODY)
 
@@ -141,18 +161,15 @@ class AuditCell:
         return {reason: count for reason, count in counts.items() if count}
 
 
-def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[AuditCell]:
+def cells(dataset: Dataset, settings: AuditSettings, *, continuous: bool = False) -> Iterator[AuditCell]:
     """The cells of a dataset: criteria in their declared order, then languages in string order.
 
-    Criteria without levels (continuous scores) have no classes and no cell.
+    continuous: with those of criteria without levels, whose scores are no classes.
     Raises UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is left.
     """
     named = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
     check_known("judge", settings.judges, named)
     check_known("criterion", settings.criteria, dataset.criteria)
-    for name in settings.criteria:
-        if not dataset.criteria[name].scale.levels:
-            raise UsageError(f"criterion {name} has no levels; an audit compares classes, not continuous scores")
     check_known("language", settings.languages, dataset.languages)
     scales = [criterion.scale for criterion in dataset.criteria.values() if criterion.scale.measure == "nominal"]
     check_known("label", filter(None, [settings.bad]), [level.label for scale in scales for level in scale.levels])
@@ -161,7 +178,7 @@ def cells(dataset: Dataset, settings: AuditSettings) -> Iterator[AuditCell]:
     table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
     grouped = _rows_of_cells(dataset, {*people, *judges})
     for name, criterion in dataset.criteria.items():
-        if not criterion.scale.levels or (settings.criteria and name not in settings.criteria):
+        if not (criterion.scale.levels or continuous) or (settings.criteria and name not in settings.criteria):
             continue
         for language in settings.languages or dataset.languages:
             rows = grouped.get((name, language))

@@ -25,6 +25,7 @@ UNDEFINED = "-"
 PEOPLE = "people"
 JUDGE = "judge"
 COUNTS = ["count", "compared", "compared_people", "items"]
+DISTRIBUTION_COLUMNS = ("language", "criterion", "case", "side", "rater", "level", *COUNTS, "signature")
 
 
 def number(value: Any, digits: int = 2) -> str:
@@ -68,7 +69,7 @@ def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.
             about = dataset.raters[judge].about
             f1 = judged[judged["judge"] == judge].set_index("language")["weighted_f1"]
             rows.append(_row(short, str(about.get("prompt", "")), str(about.get("model", judge)), f1, languages))
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else ["criterion", "prompt", "model"])
 
 
 def _row(criterion: str, prompt: str, model: str, values: pd.Series, languages: list[str]) -> dict[str, Any]:

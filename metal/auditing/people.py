@@ -9,6 +9,7 @@ import numpy as np
 
 from metal.auditing.cells import AuditCell
 from metal.auditing.figures import Resampled, columns, dropped_note, krippendorff_alpha, undefined_note
+from metal.auditing.scores import agreement_of_scores
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Estimate
 from metal.stats import agreement
@@ -20,19 +21,29 @@ ONE_CLASS = "one class"
 NO_PAIR = "no two people share items"
 QUICK = ("fleiss_kappa", "percent_agreement", "alpha")  # the figures that look at no pair of people
 WITHOUT_INTERVAL = ("percent_agreement", "alpha")
+NAMES = (
+    *("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1", "percent_agreement", "gwet_ac1"),
+    "alpha",
+)
 
 
 def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str] = ()) -> dict[str, Any]:
     """One row of the table of people. only: these figures (QUICK, because hundreds of people have many pairs)."""
-    figures = {name: figure() for name, figure in _figures(cell, bootstrap).items() if not only or name in only}
-    case = cell.case[cell.complete]
+    if cell.continuous:
+        figures = {name: Estimate.undefined("scores without classes") for name in NAMES}
+    else:
+        of_classes = _figures(cell, bootstrap)
+        figures = {name: of_classes[name]() for name in NAMES if not only or name in only}
+    if cell.by_scores:
+        figures |= agreement_of_scores(cell, bootstrap)
+    case = np.zeros(0, dtype=np.int64) if cell.continuous else cell.case[cell.complete]
     cases = np.bincount(case[case >= 0], minlength=len(CASES)).tolist()
     row: dict[str, Any] = {
         "language": cell.language,
         "criterion": cell.criterion.name,
         "people": len(cell.people),
-        "items": sum(cases),
-        "items_with_class": int((cell.truth >= 0).sum()),
+        "items": int(cell.complete.sum()) if cell.continuous else sum(cases),
+        "items_with_class": int(cell.complete.sum() if cell.continuous else (cell.truth >= 0).sum()),
         "sources": len(np.unique(cell.matrix.sources[cell.complete])),
         "min_raters": cell.min_raters,
         "dropped": dropped_note(cell.dropped()),

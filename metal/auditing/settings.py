@@ -24,6 +24,7 @@ class AuditSettings:
     wilcoxon: whether that test also tests people with fewer than 30 items. exclude_noisy: the model
     (metal.genie.noisy) by which people were left out before the audit, "" for none. paper_compat: kappa of one class
     is 0.0, as in METAL's Table 6. margin, keep, people_floor, bad: of the verdicts (metal.auditing.verdict).
+    standardise: verdicts on ordered scales look at scores less each rater's mean, in units of each rater's spread.
     Raises UsageError for values that are not possible.
     """
 
@@ -43,6 +44,7 @@ class AuditSettings:
     keep: float = 0.7
     people_floor: float = 0.2
     bad: str = ""
+    standardise: bool = False
 
     def __post_init__(self) -> None:
         if self.aggregate not in ALL_RULES:
@@ -93,5 +95,6 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
         "keep": "" if settings.keep == AuditSettings.keep else settings.keep,
         "floor": "" if settings.people_floor == AuditSettings.people_floor else settings.people_floor,
         "bad": settings.bad,
+        "scores": "standardised" if settings.standardise else "",
     }
     return signature_line(parts)

@@ -17,8 +17,8 @@ from metal.data.text import MINUS, figure, interval
 from metal.stats.agreement import alphas
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.intervals import few_sources, jackknife_variance, share_interval
-from metal.stats.patterns import Codes, Numbers, class_counts, total
-from metal.stats.standing import JUDGE, WEIGHT, Balanced, balanced_agreement, class_features
+from metal.stats.patterns import Codes, Numbers, class_counts, distinct, total
+from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, balanced_agreement, class_features
 
 MOST_NEEDED = 100  # times the items there are: beyond, a number of items says nothing
 P = 0.95  # of a one-sided limit
@@ -52,6 +52,8 @@ class Standing:
     Items: with an answer of the judge and two people; with one person per item, with that person.
     """
 
+    measure = "alpha"  # of people's agreement
+
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap, without: Sequence[int] = ()) -> None:
         self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
         self.gold = 2 * int((cell.ratings_per_item >= 2).sum()) < int((cell.ratings_per_item >= 1).sum())
@@ -61,13 +63,30 @@ class Standing:
         rated = (people >= 0).sum(axis=1) >= (1 if self.gold else 2)
         self.asked = int((rated & (answers != NOT_ASKED)).sum())
         self.items = np.flatnonzero(rated & (answers >= 0))
-        self.drawn = Resampled(
-            np.column_stack([people[self.items], answers[self.items]]), cell.matrix.sources[self.items], bootstrap
-        )
-        self.people, self.answers = self.drawn.rows[:, :-1], self.drawn.rows[:, -1]
-        if self.gold:  # the judge sits beside itself, facing the person
-            self.people = self.drawn.rows
-        self.seats = [len(self.who)] if self.gold else list(range(len(self.who)))
+        self.sources = cell.matrix.sources[self.items]
+        self.n_sources = len(distinct(self.sources)[0])
+        self.codes = np.column_stack([people[self.items], answers[self.items]])
+        self.answers_used = len(distinct(answers[self.items])[0])
+
+    @cached_property
+    def drawn(self) -> Resampled:
+        """The ratings of the items, the judge's last."""
+        return Resampled(self.codes, self.sources, self.bootstrap)
+
+    @property
+    def answers(self) -> Codes:
+        """(patterns,) the judge's."""
+        return self.drawn.rows[:, -1]
+
+    @property
+    def people(self) -> Codes:
+        """(patterns, people); with one person per item the judge sits beside itself, facing the person."""
+        return self.drawn.rows if self.gold else self.drawn.rows[:, :-1]
+
+    @property
+    def seats(self) -> list[int]:
+        """The people beside whom the judge stands."""
+        return [len(self.who)] if self.gold else list(range(len(self.who)))
 
     def upper(self, values: Numbers) -> float:
         """The one-sided 99% upper limit of a figure."""
@@ -85,13 +104,35 @@ class Standing:
 
         sources: how many were resampled; by default those of the items.
         """
-        sources = sources or self.drawn.n_sources
+        sources = sources or self.n_sources
         value, drawn = float(values[0]), values[1:][~np.isnan(values[1:])]
         if 2 * len(drawn) < len(values) - 1 or sources < 2:
             return Bounds(value, -math.inf, math.inf)
         low, high = np.quantile(drawn, [1 - p, p])
         wider = few_sources(p, sources) / NormalDist().inv_cdf(p) if sources < 30 else 1.0
         return Bounds(value, value + (float(low) - value) * wider, value + (float(high) - value) * wider)
+
+    def nothing_to_tell(self) -> str:
+        """Why there is nothing to tell apart; empty where there is."""
+        levels = self.cell.criterion.scale.levels
+        enough = [
+            level.shown for level, items in zip(levels, self.items_of_class, strict=True) if items >= LEAST_WEIGHT
+        ]
+        if len(enough) > 1 and self.balanced is not None:
+            return ""
+        have = f"only {enough[0]!r} has" if len(enough) == 1 else "fewer than two classes have"
+        return f"{have} {LEAST_WEIGHT:.0f} items: nothing to tell apart"
+
+    @cached_property
+    def above(self) -> list[Bounds]:
+        """How far the judge is above a constant; on ordered scales also with partly right answers."""
+        balanced = self.balanced
+        if balanced is None:
+            return []
+        above = [self.limits(balanced.judge - balanced.constant)]
+        if balanced.near_judge is not None:
+            above.append(self.limits(balanced.near_judge - balanced.near_constant))
+        return above
 
     @cached_property
     def balanced(self) -> Balanced | None:

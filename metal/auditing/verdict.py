@@ -15,6 +15,10 @@ outside its cell. Ends of intervals are one-sided 5% limits. In order:
 5. *uninformative*: one answer only, or at most SMALL more than a constant.
 6. *undecided*: everything else.
 
+Where scores have no classes, or are standardised, skill takes the place of agreement, ICC(1) that of alpha, and 0 that
+of a constant's agreement (metal.stats.skill). There are no classes to look at. A judge that would be as good as a
+person after a shift, or a line, fitted on other sources, is *informative*, and that is said.
+
 With one person per item there is no person beside the judge: the label is that person's, and the best verdict is
 *informative*.
 """
@@ -22,24 +26,31 @@ With one person per item there is no person beside the judge: the label is that 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from metal.auditing.cells import AuditCell
+from metal.auditing.scores import ScoreStanding
 from metal.auditing.standing import NO_BOUNDS, Bounds, Standing
 from metal.data.text import MINUS, figure, interval, listed, signed, within
+from metal.errors import Undefined
 from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.correlation import distinct, rank_correlations
 from metal.stats.patterns import ratio
-from metal.stats.standing import LEAST_WEIGHT, Balanced, careless
+from metal.stats.standing import Balanced, careless
 
 MIN_ITEMS = 30
 MIN_SOURCES = 20
 MIN_COVERAGE = 0.95
 MIN_CLASS_SHARE = 0.02
 SMALL = 0.05
+ALIKE = 0.5  # mean rank correlation of two people, where their scores differ in the use of the scale
+MOST_RANKED = 20  # people whose ranks are compared
 
 AS_GOOD = "as good as a person"
 INFORMATIVE = "informative"
@@ -89,11 +100,11 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 
 def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Verdict:
     """The verdict on a judge in a cell. It depends on nothing outside the cell."""
-    beside = Standing(cell, judge, bootstrap)
+    beside = (ScoreStanding if cell.by_scores else Standing)(cell, judge, bootstrap)
     early = _nothing_to_go_on(beside) or _people(beside)
     if early:
         return _said(beside, *early)
-    far = () if beside.gold else _careless(cell, bootstrap)
+    far = () if beside.gold or cell.by_scores else _careless(cell, bootstrap)
     if not far:
         return _decide(beside)
     beside = Standing(cell, judge, bootstrap, far)
@@ -107,7 +118,7 @@ def verdict(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> Verdict:
 def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdict:
     """A verdict on a judge in its cell."""
     where = beside.cell.language, beside.cell.criterion.name, beside.judge
-    return Verdict(*where, verdict, reason, items=len(beside.items), sources=beside.drawn.n_sources, **figures)
+    return Verdict(*where, verdict, reason, items=len(beside.items), sources=beside.n_sources, **figures)
 
 
 def _careless(cell: AuditCell, bootstrap: SourceBootstrap) -> list[int]:
@@ -134,16 +145,11 @@ def _missing(beside: Standing) -> str:
         return f"the judge answered none of {beside.asked} items with {people}"
     if len(beside.items) < MIN_ITEMS:
         return f"{len(beside.items)} items with an answer and {people}, {MIN_ITEMS} needed"
-    if beside.drawn.n_sources < MIN_SOURCES:
-        return f"{beside.drawn.n_sources} sources, {MIN_SOURCES} needed for an interval"
+    if beside.n_sources < MIN_SOURCES:
+        return f"{beside.n_sources} sources, {MIN_SOURCES} needed for an interval"
     if not beside.gold and math.isnan(beside.alpha.value):
-        return "people's alpha is undefined: they used one class"
-    levels = beside.cell.criterion.scale.levels
-    enough = [level.shown for level, items in zip(levels, beside.items_of_class, strict=True) if items >= LEAST_WEIGHT]
-    if len(enough) < 2 or beside.balanced is None:
-        have = f"only {enough[0]!r} has" if len(enough) == 1 else "fewer than two classes have"
-        return f"{have} {LEAST_WEIGHT:.0f} items: nothing to tell apart"
-    return ""
+        return f"people's {beside.measure} is undefined: they always gave the same answer"
+    return beside.nothing_to_tell()
 
 
 def _people(beside: Standing) -> tuple[str, str] | None:
@@ -154,17 +160,35 @@ def _people(beside: Standing) -> tuple[str, str] | None:
     lead, alpha = beside.limits(balanced.person - balanced.constant), beside.alpha
     if alpha.low > 0 and lead.low > 0:
         return None
-    words = f"alpha {alpha}, beyond a constant {lead}"
+    words = f"{beside.measure} {alpha}, beyond a constant {lead}{_rank_alike(beside.cell)}"
     if alpha.high < beside.cell.settings.people_floor or lead.high < SMALL:
         return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"
     return UNDECIDED, f"people's agreement is not shown: {words}"
 
 
+def _rank_alike(cell: AuditCell) -> str:
+    """A hint where people rank outputs alike, and so only use the scale differently; empty elsewhere."""
+    if not cell.ordered or cell.settings.standardise:
+        return ""
+    every, rho = cell.scores(cell.people[:MOST_RANKED]), []
+    for first, second in combinations(every.T, 2):
+        both = ~np.isnan(first) & ~np.isnan(second)
+        if both.sum() >= MIN_ITEMS:
+            with suppress(Undefined):
+                rho.append(rank_correlations(first[both], distinct(second[both]))[0].value)
+    if not rho or not np.mean(rho) > ALIKE:
+        return ""
+    return (
+        f"; they rank outputs alike all the same (Spearman {figure(float(np.mean(rho)))}), so they use the scale "
+        "differently: `standardise=True` takes away each rater's mean and spread"
+    )
+
+
 def _decide(beside: Standing) -> Verdict:
     """Rules 3 to 6."""
-    items, balanced = len(beside.items), beside.balanced
+    cell, items, balanced = beside.cell, len(beside.items), beside.balanced
     assert balanced is not None  # rule 1
-    above = _above(beside, balanced)
+    above = beside.above
     number, below = f"{above[0]} more than a constant", NO_BOUNDS
     clauses = [Clause("one person per item, so that it is unknown how good a person is")]
     say = partial(_said, beside, above_constant=above[0])
@@ -172,12 +196,16 @@ def _decide(beside: Standing) -> Verdict:
         below = beside.limits(balanced.judge - balanced.person)
         kept = beside.limits(ratio(balanced.judge - balanced.constant, balanced.person - balanced.constant))
         number = f"keeps {kept} of what a person knows"
+        if cell.by_scores and kept.value < 0:
+            number = f"worse than a constant as given, at best {above[0]} better"
         say = partial(say, share_kept=kept, below_person=below)
         clauses = _open(beside, balanced, below)
-    distinct = len(np.unique(beside.answers))
+        recalibrated = _once_recalibrated(beside) if clauses and isinstance(beside, ScoreStanding) else ""
+        if recalibrated:
+            return say(INFORMATIVE, f"{number} as given; {recalibrated}")
     if not clauses:
         return say(AS_GOOD, f"{number}; {_beside_person(below)}")
-    if above[0].low > 0 and distinct > 1:
+    if above[0].low > 0 and beside.answers_used > 1:
         how = "" if beside.gold else "may be as good as a person, but "
         needed = max((clause.needed for clause in clauses if clause.needed > 0), default=math.nan)
         if any(clause.shown for clause in clauses):
@@ -186,7 +214,7 @@ def _decide(beside: Standing) -> Verdict:
             how = f"may be as good as a person (about {needed:,.0f} items would tell), but "
         reason = "; ".join(clause.words for clause in sorted(clauses, key=lambda clause: not clause.shown))
         return say(INFORMATIVE, f"{number}; {how}{reason}", items_needed=needed)
-    if distinct == 1:
+    if beside.answers_used == 1:
         return say(UNINFORMATIVE, "it gave one answer only")
     most = max(limits.high for limits in above)
     if most < SMALL:
@@ -197,12 +225,16 @@ def _decide(beside: Standing) -> Verdict:
     return say(UNDECIDED, reason, items_needed=needed)
 
 
-def _above(beside: Standing, balanced: Balanced) -> list[Bounds]:
-    """How far the judge is above a constant; on ordered scales also with partly right answers."""
-    above = [beside.limits(balanced.judge - balanced.constant)]
-    if balanced.near_judge is not None:
-        above.append(beside.limits(balanced.near_judge - balanced.near_constant))
-    return above
+def _once_recalibrated(beside: ScoreStanding) -> str:
+    """What makes the judge as good as a person, as given it is not; empty where a line through its scores does not."""
+    shift = f"{-beside.figures['shift'][0]:+.3g}"
+    remedies = {"skill_shifted": f"{shift} is added to its scores", "skill_recalibrated": "a line corrects its scores"}
+    for name, remedy in remedies.items():
+        after = beside.after(name)
+        below = beside.limits(after.judge - after.person)
+        if not _open(beside, after, below):
+            return f"as good as a person once {remedy} ({_beside_person(below)})"
+    return ""
 
 
 def _beside_person(below: Bounds) -> str:
@@ -241,9 +273,10 @@ def _open(beside: Standing, balanced: Balanced, below: Bounds) -> list[Clause]:
         how = "keeps less than" if beyond.high < 0 else "not shown to keep"
         words = f"{how} {settings.keep:.0%} of what a person knows"
         clauses.append(Clause(words, beyond.high < 0, beyond.needed(0.0, items)))
-    clauses += map(Clause, _classes(beside))
+    if not beside.cell.by_scores:
+        clauses += map(Clause, _classes(beside))
     if beside.alpha.value < settings.people_floor:
-        clauses.append(Clause(f"people's alpha is below {settings.people_floor:g} ({beside.alpha})"))
+        clauses.append(Clause(f"people's {beside.measure} is below {settings.people_floor:g} ({beside.alpha})"))
     coverage = items / beside.asked
     if coverage < MIN_COVERAGE:
         clauses.append(Clause(f"answers {coverage:.1%} of the questions, {MIN_COVERAGE:.0%} needed", shown=True))

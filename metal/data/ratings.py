@@ -201,18 +201,20 @@ def rating_keys(facts: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
 class CodeMatrix:
     """The ratings of one criterion in one language as class codes.
 
-    codes: (items, raters) positions on the scale, UNANSWERED (-1) or NOT_ASKED (-2).
+    codes: (items, raters) positions among the values, UNANSWERED (-1) or NOT_ASKED (-2). values: what each code stands
+    for: the levels of the scale or, where it has none, the scores that occur.
     sources: (items,) codes of the source each output belongs to. outputs, raters: the names in order.
     places: (items, raters) the position of each rating among the rows, -1 where there is none.
     """
 
-    codes: np.ndarray[Any, np.dtype[np.int16]]
+    codes: np.ndarray[Any, np.dtype[Any]]
     sources: np.ndarray[Any, np.dtype[np.int64]]
     outputs: tuple[str, ...]
     raters: tuple[str, ...]
     places: np.ndarray[Any, np.dtype[np.int32]]
+    values: np.ndarray[Any, np.dtype[np.float64]]
 
-    def of(self, raters: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int16]]:
+    def of(self, raters: Sequence[str]) -> np.ndarray[Any, np.dtype[Any]]:
         """The columns of these raters."""
         return self.codes[:, [self.raters.index(rater) for rater in raters]]
 
@@ -226,16 +228,17 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
     raters, column = names_in(rows["rater"])
     _, source = names_in(rows["source"])
     score = rows["score"].to_numpy()
-    values = np.asarray(criterion.scale.values)
+    values = np.asarray(criterion.scale.values if criterion.scale.levels else np.unique(score[~np.isnan(score)]))
     order = np.argsort(values)
-    position = order[np.clip(np.searchsorted(values[order], score), 0, len(values) - 1)]
-    codes = np.full((len(outputs), len(raters)), NOT_ASKED, dtype=np.int16)
-    codes[item, column] = np.where(np.isnan(score), UNANSWERED, position)
+    place = np.clip(np.searchsorted(values[order], score), 0, max(len(values) - 1, 0))
+    few = np.int16 if len(values) < np.iinfo(np.int16).max else np.int32
+    codes = np.full((len(outputs), len(raters)), NOT_ASKED, dtype=few)
+    codes[item, column] = np.where(np.isnan(score), UNANSWERED, order[place] if len(values) else UNANSWERED)
     places = np.full(codes.shape, -1, dtype=np.int32)
     places[item, column] = np.arange(len(rows))
     source_of = np.zeros(len(outputs), dtype=np.int64)
     source_of[item] = source
-    return CodeMatrix(codes, source_of, tuple(outputs), tuple(raters), places)
+    return CodeMatrix(codes, source_of, tuple(outputs), tuple(raters), places, values)
 
 
 def names_in(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -115,6 +115,24 @@ DESCRIBED: Tables = {
     "table_3": (),
     "table_6": (),
 }
+SCORES: Tables = {
+    "scores": (
+        *HEAD,
+        JUDGE,
+        Column("answered", "items", count, below=_sources),
+        Column("coverage", "coverage", coverage, direction="higher"),
+        Figure("skill", "skill"),
+        Figure("person_skill", "a person's skill"),
+        Figure("skill_shifted", "skill, shifted"),
+        Figure("skill_recalibrated", "skill, recalibrated"),
+        Figure("shift", "higher than people by", format=signed, direction=""),
+        Figure("rmse", "error (RMSE)", direction="lower"),
+        Figure("person_rmse", "a person's error", direction="lower"),
+        Figure("concordance", "concordance"),
+        Figure("person_concordance", "a person's concordance"),
+        *unshown("asked", "sources", "dropped", "undefined"),
+    )
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +143,7 @@ class AuditRun(Run):
 
     command = "audit"
     described = DESCRIBED
-    optional = EXCLUSIONS
+    optional: ClassVar[Tables] = {**EXCLUSIONS, **SCORES}
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:
@@ -154,8 +172,9 @@ class AuditRun(Run):
 
     @cached_property
     def audited(self) -> tuple[Criterion, ...]:
-        """The criteria that were audited, in their declared order."""
-        return tuple(self.criteria[name] for name in self.tables["people"]["criterion"].unique())
+        """The criteria with classes that were audited, in their declared order."""
+        audited = (self.criteria[name] for name in self.tables["people"]["criterion"].unique())
+        return tuple(criterion for criterion in audited if criterion.scale.levels)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
@@ -165,7 +184,7 @@ class AuditRun(Run):
     @cached_property
     def judge_names(self) -> tuple[str, ...]:
         """The judges in the order of the audit: LLM judges, metrics, baselines."""
-        table = self.tables["judges"]
+        table = self.tables["verdicts"]
         return tuple(table["judge"].unique()) if len(table) else ()
 
     @cached_property

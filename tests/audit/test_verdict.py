@@ -54,6 +54,7 @@ def cell_of(
         tuple(map(str, range(len(judge)))),
         (*names, "j"),
         codes.astype(np.int32),
+        np.arange(float(levels)),
     )
     scale = Scale("ordinal" if ordered else "nominal", tuple(Level(k, f"L{k}") for k in range(levels)))
     settings = AuditSettings(resamples=300, bad="" if ordered or not bad else f"L{levels - 1}")

@@ -267,7 +267,8 @@ def _only(matrix: CodeMatrix, outputs: pd.Index) -> CodeMatrix:
     """The rows of these outputs, in their order."""
     place = {name: at for at, name in enumerate(matrix.outputs)}
     rows = [place[name] for name in outputs]
-    return CodeMatrix(matrix.codes[rows], matrix.sources[rows], tuple(outputs), matrix.raters, matrix.places[rows])
+    of_rows = matrix.codes[rows], matrix.sources[rows], tuple(outputs), matrix.raters, matrix.places[rows]
+    return CodeMatrix(*of_rows, matrix.values)
 
 
 def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str, tuple[int, ...]]:

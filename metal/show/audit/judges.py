@@ -99,6 +99,17 @@ def figures_table(run: AuditRun) -> TableView:
     )
 
 
+def scores_table(run: AuditRun) -> TableView:
+    """Every judge on scores without classes, beside a person; both face the mean of the other people."""
+    rows = run.records("scores")
+    notes = (
+        "Skill: 1 - squared error / that of a constant; 0 is a constant, 1 perfect. Shifted, recalibrated: after a "
+        "shift or a line fitted on other sources.",
+        *undefined(run, "scores", rows),
+    )
+    return TableView.of_figures(run, "scores", "Scores on a line", rows, heads=3, notes=notes, most=MOST_ROWS)
+
+
 def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     """As many judges as one drawing can hold apart, and `1 of 2` where there are more."""
     pieces = math.ceil(len(judges) / svg.SERIES)

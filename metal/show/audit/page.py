@@ -36,6 +36,8 @@ def tables(run: AuditRun) -> list[TableView]:
     shown += filter(None, [exclusions_table(run)])
     if run.judge_names:
         shown += [judges.f1_table(run), judges.figures_table(run), people.prediction_table(run)]
+    if "scores" in run.tables:
+        shown.append(judges.scores_table(run))
     shown += judges.difference_tables(run)
     shown += [table for table in [judges.self_agreement_table(run)] if table.rows]
     return [*shown, left_out_table(run)]

@@ -189,7 +189,7 @@ def prediction_table(run: AuditRun) -> TableView:
     """How much more or less often than the people a judge gives each class, by agreement case, over all languages."""
     rows: Rows = []
     missing = 0
-    widest = max(len(criterion.scale.levels) for criterion in run.audited)
+    widest = max((len(criterion.scale.levels) for criterion in run.audited), default=0)
     for criterion in run.audited:
         levels = [level.shown for level in criterion.scale.levels]
         for case, by in _by_case(run, criterion).items():

@@ -66,7 +66,7 @@ def legend() -> list[tuple[str, str, str]]:
 def matrices(run: AuditRun) -> list[Matrix]:
     """One matrix of verdicts, judges by languages, per criterion; none without judges."""
     shown: list[Matrix] = []
-    for criterion in run.audited:
+    for criterion in run.criteria.values():
         records = run.records("verdicts", criterion=criterion.name)
         by = {(row["judge"], row["language"]): row for row in records}
         rows: list[tuple[str, str, tuple[VerdictCell | None, ...]]] = []

@@ -71,10 +71,11 @@ def facts(run: AuditRun) -> dict[str, str]:
 
 def _cells(run: AuditRun) -> list[dict[str, Any]]:
     """Verdicts joined with the figures they rest on, and the kind of each judge."""
-    if run.tables["judges"].empty:
+    if not run.judge_names:
         return []
     keys = ["language", "criterion", "judge"]
-    joined = run.tables["verdicts"].drop(columns="signature").merge(run.tables["judges"], on=keys)
+    figures = run.tables["judges"].drop(columns="sources")
+    joined = run.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
     joined["kind"] = [run.raters[judge].kind for judge in joined["judge"]]
     return [{str(key): value for key, value in row.items()} for row in joined.to_dict("records")]
 
@@ -85,9 +86,10 @@ def _scope(run: AuditRun) -> str:
     judges = listed([plural(number, KINDS[kind]) for kind, number in kinds.items() if kind in KINDS])
     people = sum(rater.kind == "human" for rater in run.raters.values())
     items = int(run.tables["people"]["items_with_class"].sum())
+    criteria = run.tables["people"]["criterion"].nunique()
     return (
         f"{judges or 'No judges'} with {plural(people, 'person', 'people')} in "
-        f"{plural(len(run.languages), 'language')} ({languages}) on {plural(len(run.audited), 'criterion', 'criteria')}"
+        f"{plural(len(run.languages), 'language')} ({languages}) on {plural(criteria, 'criterion', 'criteria')}"
         f"; {items:,} aggregate answers of people to compare with."
     )
 

@@ -1,0 +1,137 @@
+"""Verdicts on scores without classes: in simulated worlds, and their figures beside scikit-learn's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+
+import metal
+from metal.auditing.cells import AuditCell
+from metal.auditing.settings import AuditSettings
+from metal.auditing.verdict import verdict
+from metal.data.ratings import CodeMatrix
+from metal.data.records import Criterion, Scale
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.skill import FOLDS, moments, skill
+
+
+def cell_of(people: Any, judge: Any) -> AuditCell:
+    scores = np.column_stack([people, judge])
+    values, codes = np.unique(scores, return_inverse=True)
+    codes = np.where(np.isnan(scores), -1, codes.reshape(scores.shape)).astype(np.int32)
+    names = tuple(f"p{place}" for place in range(people.shape[1]))
+    outputs = tuple(map(str, range(len(judge))))
+    matrix = CodeMatrix(codes, np.arange(len(judge)), outputs, (*names, "j"), codes, values[~np.isnan(values)])
+    criterion = Criterion("c", Scale("interval"))
+    rows = np.arange(len(judge))
+    return AuditCell("en", criterion, matrix, rows, names, ("j",), dict.fromkeys(names, ""), AuditSettings())
+
+
+def judge_of(kind: str, rng: Any, truth: Any, noise: float) -> Any:
+    like_a_person = truth + rng.normal(0, noise, len(truth))
+    return {
+        "constant": np.full(len(truth), 60.0),
+        "random": rng.permutation(like_a_person),
+        "shift": like_a_person + 26,
+        "much noise": truth + rng.normal(0, 3 * noise, len(truth)),
+        "80% constant": np.where(rng.random(len(truth)) < 0.8, 60.0, like_a_person),
+        "half of the bad called good": np.where((truth < 45) & (rng.random(len(truth)) < 0.5), 80.0, like_a_person),
+        "wrong way round": 120 - like_a_person,
+    }.get(kind, like_a_person)
+
+
+def verdicts(kind: str, items: int, times: int, people: int = 3) -> Counter[str]:
+    rng = np.random.default_rng([items, *map(ord, kind)])
+    given: Counter[str] = Counter()
+    for seed in range(times):
+        truth = rng.normal(60, 20, items)
+        panel = truth[:, None] + rng.normal(0, 10, (items, people))
+        said = verdict(cell_of(panel, judge_of(kind, rng, truth, 10)), "j", SourceBootstrap(200, seed))
+        given["recalibrated" if "once" in said.reason else said.verdict] += 1
+    return given
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("constant", "uninformative"),
+        ("random", "uninformative"),
+        ("shift", "recalibrated"),
+        ("much noise", "informative"),
+        ("80% constant", "informative"),
+        ("half of the bad called good", "informative"),
+        ("wrong way round", "uninformative"),
+    ],
+)
+def test_what_a_judge_is(kind: str, expected: str) -> None:
+    given = verdicts(kind, 300, 10)
+    assert given["as good as a person"] == 0
+    assert given[expected] >= 9
+
+
+def test_a_judge_like_a_person_is_found() -> None:
+    assert verdicts("person", 300, 20)["as good as a person"] >= 17
+
+
+def test_what_makes_a_shifted_judge_good_is_said() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.normal(60, 20, 300)
+    said = verdict(
+        cell_of(truth[:, None] + rng.normal(0, 10, (300, 3)), judge_of("shift", rng, truth, 10)),
+        "j",
+        SourceBootstrap(200),
+    )
+    assert "as good as a person once -25" in said.reason or "as good as a person once -26" in said.reason
+
+
+def test_one_person_an_item() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.normal(60, 20, 200)
+    said = verdict(cell_of(truth[:, None], judge_of("person", rng, truth, 5)), "j", SourceBootstrap(200))
+    assert (said.verdict, np.isnan(said.share_kept.value)) == ("informative", True)
+    assert "one person per item" in said.reason
+
+
+def test_skill_is_that_of_a_regression_on_other_folds() -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(0, 1, 60)
+    target, fold = 0.5 * scores + rng.normal(0, 0.3, 60) + 4, np.arange(60) % FOLDS
+    each = moments(target, scores)
+    as_given, shifted, line = skill(np.stack([each[fold == one].sum(axis=0) for one in range(FOLDS)]))
+    split, x = PredefinedSplit(fold), scores[:, None]
+    constant = ((target - cross_val_predict(LinearRegression(), np.zeros_like(x), target, cv=split)) ** 2).sum()
+    shift = cross_val_predict(LinearRegression(), np.zeros_like(x), target - scores, cv=split)
+    for ours, predicted in (
+        (as_given, scores),
+        (shifted, scores + shift),
+        (line, cross_val_predict(LinearRegression(), x, target, cv=split)),
+    ):
+        assert ours == pytest.approx(1 - ((target - predicted) ** 2).sum() / constant)
+
+
+def test_an_audit_of_scores_alone_and_standardised(tmp_path: Any) -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.normal(60, 20, 120)
+    severe = {"A": 0.0, "B": -30.0, "C": 25.0}
+    rows = [
+        (f"o{place}", rater, "human", 0.5 * truth[place] + shift + rng.normal(0, 5))
+        for rater, shift in severe.items()
+        for place in range(120)
+    ] + [(f"o{place}", "J", "llm", truth[place]) for place in range(120)]
+    table = pd.DataFrame(rows, columns=["output", "rater", "kind", "score"]).assign(language="hi", criterion="quality")
+    data = metal.read(table, measure="interval")
+    plain, standardised = metal.audit(data), metal.audit(data, standardise=True)
+    (before,), (after,) = plain.verdicts.to_dict("records"), standardised.verdicts.to_dict("records")
+    assert before["verdict"] in ("people disagree", "undecided")
+    assert "`standardise=True` takes away" in before["reason"]
+    assert after["verdict"] == "as good as a person"
+    assert plain.people["alpha"].item() < 0.2 < standardised.people["icc"].item()
+    assert plain.tables["scores"]["shift"].item() == pytest.approx(30 + 5 / 3, abs=2)
+    plain.save(tmp_path / "run")
+    assert "Scores on a line" in (tmp_path / "run" / "report.html").read_text()
