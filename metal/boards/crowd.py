@@ -38,9 +38,11 @@ from metal.errors import UsageError
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers, ratio
-from metal.stats.permutation import correlates_better
+from metal.stats.permutation import correlates_better, resolution
 
-ENOUGH = 100  # permutations a comparison of the family, at least
+# Permutations for each comparison of the family, at least: Holm's smallest p is then at most 0.02; and 0.001, in small
+# families.
+ENOUGH, PLENTY, MOST_PLENTY = 100, 2_000, 16_000
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "crowd_raters": ("language", "criterion", "rater", "kind", "group", "people", "outputs", "pearson"),
@@ -125,8 +127,8 @@ def crowd(
       where there is no other side), its sentence, the best of either side with their _pearson, p_holm of their
       difference, ceiling.
     crowd_comparisons: every rater that is people against every other; p two-sided by paired permutation (at least
-      ENOUGH times as many as comparisons), p_holm over all comparisons of a criterion (those of all languages together
-      are a family of their own).
+      ENOUGH times as many as comparisons), at_most: whether it is the smallest that these can give; p_holm over all
+      comparisons of a criterion (those of all languages together are a family of their own).
     crowd_examples: a seeded sample of the outputs in each area, with texts, both scores and comments.
     crowd_dots: how many outputs have which two scores, on a grid of GRID steps where there are more.
 
@@ -143,8 +145,8 @@ def crowd(
             "add a judges' run with `ratings`, or name metrics in `raters`"
         )
     bootstrap = computed.bootstrap if computed else SourceBootstrap(settings.resamples, settings.seed)
-    # With fewer, Holm's smallest p of a large family would be above any level.
-    permutations = max(settings.permutations, ENOUGH * largest_family(cells))
+    family = largest_family(cells)
+    permutations = max(settings.permutations, ENOUGH * family, min(PLENTY * family, MOST_PLENTY))
     ratings = dataset.ratings  # metrics answer with a number of their own, not on the people's scale
     elsewhere = set(ratings.loc[(ratings["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"].unique())
     chosen: list[Example] = []
@@ -160,7 +162,7 @@ def crowd(
         better = correlates_better(
             only.human, only.scores, rng, resamples=permutations, wanted=person[:, None] & ~person
         )
-        rows["crowd_comparisons"] += compared(only, better)
+        rows["crowd_comparisons"] += compared(only, better, resolution(permutations))
         for rater, scores, on in zip(only.raters, only.scores, on_scale, strict=True):
             rows["crowd_dots"] += dots(only, rater, scores)
             if on:

@@ -13,6 +13,7 @@ import numpy as np
 
 from metal.boards.cells import ALL_LANGUAGES, BoardCell, BoardRater, ScaleEnds
 from metal.data.dataset import Dataset
+from metal.data.text import p_value
 from metal.stats.correlation import distinct
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import by_family, holm
@@ -28,8 +29,8 @@ def reference_name(reference: str) -> str:
     return f"the people ({value})" if value else "the people"
 
 
-def compared(cell: BoardCell, better: Numbers) -> list[dict[str, Any]]:
-    """Each rater that is people against each that is not. better: (raters, raters) one-sided p."""
+def compared(cell: BoardCell, better: Numbers, resolution: float) -> list[dict[str, Any]]:
+    """Each rater that is people against each that is not. better: (raters, raters) one-sided p, and their smallest."""
     rows = []
     for i, person in enumerate(cell.raters):
         for j, other in enumerate(cell.raters):
@@ -45,6 +46,7 @@ def compared(cell: BoardCell, better: Numbers) -> list[dict[str, Any]]:
                     "judge": other.name,
                     "better": ahead,
                     "p": min(1.0, 2 * float(min(p_above, p_below))) if defined else None,
+                    "at_most": bool(min(p_above, p_below) <= resolution),
                 }
             )
     return rows
@@ -82,6 +84,7 @@ def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], 
         "answer": answer,
         "sentence": sentence,
         "p_holm": pair["p_holm"] if pair else None,
+        "at_most": bool(pair and pair["at_most"]),
         **{side: row["rater"] if row else None for side, row in named.items()},
         **{f"{side}_pearson": row["pearson"] if row else None for side, row in named.items()},
         "ceiling": top["pearson"],
@@ -112,12 +115,13 @@ def _answer(
         f" {row['rater']} cannot replace them: its interval holds 0 or less." for row in sides if not _agrees(row)
     )
     p = pair["p_holm"] if pair else None
+    tested = f"p {p_value(p, bool(pair and pair['at_most']))} (Holm)"
     winner = next((row for row in sides if pair and row["rater"] == pair["better"]), judges)
     loser = people if winner is judges else judges
     if p is not None and p < LEVEL and _agrees(winner):
-        words = f"{_shown(winner)} agrees better with {who} than {_shown(loser)}, {_p(p)}."
+        words = f"{_shown(winner)} agrees better with {who} than {_shown(loser)}, {tested}."
         return _side(winner), f"{_side(winner).capitalize()}: {words}{weak}"
-    doubt = "no test was possible" if p is None else f"the difference may be chance ({_p(p)})"
+    doubt = "no test was possible" if p is None else f"the difference may be chance ({tested})"
     return "undecided", f"Undecided between {_shown(judges)} and {_shown(people)}: {doubt}.{weak}"
 
 
@@ -138,10 +142,6 @@ def _shown(row: dict[str, Any]) -> str:
 def _two(value: float) -> str:
     """Two digits; what rounds to zero has no sign."""
     return f"{value:.2f}".replace("-0.00", "0.00")
-
-
-def _p(p: float) -> str:
-    return "p < 0.001 (Holm)" if p < 0.001 else f"p = {p:.3f} (Holm)"
 
 
 UNDERRATED, OVERRATED = "underrated", "overrated"  # upper left and lower right where people are drawn upwards

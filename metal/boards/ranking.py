@@ -33,7 +33,7 @@ from metal.stats.correlation import (
 from metal.stats.intervals import correlation_interval, share_interval
 from metal.stats.pairwise import better_on_shared, calibrate_ties, soft_pairwise_accuracy
 from metal.stats.patterns import Codes, Numbers, ratio
-from metal.stats.permutation import correlates_better
+from metal.stats.permutation import correlates_better, resolution
 from metal.stats.significance import significance_clusters
 
 # Most numbers held at once: the sums of some raters and the resamples of these.
@@ -177,13 +177,14 @@ FOR_EACH = 40  # least permutations for each rater or generator that another is 
 class Ranked:
     """The raters of a cell with their figures, best first.
 
-    rows: one per rater. better: (raters, raters) one-sided p that i correlates better than j, in the order of rows.
-    within: rows of the table within_generators: each rater on the outputs of one generator. figures: by rater, those
-    that `crowd` shows as well.
+    rows: one per rater. better: (raters, raters) one-sided p that i correlates better than j, in the order of rows;
+    resolution: the smallest that it can be. within: rows of the table within_generators: each rater on the outputs of
+    one generator. figures: by rater, those that `crowd` shows as well.
     """
 
     rows: list[dict[str, Any]]
     better: Numbers
+    resolution: float
     within: list[dict[str, Any]]
     figures: Mapping[str, Mapping[str, Estimate]]
 
@@ -223,7 +224,7 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
         for code, name in enumerate(people.generators)
         for rater, with_people in zip(people.raters, of_each, strict=True)
     ]
-    return Ranked([rows[at] for at in order], better[np.ix_(order, order)], within, figures)
+    return Ranked([rows[at] for at in order], better[np.ix_(order, order)], resolution(enough), within, figures)
 
 
 def rank_figures(scores: Numbers, human: tuple[Numbers, Codes], source: Codes) -> dict[str, Estimate]:
@@ -320,9 +321,18 @@ def ceiling(cell: BoardCell) -> Estimate:
 
 
 def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
-    """Every pair of raters: the p-value that the first, who correlates better, does so by chance."""
+    """Every pair of raters: the p-value that the first, who correlates better, does so by chance.
+
+    at_most: p is the smallest that so many permutations can give, and stands for anything below.
+    """
     return [
-        {**cell.place, "first": first["rater"], "second": second["rater"], "p": float(ranked.better[i, j])}
+        {
+            **cell.place,
+            "first": first["rater"],
+            "second": second["rater"],
+            "p": float(ranked.better[i, j]),
+            "at_most": bool(ranked.better[i, j] <= ranked.resolution),
+        }
         for i, first in enumerate(ranked.rows)
         for j, second in enumerate(ranked.rows[i + 1 :], i + 1)
     ]

@@ -100,11 +100,17 @@ def interval(low: Any, high: Any, form: Any = figure) -> str:
     return f"[{form(low)}, {form(high)}]" if known(low) and known(high) else ""
 
 
-def p_value(value: Any) -> str:
-    """Three digits; what is smaller is said to be."""
+def p_value(value: Any, at_most: bool = False) -> str:
+    """Three digits; what is smaller is said to be. at_most: the value is the smallest that its test can give.
+
+    >>> p_value(0.0117), p_value(0.0111, at_most=True), p_value(0.0009, at_most=True)
+    ('0.012', '≤0.012', '<0.001')
+    """
     if not known(value):
         return UNDEFINED
-    return "<0.001" if value < 0.001 else f"{value:.3f}"
+    if value < 0.001:
+        return "<0.001"
+    return f"≤{math.ceil(value * 1000) / 1000:.3f}" if at_most else f"{value:.3f}"
 
 
 def count(value: Any) -> str:

@@ -85,7 +85,7 @@ DESCRIBED: Tables = {
     "overrating": (*RATER, OVERRATED, *unshown("low", "high")),
     "self_preference": (*CELL, *unshown("rater", "kind", "family", "outputs", "undefined", "low", "high"), OVERRATED),
     "within_generators": (*CELL, *unshown("generator", "rater", "kind", "outputs", "undefined"), R),
-    "comparisons": (*CELL, *unshown("first", "second", "p")),
+    "comparisons": (*CELL, *unshown("first", "second", "p", "at_most")),
     "people": (
         *CELL,
         *unshown("people", "outputs", "scale_low", "scale_high", "undefined"),
@@ -108,7 +108,7 @@ OPTIONAL: Tables = {
     ),
     "crowd_answers": (
         *CELL,
-        *unshown("answer", "sentence", "judge", "judge_pearson", "crowd", "crowd_pearson", "p_holm"),
+        *unshown("answer", "sentence", "judge", "judge_pearson", "crowd", "crowd_pearson", "p_holm", "at_most"),
     ),
     "crowd_dots": (*CELL, *unshown("rater", "score", "people", "outputs")),
 }

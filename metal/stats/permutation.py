@@ -52,6 +52,11 @@ class SignFlips:
         return signed(self.class_sums(values))
 
 
+def resolution(resamples: int) -> float:
+    """The smallest p that a one-sided test with so many resamples can give: what it stands for may be smaller."""
+    return 1 / (1 << max(resamples, 1).bit_length())
+
+
 def draw_flips(rng: np.random.Generator, items: int, resamples: int) -> SignFlips:
     """Flips of `items` items, as many as the smallest power of two above `resamples`; the first changes nothing."""
     bits = max(resamples, 1).bit_length()

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import kendalltau, pearsonr
 
 from metal.boards.cells import ScaleEnds
-from metal.boards.crowd import ENOUGH, TABLES, Crowd, CrowdSettings, crowd, equal_panels
+from metal.boards.crowd import PLENTY, TABLES, Crowd, CrowdSettings, crowd, equal_panels
 from metal.boards.crowd_rows import CEILING, GRID, OVERRATED, UNDERRATED, area_of, gridded
 from metal.boards.settings import BoardSettings
 from metal.data import formats
@@ -121,7 +121,7 @@ def test_metrics_only_when_named() -> None:
         (NOISE, NEAR, "judge", "^Judge: j 0.* agrees better with the people .expert. than crowd"),
         (NOISE, NEAR, "judge", "crowd cannot replace them: its interval holds 0 or less[.]"),
         (NEAR, NOISE, "crowd", "^Crowd: crowd 0[.]"),
-        (ALSO_NEAR, NEAR, "undecided", "the difference may be chance .p = "),
+        (ALSO_NEAR, NEAR, "undecided", "the difference may be chance .p 0[.]"),
         (NOISE, OTHER_NOISE, "neither", "^Neither can replace the people .expert.: no agreement beyond chance, j "),
     ],
 )
@@ -129,6 +129,14 @@ def test_who_agrees_better(worker: list[int], judge: list[int], said: str, words
     result, sentence = answer({"E1": TRUTH, "C1": worker, "j": judge})
     assert result == said
     assert re.search(words, sentence)
+
+
+def test_no_p_is_said_to_be_below_what_its_test_can_give() -> None:
+    """40 comparisons, each at its smallest, 2/16384: at most 0.0049 when corrected. Three: at most 0.0004."""
+    judges = {f"j{number}": NEAR for number in range(40)}
+    assert ", p ≤0.005 (Holm)." in answer({"E1": TRUTH, "C1": NOISE, **judges})[1]
+    assert ", p <0.001 (Holm)." in answer({"E1": TRUTH, "C1": NOISE, "j": NEAR, "k": NEAR, "l": NEAR})[1]
+    assert "≤" not in answer({"E1": TRUTH, "C1": ALSO_NEAR, "j": NEAR})[1]
 
 
 def test_one_side_and_no_side() -> None:
@@ -153,7 +161,8 @@ def test_families_of_comparisons() -> None:
     found = crowd(board({"en": answers, "sw": answers}), EXPERT)
     pairs = found.tables["crowd_comparisons"]
     assert pairs.groupby("language")["p"].count().to_dict() == {"": 2, "en": 2, "sw": 2}
-    smallest = 2 / 2 ** (ENOUGH * 4).bit_length()  # two-sided; more permutations than were asked for
+    smallest = 2 / 2 ** (PLENTY * 4).bit_length()  # two-sided; more permutations than were asked for
+    assert pairs["at_most"].all()
     assert pairs["p"].tolist() == pytest.approx([smallest] * 6)
     assert pairs.loc[pairs["language"] == "", "p_holm"].tolist() == pytest.approx([2 * smallest] * 2)
     assert pairs.loc[pairs["language"] != "", "p_holm"].tolist() == pytest.approx([4 * smallest] * 4)

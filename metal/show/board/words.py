@@ -108,7 +108,7 @@ def _tested(run: BoardRun, first: dict[str, Any], second: dict[str, Any]) -> str
     """The p-value of two raters of the main ranking, the better one first."""
     pair = {"first": first["rater"], "second": second["rater"]}
     for row in run.records("comparisons", criterion=run.main, language=run.language, **pair):
-        return f", p {p_value(row['p'])} before correction" if known(row["p"]) else ""
+        return f", p {p_value(row['p'], row['at_most'])} before correction" if known(row["p"]) else ""
     return ""
 
 
