@@ -209,6 +209,8 @@ def _beware(cells: Sequence[dict[str, Any]], run: AuditRun) -> str:
 def _people(run: AuditRun) -> str:
     rows = [row for row in run.records("people") if known(row["fleiss_kappa"])]
     if not rows:
+        if not run.audited:
+            return ""
         return "Their agreement beyond chance (Fleiss' kappa) is undefined everywhere."
     most, least = (
         f"{_label(row['criterion'], run)} in {language_name(row['language'])} ({figure(row['fleiss_kappa'])})"
