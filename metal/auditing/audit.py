@@ -154,6 +154,7 @@ def _result(
         warnings=(
             *_mixed_groups(audited),
             *_departures(of_classes),
+            *_doubtful(of_classes),
             *_few_sources(tables["people"]),
             *(finding.message for finding in lint(dataset)),
         ),
@@ -185,6 +186,13 @@ def _departures(audited: list[AuditCell]) -> list[str]:
         f'`aggregate="{rule}"` gives a label other than the majority\'s to more than {DEPARTS:.0%} of the outputs that '
         f"have one: {', '.join(departed)}. With few people a label can come to mean another; compare with majority"
     ]
+
+
+def _doubtful(audited: list[AuditCell]) -> list[str]:
+    """Where a model's own fit says that its labels are to be doubted."""
+    doubts = [(cell, cell.model.doubt) for cell in audited if cell.model and cell.model.doubt]
+    where = "; ".join(f"{cell.language} {cell.criterion.name}: {doubt}" for cell, doubt in doubts)
+    return [f'`aggregate="{audited[0].settings.aggregate}"`: {where}. Compare with majority'] if doubts else []
 
 
 def _few_sources(people: pd.DataFrame) -> list[str]:

@@ -14,7 +14,10 @@ from metal.data.dataset import Dataset, people_named
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.data.records import Criterion
 from metal.errors import check_known
-from metal.stats.aggregate import NOBODY, TIE, agreement_case, consensus
+from metal.stats.aggregate import MODELS, NOBODY, TIE, aggregate, agreement_case
+from metal.stats.answers import answers_of_matrix
+from metal.stats.dawid_skene import DawidSkene, dawid_skene
+from metal.stats.mace import Mace, mace
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.skill import standardised
 
@@ -131,8 +134,17 @@ class AuditCell:
         """
         if self.continuous:
             return np.full(len(self.complete), NOBODY)
-        settled = consensus(self.by_people, self.values, self.settings.aggregate, ordered=self.ordered)
-        return np.where(self.complete, settled, NOBODY)
+        rule = self.settings.aggregate
+        labels = self.model.labels if self.model else aggregate(self.by_people, self.values, rule, ordered=self.ordered)
+        return np.where(self.complete, labels, NOBODY)
+
+    @cached_property
+    def model(self) -> DawidSkene | Mace | None:
+        """The model that makes the aggregate class, where one does."""
+        if self.settings.aggregate not in MODELS:
+            return None
+        answers = answers_of_matrix(self.by_people, self.levels)
+        return dawid_skene(answers) if self.settings.aggregate == "dawid-skene" else mace(answers)
 
     @cached_property
     def rated(self) -> Codes:

@@ -339,6 +339,13 @@ def test_a_model_that_overrules_the_people_is_said(make_dataset: MakeDataset) ->
         assert not any("aggregate" in warning for warning in audit(make_dataset({"hi": scores}), settings).warnings)
 
 
+def test_a_model_that_doubts_its_labels_is_said(make_dataset: MakeDataset) -> None:
+    guesses = np.random.default_rng(0).choice(3, (3, 300), p=[0.05, 0.15, 0.8]).tolist()
+    people = {f"A{person}": scores for person, scores in enumerate(guesses)}
+    warnings = audit(make_dataset({"hi": people}), replace(QUICK, aggregate="mace")).warnings
+    assert '`aggregate="mace"`: hi task_quality: all competences are below 0.1. Compare with majority' in warnings
+
+
 def test_an_unknown_rule_is_answered_with_all() -> None:
     with pytest.raises(UsageError, match="majority-or-mean, majority-or-middle, majority, dawid-skene, mace"):
         AuditSettings(aggregate="vote")
