@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.boards.cells import ALL_LANGUAGES, OVERALL, BoardCell, board_cells, main_criterion
+from metal.boards.cells import ALL_LANGUAGES, OVERALL, BoardCell, board_cells, left_out, main_criterion
 from metal.boards.crowd import BoardFigures, Figures, crowd
 from metal.boards.ensemble import GROUP as ENSEMBLES
 from metal.boards.ensemble import (
@@ -236,6 +236,7 @@ def _warnings(
         where = "every criterion" if len(unlike) == len(cells) else ", ".join(map(_where, unlike))
         remedy = "`common=True` compares them on those all scored"
         yield f"{where}: raters scored different outputs (see coverage); {remedy}"
+    yield from left_out(dataset, settings)
     criteria = {cell.criterion for cell in cells}
     if not settings.criteria and len(criteria) > 1 and OVERALL not in criteria:
         yield (

@@ -230,18 +230,34 @@ def without_rounding(scores: Numbers) -> Numbers:
     return np.asarray(np.round(scores, _DIGITS - math.ceil(math.log10(largest))))
 
 
+NOMINAL = "its labels have no order (nominal), so nothing can correlate with them; `metal.audit(...)` compares labels"
+
+
+def unordered(dataset: Dataset) -> list[str]:
+    """The criteria whose scores are mere codes of three or more labels."""
+    return [name for name, each in dataset.criteria.items() if each.scale.levels and each.scale.ends is None]
+
+
+def left_out(dataset: Dataset, settings: BoardSettings) -> tuple[str, ...]:
+    """A note on each criterion that no board has; none where criteria were chosen."""
+    return tuple(f"{name} is left out: {NOMINAL}" for name in unordered(dataset) if not settings.criteria)
+
+
 def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
     """The cells of a dataset: criteria in their declared order, then `overall`; all languages together, then each.
 
     `overall` is the mean of the criteria that the reference people rated, where there are several: of the scores where
     these have one scale, else of the shares of their ranges (without ranges there is none). Metrics give one score for
-    all criteria. Raises UnknownName for a rater, criterion or language that does not occur, UsageError where the people
-    rated nothing.
+    all criteria. Nominal criteria of three or more labels have no cells. Raises UnknownName for a rater, criterion or
+    language that does not occur, UsageError for a nominal criterion that is named and where the people rated nothing.
     """
     people = people_named(dataset, settings.reference)
     raters, row_of = _rows(dataset, settings, people)
     scores = criterion_scores(dataset, row_of, len(raters) + 1)
-    rated = [name for name, part in scores.items() if part.counts[0].any()]
+    codes = unordered(dataset)
+    rated = [name for name, part in scores.items() if part.counts[0].any() and name not in codes]
+    if refused := [name for name in settings.criteria or codes * (not rated) if name in codes]:
+        raise UsageError(f"criterion {refused[0]!r}: {NOMINAL}")
     if not rated:
         reference = f" ({settings.reference})" if settings.reference else ""
         raise UsageError(f"dataset {dataset.card.name}: the people to compare with{reference} rated nothing")

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.boards.cells import BoardCell, BoardRater, ScaleEnds, board_cells, main_criterion
+from metal.boards.cells import BoardCell, BoardRater, ScaleEnds, board_cells, left_out, main_criterion
 from metal.boards.crowd_rows import (
     CEILING,
     OVERRATED,
@@ -185,7 +185,7 @@ def crowd(
         people,
         {name: table_of(records, TABLES[name], ("crowd", "judge", "better")) for name, records in rows.items()},
         {cell.criterion: cell.scale for cell in cells},
-        notes,
+        (*notes, *left_out(dataset, settings)),
         signature,
     )
 

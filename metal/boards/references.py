@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from metal import __version__
-from metal.boards.cells import BoardCell, board_cells, main_criterion
+from metal.boards.cells import BoardCell, board_cells, left_out, main_criterion
 from metal.boards.crowd_rows import reference_name
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
@@ -116,7 +116,7 @@ def reference_curve(
         main_criterion([cell.criterion for cell in cells]),
         reference_name(settings.reference),
         table[[*COLUMNS, *(column for column in table if column not in COLUMNS)]],
-        _notes(cells, texts, choices, most),
+        (*_notes(cells, texts, choices, most), *left_out(dataset, settings)),
         signature,
     )
 
