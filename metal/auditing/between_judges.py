@@ -29,10 +29,9 @@ DIFFERENCE_COLUMNS = (
 )
 AT_ONCE = 26  # pairs of judges that are resampled in one product, which takes some tens of megabytes
 NO_REPEAT = "no answer twice"
-WITHOUT_INTERVAL = ("alpha",)
 SELF_COLUMNS = (
     *("language", "criterion", "judge", "times", "items", "all_equal"),
-    *column_names(("self_agreement", "alpha"), WITHOUT_INTERVAL),
+    *column_names(("self_agreement", "alpha")),
     *("undefined", "signature"),
 )
 
@@ -137,8 +136,8 @@ def _row(
     drawn = Resampled(codes[twice], matrix.sources[twice], bootstrap)
     counts = class_counts(drawn.rows, len(criterion.scale.levels))
     figures = {
-        "self_agreement": drawn.estimate(lambda weights: pooled_agreement(weights, counts), NO_REPEAT),
-        "alpha": krippendorff_alpha(codes[twice], criterion) if drawn.n else Estimate.undefined(NO_REPEAT),
+        "self_agreement": drawn.share(lambda weights: pooled_agreement(weights, counts), NO_REPEAT),
+        "alpha": krippendorff_alpha(drawn, criterion) if drawn.n else Estimate.undefined(NO_REPEAT),
     }
     equal = (counts > 0).sum(axis=1) == 1
     return {
@@ -148,6 +147,6 @@ def _row(
         "times": times,
         "items": drawn.n,
         "all_equal": int(drawn.observed[equal].sum()),
-        **columns(figures, WITHOUT_INTERVAL),
+        **columns(figures),
         "undefined": undefined_note(figures),
     }

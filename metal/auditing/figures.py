@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,32 +12,39 @@ import numpy as np
 
 from metal.data.records import Criterion, Estimate
 from metal.errors import Undefined
-from metal.stats import agreement
+from metal.stats.agreement import Disagreement, alpha_disagreement
+from metal.stats.agreement import krippendorff_alpha as alpha
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
-from metal.stats.patterns import Codes, Numbers, Patterns, class_counts, distinct, find_patterns
+from metal.stats.intervals import jackknife_variance, share_interval
+from metal.stats.patterns import Codes, Numbers, Patterns, class_counts, distinct, find_patterns, total
 
 Statistic = Callable[[Any], Numbers]  # (...) from weights (..., patterns), or from sums over them (..., F)
 
 
 class Sums:
-    """What several figures are computed from, made once: as observed, and in each resample."""
+    """What several figures are computed from, made once: as observed, in each resample, and without one source."""
 
-    def __init__(self, observed: Callable[[], Numbers], resamples: Callable[[], Numbers]) -> None:
-        self._observed, self._resamples = observed, resamples
+    def __init__(self, *made: Callable[[], Numbers]) -> None:
+        self._made = made
 
     @cached_property
     def observed(self) -> Numbers:
         """(...) as observed."""
-        return self._observed()
+        return self._made[0]()
 
     @cached_property
     def resamples(self) -> Numbers:
         """(resamples, ...) in each resample."""
-        return self._resamples()
+        return self._made[1]()
+
+    @cached_property
+    def without_one(self) -> Numbers:
+        """(kinds, ...) without one source of each kind (see `Resampled.without_one`)."""
+        return self._made[2]()
 
     def then(self, work: Callable[[Numbers], Numbers]) -> Sums:
         """The result of `work` on these sums; it must keep the leading axis."""
-        return Sums(lambda: work(self.observed), lambda: work(self.resamples))
+        return Sums(lambda: work(self.observed), lambda: work(self.resamples), lambda: work(self.without_one))
 
     def resampled(self, values: Numbers) -> Sums:
         """The same sums, with resamples that were made elsewhere."""
@@ -65,77 +74,156 @@ class Resampled:
         """(patterns,) how often each pattern occurs."""
         return self.patterns.counts
 
-    @cached_property
-    def resamples(self) -> Numbers | SourceDraws:
-        """(resamples, patterns) how often each pattern occurs in each resample, or an object with the same `@`."""
-        return self._bootstrap.draws(self.patterns, self._sources, self._among)
-
     @property
     def by_source(self) -> SourceDraws | None:
         """The resamples where sources are drawn: figures with as many sources share them. None without items, too."""
-        return self.resamples if self.n and isinstance(self.resamples, SourceDraws) else None
+        return self._by_source
+
+    @cached_property
+    def _by_source(self) -> SourceDraws | None:
+        return self._bootstrap.by_source(self.patterns, self._sources, self._among) if self.n else None
+
+    @cached_property
+    def resamples(self) -> Numbers | SourceDraws:
+        """(resamples, patterns) how often each pattern occurs in each resample, or an object with the same `@`."""
+        return self._by_source or self._bootstrap.draw_counts(self.observed)
 
     def kinds(self, features: Codes) -> tuple[Codes, Codes]:
         """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and (kinds,) how many."""
-        if not self.by_source:  # each source has one item, and its pattern is its kind
+        if not self._by_source:  # each source has one item, and its pattern is its kind
             return features, self.observed
-        added = self.by_source.contributions(features)
+        added = self._by_source.contributions(features)
         return added, np.ones(len(added), dtype=np.int64)
+
+    @cached_property
+    def without_one(self) -> WithoutOne:
+        """How often each pattern occurs when one source of each kind is left out, (kinds, patterns)."""
+        return WithoutOne(self)
 
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
         """Sums over the items, from the weights of the patterns."""
-        return Sums(lambda: of(self.observed), lambda: of(self.resamples))
+        return Sums(lambda: of(self.observed), lambda: of(self.resamples), lambda: of(self.without_one))
 
     def estimate(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
         """The statistic with its 95% interval; undefined: the reason to give when it is NaN.
 
         of: the sums that it is computed from; by default it gets the weights of the patterns.
         """
-        if not self.n:
-            return Estimate.undefined("no items")
         weights = of or self
-        value = float(statistic(weights.observed))
-        if np.isnan(value):
-            return Estimate.undefined(undefined, self.n)
-        if self.n_sources < 2:
-            return Estimate(value, n=self.n, caveats=("one source: no interval",))
+        value = float(statistic(weights.observed)) if self.n else math.nan
+        if math.isnan(value) or self.n_sources < 2:
+            return self._short(value, undefined)
         method = f"percentile bootstrap over {self.n_sources} sources"
         interval = percentile_interval(statistic(weights.resamples))
         if interval is None:
             return Estimate(value, n=self.n, method=method, caveats=("undefined in most resamples: no interval",))
         return Estimate(value, *interval, n=self.n, method=method)
 
+    def share(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
+        """The statistic, a share, with its 95% interval by Wilson (see `estimate`, and metal.stats.intervals)."""
+        weights = of or self
+        value = float(statistic(weights.observed)) if self.n else math.nan
+        if math.isnan(value) or self.n_sources < 2:
+            return self._short(value, undefined)
+        return self._wilson(value, *self._share_interval(value, statistic(weights.without_one)))
 
-def krippendorff_alpha(codes: Codes, criterion: Criterion) -> Estimate:
-    """Krippendorff's alpha at the scale's measure, on every item with two ratings; codes: (items, raters)."""
-    patterns, scale = find_patterns(codes), criterion.scale
-    values = np.asarray(scale.values, dtype=np.float64)
-    items = int(((codes >= 0).sum(axis=1) >= 2).sum())
-    try:
-        counts = class_counts(patterns.rows, len(values))
-        value = agreement.krippendorff_alpha(patterns.counts, counts, values, scale.measure)
-    except Undefined as error:
-        return Estimate.undefined(str(error), items)
-    return Estimate(value, n=items, method=f"Krippendorff's alpha, {scale.measure}")
+    def beyond_chance(
+        self,
+        disagreement: Callable[[Any], Disagreement],
+        undefined: str,
+        of: Sums | None = None,
+        few: str = "",
+    ) -> Estimate:
+        """Agreement beyond chance with its 95% interval: that of the observed disagreement, a share, at fixed chance.
+
+        few: why there can be no interval.
+        """
+        weights = of or self
+        seen = disagreement(weights.observed) if self.n else None
+        value = float(seen.beyond_chance) if seen else math.nan
+        if seen is None or math.isnan(value) or self.n_sources < 2:
+            return self._short(value, undefined)
+        if few:
+            return Estimate(value, n=self.n, caveats=(few,))
+        ends = self._share_interval(float(seen.observed), disagreement(weights.without_one).observed)
+        high, low = (1 - end / float(seen.expected) for end in ends)
+        return self._wilson(value, low, high)
+
+    def _share_interval(self, share: float, without_one: Numbers) -> tuple[float, float]:
+        defined = ~np.isnan(without_one)
+        variance = jackknife_variance(without_one[defined], self.without_one.times[defined])
+        return share_interval(share, variance, self.n, self.n_sources)
+
+    def _short(self, value: float, undefined: str) -> Estimate:
+        """An estimate without an interval."""
+        if not self.n or math.isnan(value):
+            return Estimate.undefined(undefined if self.n else "no items", self.n)
+        return Estimate(value, n=self.n, caveats=("one source: no interval",))
+
+    def _wilson(self, value: float, low: float, high: float) -> Estimate:
+        method = f"Wilson's interval, variance over {self.n_sources} sources"
+        return Estimate(value, min(low, value), max(high, value), n=self.n, method=method)
 
 
-def column_names(figures: Iterable[str], without_interval: Collection[str] = ()) -> list[str]:
-    """The columns of figures in a table: name, name_low, name_high.
+class WithoutOne:
+    """How often each pattern occurs when one source of each kind is left out: `@` gives the sums that remain.
 
-    >>> column_names(["kappa", "alpha"], without_interval=["alpha"])
-    ['kappa', 'kappa_low', 'kappa_high', 'alpha']
+    times: (kinds,) how many sources of a kind there are; of many sources, random blocks take their place.
     """
-    ends = ("", "_low", "_high")
-    return [f"{name}{end}" for name in figures for end in (ends[:1] if name in without_interval else ends)]
+
+    def __init__(self, drawn: Resampled) -> None:
+        self._drawn = drawn
+        self.times = drawn.kinds(np.zeros((len(drawn.rows), 1), dtype=np.int64))[1]
+        self.shape = len(self.times), len(drawn.rows)
+
+    def __matmul__(self, features: Any) -> Numbers:
+        flat = np.asarray(features).reshape(len(features), -1)
+        left = total(self._drawn.observed, flat) - self._drawn.kinds(flat)[0]
+        return left.reshape(len(left), *np.shape(features)[1:])
 
 
-def columns(figures: Mapping[str, Estimate], without_interval: Collection[str] = ()) -> dict[str, float]:
+FEW_OF_A_CLASS = 5
+FEW = f"a class with fewer than {FEW_OF_A_CLASS} items: no interval"
+
+
+def rare_class(*given: Codes) -> str:
+    """Why chance agreement cannot be known; given: how often each class was given, by each side (levels,)."""
+    used = np.sum(given, axis=0) > 0
+    return FEW if any((side[used] < FEW_OF_A_CLASS).any() for side in given) else ""
+
+
+def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
+    """Krippendorff's alpha of all columns at the scale's measure, on items with two ratings or more."""
+    scale = criterion.scale
+    values = np.asarray(scale.values, dtype=np.float64)
+    counts = class_counts(drawn.rows, len(values))
+    try:
+        value = alpha(drawn.observed, counts, values, scale.measure)
+    except Undefined as error:
+        return Estimate.undefined(str(error), drawn.n)
+    estimate = drawn.beyond_chance(
+        lambda weights: alpha_disagreement(weights, drawn.observed, counts, values, scale.measure),
+        "",
+        few=rare_class(drawn.observed @ counts),
+    )
+    return replace(estimate, value=value)
+
+
+def column_names(figures: Iterable[str]) -> list[str]:
+    """The columns of figures in a table.
+
+    >>> column_names(["kappa"])
+    ['kappa', 'kappa_low', 'kappa_high']
+    """
+    return [f"{name}{end}" for name in figures for end in ("", "_low", "_high")]
+
+
+def columns(figures: Mapping[str, Estimate]) -> dict[str, float]:
     """The values of figures in the columns of `column_names`; NaN where undefined."""
-    values: list[float | None] = []
-    for name, estimate in figures.items():
-        values += [estimate.value] if name in without_interval else [estimate.value, estimate.low, estimate.high]
-    names = column_names(figures, without_interval)
-    return {name: float("nan") if value is None else value for name, value in zip(names, values, strict=True)}
+    values = [value for estimate in figures.values() for value in (estimate.value, estimate.low, estimate.high)]
+    return {
+        name: math.nan if value is None else value for name, value in zip(column_names(figures), values, strict=True)
+    }
 
 
 def undefined_note(figures: Mapping[str, Estimate]) -> str:

@@ -20,6 +20,7 @@ from metal.auditing.figures import (
     columns,
     dropped_note,
     krippendorff_alpha,
+    rare_class,
     undefined_note,
 )
 from metal.auditing.settings import MIN_RATED
@@ -28,7 +29,14 @@ from metal.data.ratings import UNANSWERED
 from metal.data.records import Estimate
 from metal.errors import Undefined, UsageError
 from metal.stats import agreement
-from metal.stats.agreement import cohen_kappa, constant_confusion, macro_f1, percent_agreement, weighted_f1
+from metal.stats.agreement import (
+    Disagreement,
+    cohen_disagreement,
+    constant_confusion,
+    macro_f1,
+    percent_agreement,
+    weighted_f1,
+)
 from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
 from metal.stats.patterns import Numbers, class_counts, confusion
@@ -60,11 +68,26 @@ class JudgedItems:
         self.matrix = self.strict.then(lambda matrix: matrix[..., :levels, :levels])
         self.lead = self.matrix.then(lambda matrix: weighted_f1(matrix) - self.majority_f1(matrix))
 
-    def estimate(
-        self, statistic: Callable[[Numbers], Numbers], undefined: str = "no answer", of: Sums | None = None
-    ) -> Estimate:
-        """A statistic of the confusion matrices, with its interval; undefined: the reason to give when it is NaN."""
-        return self.drawn.estimate(statistic, undefined, of or self.matrix)
+    def share(self, statistic: Callable[[Numbers], Numbers], of: Sums | None = None) -> Estimate:
+        """A share that follows from the confusion matrices, with its interval."""
+        return self.drawn.share(statistic, "no answer", of or self.matrix)
+
+    def beyond_chance(self, disagreement: Callable[[Numbers], Disagreement], few: str = "") -> Estimate:
+        """Agreement beyond chance, with its interval; few: why there can be none."""
+        return self.drawn.beyond_chance(disagreement, ONE_CLASS, self.matrix, few)
+
+    @property
+    def both(self) -> Resampled:
+        """The items that the judge answered."""
+        answered = self.answers >= 0
+        sources = self.cell.matrix.sources[self.items]
+        return Resampled(self.codes[answered], sources[answered], self.bootstrap)
+
+    @property
+    def few(self) -> str:
+        """Why chance agreement cannot be known: a class that was hardly given. Empty where it can."""
+        matrix = self.matrix.observed
+        return rare_class(matrix.sum(axis=0), matrix.sum(axis=1))
 
     def majority_f1(self, matrix: Numbers) -> Numbers:
         """Weighted F1 of always answering the people's most frequent class."""
@@ -72,18 +95,18 @@ class JudgedItems:
         return weighted_f1(constant_confusion(matrix, most_frequent))
 
 
-def gwet_ac1(matrix: Numbers) -> Numbers:
-    """Gwet's AC1 of judge and aggregate as a panel of two, from confusion matrices (..., levels, levels)."""
+def gwet_disagreement(matrix: Numbers) -> Disagreement:
+    """Behind Gwet's AC1 of judge and aggregate as a panel of two, from confusion matrices (..., levels, levels)."""
     levels = matrix.shape[-1]
     pairs = class_counts(np.stack(np.divmod(np.arange(levels**2), levels), axis=1), levels)
-    return agreement.gwet_ac1(matrix.reshape(*matrix.shape[:-2], -1), pairs)
+    return agreement.gwet_disagreement(matrix.reshape(*matrix.shape[:-2], -1), pairs)
 
 
 def quadratic_kappa(judged: JudgedItems) -> Estimate:
-    """Cohen's kappa with quadratic weights, where the scale has an order."""
+    """Cohen's kappa with squared distances between the values of the levels, where the scale has an order."""
     if not judged.cell.ordered:
         return Estimate.undefined("nominal scale", judged.drawn.n)
-    return judged.estimate(lambda matrix: cohen_kappa(matrix, quadratic=True), ONE_CLASS)
+    return judged.beyond_chance(lambda matrix: cohen_disagreement(matrix, judged.cell.values), judged.few)
 
 
 def difference_to_people(judged: JudgedItems) -> Estimate:
@@ -126,23 +149,22 @@ def _ceiling(judged: JudgedItems) -> tuple[Resampled, Sums]:
 
 # The figures of the table of judges by name, in the order of the columns NAME, NAME_low, NAME_high.
 FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
-    "weighted_f1": lambda judged: judged.estimate(weighted_f1),
-    "strict_f1": lambda judged: judged.estimate(weighted_f1, of=judged.strict),
-    "kappa": lambda judged: judged.estimate(cohen_kappa, ONE_CLASS),
+    "weighted_f1": lambda judged: judged.share(weighted_f1),
+    "strict_f1": lambda judged: judged.share(weighted_f1, judged.strict),
+    "kappa": lambda judged: judged.beyond_chance(cohen_disagreement, judged.few),
     "kappa_quadratic": quadratic_kappa,
-    "percent_agreement": lambda judged: judged.estimate(percent_agreement),
-    "macro_f1": lambda judged: judged.estimate(macro_f1),
-    "gwet_ac1": lambda judged: judged.estimate(gwet_ac1),
-    "alpha": lambda judged: krippendorff_alpha(judged.codes, judged.cell.criterion),
-    "majority_f1": lambda judged: judged.estimate(judged.majority_f1),
-    "lead_over_majority": lambda judged: judged.estimate(np.asarray, of=judged.lead),
+    "percent_agreement": lambda judged: judged.share(percent_agreement),
+    "macro_f1": lambda judged: judged.share(macro_f1),
+    "gwet_ac1": lambda judged: judged.beyond_chance(gwet_disagreement),
+    "alpha": lambda judged: krippendorff_alpha(judged.both, judged.cell.criterion),
+    "majority_f1": lambda judged: judged.share(judged.majority_f1),
+    "lead_over_majority": lambda judged: judged.drawn.estimate(np.asarray, "no answer", judged.lead),
     "difference_to_people": difference_to_people,
 }
-WITHOUT_INTERVAL = ("alpha",)
 OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
     *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
-    *(*column_names(FIGURES, WITHOUT_INTERVAL), "lead_p"),
+    *(*column_names(FIGURES), "lead_p"),
     *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
 ADDED = "metal.statistics"
@@ -215,7 +237,7 @@ def judge_row(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> dict[s
         "coverage": answered / asked if asked else float("nan"),
         "sources": judged.drawn.n_sources,
         "dropped": dropped_note(cell.dropped(judge)),
-        **columns(figures, WITHOUT_INTERVAL),
+        **columns(figures),
         "lead_p": share_at_most(judged.lead.resamples) if judged.drawn.n_sources > 1 else float("nan"),
         **{f"alt_test_{name}": getattr(test, name, float("nan")) for name in OF_TEST},
         "alt_test_passed": "" if test is None else "yes" if test.passed else "no",

@@ -43,7 +43,7 @@ def table_6(people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     for language, group in people.groupby("language", observed=True, sort=True):
         row: dict[str, Any] = {"language": language}
         for record in group.to_dict("records"):
-            kappa, f1 = number(record["fleiss_kappa"]), number(record["pairwise_f1"])
+            kappa, f1 = number(record["table_6_kappa"]), number(record["pairwise_f1"])
             row[dataset.criteria[record["criterion"]].short] = f"{kappa} / {f1}"
         rows.append(row)
     criteria = [dataset.criteria[name].short for name in people["criterion"].unique()]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.figures import Resampled, columns, dropped_note, krippendorff_alpha, undefined_note
+from metal.auditing.figures import Resampled, columns, dropped_note, krippendorff_alpha, rare_class, undefined_note
 from metal.auditing.scores import agreement_of_scores
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Estimate
@@ -20,10 +20,9 @@ from metal.stats.patterns import class_counts
 ONE_CLASS = "one class"
 NO_PAIR = "no two people share items"
 QUICK = ("fleiss_kappa", "percent_agreement", "alpha")  # the figures that look at no pair of people
-WITHOUT_INTERVAL = ("percent_agreement", "alpha")
 NAMES = (
-    *("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1", "percent_agreement", "gwet_ac1"),
-    "alpha",
+    *("fleiss_kappa", "table_6_kappa", "pairwise_f1", "leave_one_out_f1", "against_all_f1"),
+    *("percent_agreement", "gwet_ac1", "alpha"),
 )
 
 
@@ -49,9 +48,9 @@ def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str
         "dropped": dropped_note(cell.dropped()),
     }
     for name, estimate in figures.items():
-        row |= columns({name: estimate}, WITHOUT_INTERVAL)
-        if name == "fleiss_kappa":
-            row["fleiss_items"] = estimate.n
+        row |= columns({name: estimate})
+        if name.endswith("_kappa"):
+            row[name.replace("_kappa", "_items")] = estimate.n
     names = [case.replace(" ", "_") for case in CASES]  # all_agree, some_agree, none_agree
     return row | dict(zip(names, cases, strict=True)) | {"undefined": undefined_note(figures)}
 
@@ -68,33 +67,48 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
     pairs = agreement.pairs_of(raters)
     counts = class_counts(rows, levels)
 
-    def of(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
-        return lambda: drawn.estimate(statistic, reason)
+    def share(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
+        return lambda: drawn.share(statistic, reason)
 
     return {
-        "fleiss_kappa": lambda: _fleiss(cell, bootstrap),
-        "pairwise_f1": of(lambda weights: agreement.pairwise(weights, rows, levels, pairs)),
-        "leave_one_out_f1": of(
+        "fleiss_kappa": lambda: _fleiss(_twice(cell, bootstrap), cell),
+        "table_6_kappa": lambda: _table_6_kappa(cell, bootstrap),
+        "pairwise_f1": share(lambda weights: agreement.pairwise(weights, rows, levels, pairs)),
+        "leave_one_out_f1": share(
             lambda weights: agreement.leave_one_out(weights, rows, levels, raters),
             "no majority of two or more others",
         ),
         "against_all_f1": (lambda: Estimate.undefined("one person per item", drawn.n))
         if cell.one_person
-        else of(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
-        "percent_agreement": of(lambda weights: agreement.pooled_agreement(weights, counts)),
-        "gwet_ac1": of(lambda weights: agreement.gwet_ac1(weights, counts)),
-        "alpha": lambda: krippendorff_alpha(cell.by_people, cell.criterion),
+        else share(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
+        "percent_agreement": share(lambda weights: agreement.pooled_agreement(weights, counts)),
+        "gwet_ac1": lambda: drawn.beyond_chance(lambda weights: agreement.gwet_disagreement(weights, counts), NO_PAIR),
+        "alpha": lambda: krippendorff_alpha(_twice(cell, bootstrap), cell.criterion),
     }
 
 
-def _fleiss(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:
-    """Fleiss' kappa on the items with the usual number of ratings."""
-    full = np.flatnonzero(cell.ratings_per_item == max(cell.usual_panel, 2))
-    if not len(full):
+def _twice(cell: AuditCell, bootstrap: SourceBootstrap, ratings: int = 0) -> Resampled:
+    """People's ratings of the items with two or more, or with this number."""
+    given = cell.ratings_per_item
+    items = np.flatnonzero(given == ratings if ratings else given >= 2)
+    return Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap)
+
+
+def _fleiss(drawn: Resampled, cell: AuditCell) -> Estimate:
+    """Fleiss' kappa on these items."""
+    if not drawn.n:
         return Estimate.undefined("no item with two ratings")
-    drawn = Resampled(cell.by_people[full], cell.matrix.sources[full], bootstrap)
     counts = class_counts(drawn.rows, cell.levels)
-    estimate = drawn.estimate(lambda weights: agreement.fleiss_kappa(weights, counts), ONE_CLASS)
+    return drawn.beyond_chance(
+        lambda weights: agreement.fleiss_disagreement(weights, counts),
+        ONE_CLASS,
+        few=rare_class(drawn.observed @ counts),
+    )
+
+
+def _table_6_kappa(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:
+    """Fleiss' kappa on the items with the usual number of ratings, as METAL's Table 6 has it."""
+    estimate = _fleiss(_twice(cell, bootstrap, max(cell.usual_panel, 2)), cell)
     if cell.settings.paper_compat and estimate.value is None and estimate.reason == ONE_CLASS:
-        return Estimate(0.0, n=len(full), caveats=("one class, printed as 0 like METAL's Table 6",))
+        return Estimate(0.0, n=estimate.n, caveats=("one class, printed as 0 like METAL's Table 6",))
     return estimate

@@ -14,7 +14,7 @@ from metal.auditing.cells import AuditCell
 from metal.auditing.figures import Resampled
 from metal.data.ratings import NOT_ASKED
 from metal.data.text import MINUS, figure, interval
-from metal.stats.agreement import alphas
+from metal.stats.agreement import alpha_disagreement
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.intervals import few_sources, jackknife_variance, share_interval
 from metal.stats.patterns import Codes, Numbers, class_counts, distinct, total
@@ -157,7 +157,8 @@ class Standing:
             return NO_BOUNDS
         counts, scale = class_counts(drawn.rows, self.cell.levels), self.cell.criterion.scale
         about = drawn.observed, counts, self.cell.values, scale.measure
-        values = np.concatenate([alphas(drawn.observed[None], *about), alphas(drawn.resamples, *about)])
+        seen = (alpha_disagreement(weights, *about) for weights in (drawn.observed[None], drawn.resamples))
+        values = np.concatenate([disagreement.beyond_chance for disagreement in seen])
         return self.limits(values, sources=drawn.n_sources)
 
     @cached_property

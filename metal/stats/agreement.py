@@ -27,6 +27,7 @@ weigh as much as somebody who shares three hundred: see `raters_with`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
@@ -82,25 +83,45 @@ def macro_f1(confusion: Numbers) -> Numbers:
     return ratio(np.where(used, f1, 0.0).sum(axis=-1), used.sum(axis=-1))
 
 
-def cohen_kappa(confusion: Numbers, *, quadratic: bool = False) -> Numbers:
+@dataclass(frozen=True)
+class Disagreement:
+    """Observed disagreement and that expected by chance, (...) each, as shares of the largest possible one."""
+
+    observed: Numbers
+    expected: Numbers
+
+    @property
+    def beyond_chance(self) -> Numbers:
+        """(...) agreement beyond chance, 1 - observed / expected; NaN where none is expected (0/0)."""
+        return 1 - ratio(self.observed, self.expected)
+
+
+def cohen_kappa(confusion: Numbers, values: Numbers | None = None) -> Numbers:
     """Agreement of two raters beyond chance: 1 - observed / expected disagreement.
 
-    Answering a for t costs 1 where they differ, or (t - a)^2 if quadratic. NaN when both used only one and the same
-    class (0/0). A constant judge has kappa 0, however high its F1 is.
-    Source: Cohen (1960; weighted 1968).
+    Answering a for t costs 1 where they differ or, with values (levels,), the square of the distance of their values
+    (quadratic kappa). NaN when both used only one and the same class (0/0). A constant judge has kappa 0, however high
+    its F1 is. Source: Cohen (1960; weighted 1968).
     >>> table = np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])
     >>> cohen_kappa(table).round(4).item()  # observed 6/26, expected 1 - (10*11 + 12*12 + 4*3) / 26^2
     0.6195
-    >>> cohen_kappa(table, quadratic=True).round(4).item()  # observed 6/26, expected 632 / 26^2
+    >>> cohen_kappa(table, np.array([0, 1, 2])).round(4).item()  # observed 6/26, expected 632 / 26^2
     0.7532
     """
-    levels = np.arange(confusion.shape[-1], dtype=np.float64)
-    distance = np.subtract.outer(levels, levels)
-    cost = distance**2 if quadratic else (distance != 0).astype(np.float64)
+    return cohen_disagreement(confusion, values).beyond_chance
+
+
+def cohen_disagreement(confusion: Numbers, values: Numbers | None = None) -> Disagreement:
+    """The disagreement behind `cohen_kappa`."""
+    places = np.arange(confusion.shape[-1]) if values is None else np.asarray(values, dtype=np.float64)
+    distance = np.subtract.outer(places, places)
+    cost = (distance != 0).astype(np.float64) if values is None else distance**2 / np.max(distance**2)
     by_chance = confusion.sum(axis=-1)[..., :, None] * confusion.sum(axis=-2)[..., None, :]
-    observed = (cost * confusion).sum(axis=(-2, -1)) * confusion.sum(axis=(-2, -1))
-    expected = (cost * by_chance).sum(axis=(-2, -1))
-    return 1 - ratio(observed, expected)
+    items = confusion.sum(axis=(-2, -1))
+    return Disagreement(
+        ratio((cost * confusion).sum(axis=(-2, -1)), items),
+        ratio((cost * by_chance).sum(axis=(-2, -1)), items * items),
+    )
 
 
 def constant_confusion(confusion: Numbers, answer: int) -> Numbers:
@@ -127,25 +148,28 @@ def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
 
 
 def fleiss_kappa(weights: Counts, counts: Codes) -> Numbers:
-    """Agreement of a fixed number of raters beyond chance.
+    """Agreement of a panel beyond chance; items may have different numbers of ratings, two or more.
 
-    Every row of counts sums to the number of raters (>= 2; ValueError otherwise). NaN when only one class
-    was ever used (0/0); METAL's Table 6 prints those as 0.0. Source: Fleiss (1971).
+    Observed agreement is the share of agreeing pairs of an item, averaged over items; chance comes from all ratings.
+    With equally many ratings per item this is Fleiss' figure. NaN when only one class was ever used (0/0); METAL's
+    Table 6 prints those as 0.0. Source: Fleiss (1971).
     >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2  # of 21 ratings, 16 are of class 0 and 5 of class 1
     >>> kappa = fleiss_kappa(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]))
     >>> kappa.round(4).item(), round((observed - expected) / (1 - expected), 4)
     (0.475, 0.475)
     """
-    sizes = np.unique(counts.sum(axis=1))
-    if len(sizes) > 1 or (len(sizes) == 1 and sizes[0] < 2):
-        raise ValueError(f"Fleiss' kappa needs the same number of raters (>= 2) on every item, not {sizes.tolist()}")
-    observed = pooled_agreement(weights, counts)
-    ratings_of_class = total(weights, counts)
-    share = ratio(ratings_of_class, ratings_of_class.sum(axis=-1, keepdims=True))
-    expected = (share**2).sum(axis=-1)
+    return fleiss_disagreement(weights, counts).beyond_chance
+
+
+def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
+    """The disagreement behind `fleiss_kappa`."""
+    sizes = counts.sum(axis=1)
+    disagreeing = 1 - ratio((counts * (counts - 1)).sum(axis=1), sizes * (sizes - 1))
+    sums = total(weights, np.column_stack([disagreeing, np.ones(len(counts)), counts]))
+    share = ratio(sums[..., 2:], sums[..., 2:].sum(axis=-1, keepdims=True))
     # 1 - sum(p^2) is exactly 0 for one class; rounding must not turn it into a number.
-    one_class = (ratings_of_class > 0).sum(axis=-1) < 2
-    return ratio(observed - expected, np.where(one_class, 0.0, 1 - expected))
+    one_class = (sums[..., 2:] > 0).sum(axis=-1) < 2
+    return Disagreement(ratio(sums[..., 0], sums[..., 1]), np.where(one_class, 0.0, 1 - (share**2).sum(axis=-1)))
 
 
 def gwet_ac1(weights: Counts, counts: Codes) -> Numbers:
@@ -159,16 +183,20 @@ def gwet_ac1(weights: Counts, counts: Codes) -> Numbers:
     >>> ac1.round(4).item(), round((observed - expected) / (1 - expected), 4)
     (0.7011, 0.7011)
     """
+    return gwet_disagreement(weights, counts).beyond_chance
+
+
+def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
+    """The disagreement behind `gwet_ac1`."""
     levels = counts.shape[1]
     sizes = counts.sum(axis=1)
     agreeing = ratio((counts * (counts - 1)).sum(axis=1), sizes * (sizes - 1))
     paired = sizes >= 2
     item_share = np.nan_to_num(ratio(counts, sizes[:, None]), nan=0.0)
     sums = total(weights, np.column_stack([np.where(paired, agreeing, 0.0), paired, sizes > 0, item_share]))
-    observed = ratio(sums[..., 0], sums[..., 1])
     share = ratio(sums[..., 3:], sums[..., 2:3])
     expected = 1 / (levels - 1) * (share * (1 - share)).sum(axis=-1)
-    return ratio(observed - expected, 1 - expected)
+    return Disagreement(1 - ratio(sums[..., 0], sums[..., 1]), 1 - expected)
 
 
 def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: Measure) -> float:
@@ -194,26 +222,27 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
     return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=measure))
 
 
-def alphas(weights: Any, observed: Codes, counts: Codes, values: Numbers, measure: Measure) -> Numbers:
-    """Krippendorff's alpha for each row of weights, (...): for resamples, which `krippendorff_alpha` would take one by
-    one. NaN where one class only is used.
+def alpha_disagreement(weights: Any, observed: Codes, counts: Codes, values: Numbers, measure: Measure) -> Disagreement:
+    """The disagreement behind `krippendorff_alpha`, (...), for resamples, which it would take one by one.
 
     weights: (..., patterns) of items with two or more ratings. observed: (patterns,) how often each occurs; ordinal
     distances are taken from them in every row.
     >>> counts = np.array([[3, 0], [2, 1], [0, 3]])
-    >>> alphas(np.array([[4, 2, 1]]), np.array([4, 2, 1]), counts, np.array([0.0, 1.0]), "nominal").round(4).tolist()
+    >>> about = np.array([4, 2, 1]), counts, np.array([0.0, 1.0]), "nominal"
+    >>> alpha_disagreement(np.array([[4, 2, 1]]), *about).beyond_chance.round(4).tolist()
     [0.5]
     """
     of_class = np.asarray(observed @ counts, dtype=np.float64)
     between = np.cumsum(of_class) - of_class / 2  # the ratings between two classes, with half of their own
     places = between if measure == "ordinal" else np.asarray(values, dtype=np.float64)
     distance = 1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
+    distance = distance / max(float(distance[np.ix_(of_class > 0, of_class > 0)].max(initial=0.0)), 1e-300)
     disagreeing = ((counts @ distance) * counts).sum(axis=1) / (counts.sum(axis=1) - 1)
     sums = total(weights, np.column_stack([disagreeing, counts]))
     within, given = sums[..., 0], sums[..., 1:]
     ratings = given.sum(axis=-1)
     expected = ratio(((given @ distance) * given).sum(axis=-1), ratings * (ratings - 1))
-    return 1 - ratio(within, ratings * expected)
+    return Disagreement(ratio(within, ratings), expected)
 
 
 def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:

@@ -112,13 +112,20 @@ class SourceBootstrap:
     def draws(self, patterns: Patterns, sources: Codes, among: Codes | None = None) -> Numbers | SourceDraws:
         """How often each pattern occurs in each resample: (resamples, patterns), or an object with the same `@`.
 
+        See `by_source`.
+        """
+        return self.by_source(patterns, sources, among) or self.draw_counts(patterns.counts)
+
+    def by_source(self, patterns: Patterns, sources: Codes, among: Codes | None = None) -> SourceDraws | None:
+        """How often each pattern occurs in each resample, as sources drawn; None where patterns are drawn instead.
+
         sources: (items,) the source of each item, as whole numbers >= 0. among: all sources to draw from, including
         sources without an item, so that figures over different items of these sources share their draws; by default
         only the sources that have an item.
         """
         names, source = distinct(sources)
         if among is None and len(names) == len(source) and len(patterns.rows) <= _FEW_PATTERNS:
-            return self.draw_counts(patterns.counts)
+            return None
         count = len(names)
         if among is not None:
             every = np.asarray(among)[distinct(among)[0]]

@@ -70,7 +70,7 @@ def test_f1_as_scikit_learn(pairs: list[tuple[int, int]]) -> None:
 @given(labels, st.booleans())
 def test_kappa_as_scikit_learn(pairs: list[tuple[int, int]], quadratic: bool) -> None:
     truth, answer = map(list, zip(*pairs, strict=True))
-    ours = cohen_kappa(matrix(truth, answer), quadratic=quadratic)
+    ours = cohen_kappa(matrix(truth, answer), np.arange(4) if quadratic else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = cohen_kappa_score(truth, answer, labels=[0, 1, 2, 3], weights="quadratic" if quadratic else None)
@@ -80,7 +80,7 @@ def test_kappa_as_scikit_learn(pairs: list[tuple[int, int]], quadratic: bool) ->
 def test_one_class_on_both_sides_is_undefined() -> None:
     table = np.array([[9.0, 0.0], [0.0, 0.0]])
     assert np.isnan(cohen_kappa(table))
-    assert np.isnan(cohen_kappa(table, quadratic=True))
+    assert np.isnan(cohen_kappa(table, np.arange(2)))
     assert weighted_f1(table) == 1
 
 
@@ -165,9 +165,16 @@ def test_degenerate_panels() -> None:
     assert gwet_ac1(*weighted(constant, 2)) == 1
 
 
-def test_fleiss_refuses_unequal_panels() -> None:
-    with pytest.raises(ValueError, match="same number of raters"):
-        fleiss_kappa(np.array([1, 1]), np.array([[3, 0], [1, 1]]))
+def test_fleiss_takes_uneven_panels() -> None:
+    # agreement of items: 1 (three alike), 0 (two differ); chance from 5 ratings, 4 of one class
+    kappa = fleiss_kappa(np.array([1, 1]), np.array([[3, 0], [1, 1]]))
+    assert kappa == pytest.approx((0.5 - 0.68) / (1 - 0.68))
+
+
+def test_levels_that_are_not_evenly_spaced_count_by_their_values() -> None:
+    table = np.array([[5, 1, 0], [1, 5, 0], [0, 0, 5]])  # both sides 6, 6, 5; distances 1, 4 and 5
+    observed, by_chance = 2 * 1 / 17, (2 * 36 * 1 + 2 * 30 * 16 + 2 * 30 * 25) / 17**2
+    assert cohen_kappa(table, np.array([0, 1, 5])) == pytest.approx(1 - observed / by_chance)
 
 
 def test_nobody_rated_twice() -> None:

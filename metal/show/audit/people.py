@@ -112,12 +112,12 @@ def agreement_table(run: AuditRun) -> TableView:
         pairs = (_pair(cells.get((language, criterion.name))) for criterion in run.audited)
         rows.append([Cell(language, language_name(language)), *pairs])
     columns = ("", *(criterion.short for criterion in run.audited))
-    notes = undefined(run, "people", cells.values(), ("fleiss_kappa", "pairwise_f1"))
+    notes = undefined(run, "people", cells.values(), ("table_6_kappa", "pairwise_f1"))
     return TableView.of(run, "table_6", "Fleiss' kappa / pairwise F1", columns, rows, notes=notes)
 
 
 def _pair(row: Row | None) -> str:
-    return f"{figure(row['fleiss_kappa'])} / {figure(row['pairwise_f1'])}" if row else UNDEFINED
+    return f"{figure(row['table_6_kappa'])} / {figure(row['pairwise_f1'])}" if row else UNDEFINED
 
 
 def ceilings_table(run: AuditRun) -> TableView:

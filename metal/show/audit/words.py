@@ -113,10 +113,6 @@ def _label(criterion: str, run: AuditRun) -> str:
     return within(run.criteria[criterion].label or criterion)
 
 
-def _low_kappa(cell: dict[str, Any]) -> float:
-    return float(cell["kappa_low"]) if known(cell["kappa_low"]) else -1.0
-
-
 def _rank(cell: dict[str, Any]) -> tuple[int, float]:
     """Low for a good verdict and, among equal verdicts, for a judge that keeps much of what a person knows."""
     return VERDICTS.index(cell["verdict"]), -cell["share_kept"] if known(cell["share_kept"]) else 0.0
@@ -183,19 +179,20 @@ def _prompts(run: AuditRun) -> str:
 
 
 def _beware(cells: Sequence[dict[str, Any]], run: AuditRun) -> str:
-    """Cells where F1 is high and agreement beyond chance is not shown, or where a judge is often silent."""
+    """Cells where F1 is high and the judge is not shown to beat a constant, or where it is often silent."""
     flattered = [
         cell
         for cell in cells
-        if known(cell["weighted_f1"]) and cell["weighted_f1"] >= HIGH_F1 and not _low_kappa(cell) > 0
+        if known(cell["weighted_f1"]) and cell["weighted_f1"] >= HIGH_F1 and not cell["above_constant_low"] > 0
     ]
     silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
     parts = []
     if flattered:
         top = max(flattered, key=lambda cell: cell["weighted_f1"])
         parts.append(
-            f"In {plural(len(flattered), 'case')} F1 is {HIGH_F1} or more and yet agreement beyond chance is not "
-            f"shown, for instance {_where(top, run)} (F1 {figure(top['weighted_f1'])}, kappa {figure(top['kappa'])})."
+            f"In {plural(len(flattered), 'case')} F1 is {HIGH_F1} or more and yet the judge is not shown to know "
+            f"more than a constant, for instance {_where(top, run)} (F1 {figure(top['weighted_f1'])}, kappa "
+            f"{figure(top['kappa'])})."
         )
     if silent:
         least = min(silent, key=lambda cell: cell["coverage"])
@@ -219,7 +216,7 @@ def _people(run: AuditRun) -> str:
     words = f"They agree most on {most}, least on {least}, by Fleiss' kappa."
     if len(rows) == 1:
         words = f"Their Fleiss' kappa is {figure(rows[0]['fleiss_kappa'])}."
-    weak = [row for row in rows if not (known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] > 0)]
+    weak = [row for row in rows if known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] <= 0]
     if weak:
         words += (
             f" In {len(weak)} of {len(rows)} their own agreement beyond chance is not shown: no judge can be validated "
