@@ -51,12 +51,13 @@ endif
 test-services: .venv/ready .services/bin/label-studio  ## against the real Label Studio, which is installed in .services
 	METAL_LABEL_STUDIO=$(CURDIR)/.services/bin/label-studio $(BIN)/python -m pytest -m services tests/services
 
-bench: .venv/ready  ## speed, as ratios against named peers
+bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts are wrong
 	$(BIN)/python -m tests.bench.figures
 	$(BIN)/python -m tests.bench.tokens
 	$(BIN)/python -m tests.bench.judging --cache .bench
 	$(BIN)/python -m tests.bench.monitor
 	$(BIN)/python -m tests.bench.consensus
+	$(BIN)/python -m tests.bench.verdicts
 	$(BIN)/python -m tests.bench.scale
 	$(BIN)/python -m tests.bench.growth --calls 1000
 

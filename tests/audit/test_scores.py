@@ -12,47 +12,18 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
 import metal
-from metal.auditing.cells import AuditCell
-from metal.auditing.settings import AuditSettings
 from metal.auditing.verdict import verdict
-from metal.data.ratings import CodeMatrix
-from metal.data.records import Criterion, Scale
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.skill import FOLDS, moments, skill
+from tests.worlds import LIKE_A_PERSON, ScoreWorld, cell_of
+
+WORLD = ScoreWorld("scores", 300, 0.8)
 
 
-def cell_of(people: Any, judge: Any) -> AuditCell:
-    scores = np.column_stack([people, judge])
-    values, codes = np.unique(scores, return_inverse=True)
-    codes = np.where(np.isnan(scores), -1, codes.reshape(scores.shape)).astype(np.int32)
-    names = tuple(f"p{place}" for place in range(people.shape[1]))
-    outputs = tuple(map(str, range(len(judge))))
-    matrix = CodeMatrix(codes, np.arange(len(judge)), outputs, (*names, "j"), codes, values[~np.isnan(values)])
-    criterion = Criterion("c", Scale("interval"))
-    rows = np.arange(len(judge))
-    return AuditCell("en", criterion, matrix, rows, names, ("j",), dict.fromkeys(names, ""), AuditSettings())
-
-
-def judge_of(kind: str, rng: Any, truth: Any, noise: float) -> Any:
-    like_a_person = truth + rng.normal(0, noise, len(truth))
-    return {
-        "constant": np.full(len(truth), 60.0),
-        "random": rng.permutation(like_a_person),
-        "shift": like_a_person + 26,
-        "much noise": truth + rng.normal(0, 3 * noise, len(truth)),
-        "80% constant": np.where(rng.random(len(truth)) < 0.8, 60.0, like_a_person),
-        "half of the bad called good": np.where((truth < 45) & (rng.random(len(truth)) < 0.5), 80.0, like_a_person),
-        "wrong way round": 120 - like_a_person,
-    }.get(kind, like_a_person)
-
-
-def verdicts(kind: str, items: int, times: int, people: int = 3) -> Counter[str]:
-    rng = np.random.default_rng([items, *map(ord, kind)])
+def verdicts(kind: str, times: int) -> Counter[str]:
     given: Counter[str] = Counter()
     for seed in range(times):
-        truth = rng.normal(60, 20, items)
-        panel = truth[:, None] + rng.normal(0, 10, (items, people))
-        said = verdict(cell_of(panel, judge_of(kind, rng, truth, 10)), "j", SourceBootstrap(200, seed))
+        said = WORLD.verdicts(seed, (kind,))[kind]
         given["recalibrated" if "once" in said.reason else said.verdict] += 1
     return given
 
@@ -63,27 +34,28 @@ def verdicts(kind: str, items: int, times: int, people: int = 3) -> Counter[str]
         ("constant", "uninformative"),
         ("random", "uninformative"),
         ("shift", "recalibrated"),
-        ("much noise", "informative"),
+        ("slope", "recalibrated"),
+        ("noise", "informative"),
         ("80% constant", "informative"),
-        ("half of the bad called good", "informative"),
-        ("wrong way round", "uninformative"),
+        ("half of bad good", "informative"),
+        ("adversarial", "uninformative"),
     ],
 )
 def test_what_a_judge_is(kind: str, expected: str) -> None:
-    given = verdicts(kind, 300, 10)
+    given = verdicts(kind, 10)
     assert given["as good as a person"] == 0
     assert given[expected] >= 9
 
 
 def test_a_judge_like_a_person_is_found() -> None:
-    assert verdicts("person", 300, 20)["as good as a person"] >= 17
+    assert verdicts(LIKE_A_PERSON, 20)["as good as a person"] >= 17
 
 
 def test_what_makes_a_shifted_judge_good_is_said() -> None:
     rng = np.random.default_rng(1)
     truth = rng.normal(60, 20, 300)
     said = verdict(
-        cell_of(truth[:, None] + rng.normal(0, 10, (300, 3)), judge_of("shift", rng, truth, 10)),
+        cell_of(truth[:, None] + rng.normal(0, 10, (300, 3)), WORLD.score("shift", rng, truth, 10)),
         "j",
         SourceBootstrap(200),
     )
@@ -93,7 +65,7 @@ def test_what_makes_a_shifted_judge_good_is_said() -> None:
 def test_one_person_an_item() -> None:
     rng = np.random.default_rng(2)
     truth = rng.normal(60, 20, 200)
-    said = verdict(cell_of(truth[:, None], judge_of("person", rng, truth, 5)), "j", SourceBootstrap(200))
+    said = verdict(cell_of(truth[:, None], WORLD.score(LIKE_A_PERSON, rng, truth, 5)), "j", SourceBootstrap(200))
     assert (said.verdict, np.isnan(said.share_kept.value)) == ("informative", True)
     assert "one person per item" in said.reason
 
