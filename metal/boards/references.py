@@ -21,6 +21,8 @@ from metal.data.records import Output, Rater
 from metal.data.text import signature_line
 from metal.errors import Undefined, UsageError
 from metal.raters.metrics import Item, Metric, Scored, scored
+from metal.raters.metrics.contract import same_text
+from metal.raters.metrics.dataset_scores import about_references
 from metal.stats.correlation import pearson
 from metal.stats.patterns import Numbers
 
@@ -116,7 +118,11 @@ def reference_curve(
         main_criterion([cell.criterion for cell in cells]),
         reference_name(settings.reference),
         table[[*COLUMNS, *(column for column in table if column not in COLUMNS)]],
-        (*_notes(cells, texts, choices, most), *left_out(dataset, settings)),
+        (
+            *_notes(cells, texts, choices, most),
+            *about_references(metrics, dataset, [texts.outputs[place] for place in texts.places]),
+            *left_out(dataset, settings),
+        ),
         signature,
     )
 
@@ -148,8 +154,9 @@ class _Texts:
 
     def item(self, key: Key) -> Item:
         source, text, subset, language = key
-        references = self.references[source]
-        return Item(text, tuple(references[place] for place in sorted(subset)), self.sources[source], language)
+        references = (self.references[source][place] for place in sorted(subset))
+        others = tuple(reference for reference in references if not same_text(text, reference))
+        return Item(text, others, self.sources[source], language)
 
 
 # k (None: a metric that reads no references) -> draws -> source -> places of its references

@@ -35,6 +35,7 @@ from metal.raters.metrics.contract import read_name
 from metal.raters.metrics.dataset_scores import (
     Scores,
     Table,
+    about_references,
     changed,
     given_scores,
     metric_rater,
@@ -153,6 +154,7 @@ def _scores_of_board_metrics(
     scores: list[Scores] = []
     lines: list[str] = []
     not_scored: dict[str, list[str]] = {}
+    ran: list[Metric] = []
     for place, wanted in enumerate(metrics):
         name = wanted.rater
         key = name, str(wanted.about.get("signature", ""))
@@ -165,15 +167,17 @@ def _scores_of_board_metrics(
             progress(place * total + done, len(metrics) * total)
 
         try:
+            metric = _runnable(seen, wanted)
             if key not in computed:
-                metric = _runnable(seen, wanted)
                 computed[key] = score_outputs(metric, board, outputs, name=name, at_once=ALL_AT_ONCE, progress=advance)
         except MetalError as error:
             not_scored.setdefault(str(error), []).append(name)
             continue
+        ran.append(metric)
         scores.append(computed[key])
         lines.append(f"{name}: {_summary(computed[key])}")
     lines += [f"not scored by {', '.join(names)}: {reason}" for reason, names in not_scored.items()]
+    lines += about_references(ran, board, outputs)
     return scores, lines
 
 
@@ -317,7 +321,8 @@ def _program_scores(
     scores = score_outputs(metric, dataset, missing, name=name, at_once=ALL_AT_ONCE, progress=progress)
     scores = together(earlier, scores, dataset) if earlier else scores
     left_out = len(dataset.outputs) - len(outputs)
-    return scores, [f"{left_out:,} outputs have no text, or are not to be rated"] if left_out else []
+    lines = [f"{left_out:,} outputs have no text, or are not to be rated"] if left_out else []
+    return scores, lines + about_references([metric], dataset, outputs)
 
 
 def _table_scores(

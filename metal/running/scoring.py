@@ -174,7 +174,10 @@ class MetricScores:
 
 @dataclass(frozen=True, repr=False)
 class Scoring(RatingsRun):
-    """A run of metrics: its folder, ratings and raters. lacking: outputs that were not scored, in words."""
+    """A run of metrics: its folder, ratings and raters.
+
+    lacking: in words, which outputs were not scored, or not with all of their references.
+    """
 
     dataset: Dataset
     metrics: tuple[MetricScores, ...]
@@ -240,8 +243,9 @@ def score(
         raise Interrupted(f"{done}; the same command goes on with the rest") from None
     chosen = [output for output in dataset.outputs.values() if output.chosen]
     empty = sum(not output.text.strip() for output in chosen)
-    lacking = f"{empty:,} of {len(chosen):,} outputs have no text and are not scored" if empty else ""
-    return Scoring(place.folder, dataset, tuple(results), lacking)
+    lacking = [f"{empty:,} of {len(chosen):,} outputs have no text and are not scored"] if empty else []
+    lacking += metric_scores.about_references(metrics, dataset, outputs)
+    return Scoring(place.folder, dataset, tuple(results), "; ".join(lacking))
 
 
 def score_from_file(

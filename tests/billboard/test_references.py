@@ -116,7 +116,7 @@ def test_the_seed_draws() -> None:
 
 
 def test_sources_with_fewer_references_are_left_out_and_counted() -> None:
-    dataset = small([["one two"], ["two", "three", " "], []])
+    dataset = small([["one two ten"], ["two ten", "three", " "], []])  # no text is a reference
     found = reference_curve(dataset, [metric(shared)], EXPERT)
     assert rows(found).index.tolist() == [1]  # what all that have any have
     assert rows(found).loc[1, ["sources", "outputs", "left_out"]].tolist() == [4, 8, 2]
@@ -150,7 +150,7 @@ def test_lower_is_better() -> None:
 def test_texts_without_a_score_are_left_out() -> None:
     made = metric(lambda item: "no word" if item.text == "two" else shared(item))
     found = rows(reference_curve(small(), [made], EXPERT))
-    assert found["outputs"].tolist() == [10, 10, 10]
+    assert found["outputs"].tolist() == [9, 10, 10]  # the last draw compares "nine" with itself alone
     constant = rows(reference_curve(small(), [metric(lambda item: 1.0)], EXPERT))
     assert constant["pearson"].isna().all()
     assert set(constant["undefined"]) == {"pearson: constant scores"}

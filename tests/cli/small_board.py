@@ -44,7 +44,7 @@ ALL_SOURCES = tuple(source_name(language, number) for language in WORDS for numb
 
 
 def reference_of(source: str) -> str:
-    return _text(source, 0.0, "reference")
+    return _text(source, 0.0, "reference") + "."  # so that no output is the reference
 
 
 def _text(source: str, lost: float, whose: str) -> str:

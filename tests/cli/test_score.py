@@ -25,7 +25,7 @@ from tests.cli.forks import Metal, environment
 from tests.cli.runs import snapshot, until
 from tests.conftest import TASK_QUALITY, write_table
 
-REFERENCES = {"ar": ("تفتح المكتبة يوم الاثنين", "توقف المطر"), "zh": ("图书馆周一开放", "雨停了")}
+REFERENCES = {"ar": ("تفتح المكتبة يوم الاثنين", "توقف المطر."), "zh": ("图书馆周一开放", "雨停了")}
 TEXTS = {"ar": ("تفتح المكتبة", "توقف المطر"), "zh": ("图书馆开放", "雨没停")}
 ROUGE_1 = {  # 2 shared / (tokens of both): words in Arabic, characters in Chinese
     "ar/0": 4 / 6,
@@ -125,7 +125,7 @@ def test_only_what_is_missing_is_computed(scored: Metal) -> None:
     more = lines_of(scored("score", "mine", "-m", "rouge-1,rouge-l", "--json").out)
     assert [metric["seconds"] is None for metric in more] == [True, False]
     assert [metric["scored"] for metric in more] == [4, 4]
-    add_output(scored.cwd / "mine", Output("zh/2", "zh-1", "h", "zh", "雨停了"))
+    add_output(scored.cwd / "mine", Output("zh/2", "zh-1", "h", "zh", "雨停了。"))
     assert lines_of(scored("score", "mine", "-m", "rouge-1", "--json").out)[0]["seconds"] is not None
     assert ratings(run, "rouge-1") == pytest.approx(ROUGE_1 | {"zh/2": 1.0})
     assert len(ratings(run, "rouge-l")) == 4
@@ -156,6 +156,10 @@ def test_no_score_has_the_metrics_reason(scored: Metal) -> None:
     assert "warning: 1 of 5 outputs have no text and are not scored" in done.said
     run = scored.cwd / "runs" / "mine-scores"
     assert ratings(run, "own.py:picky") == {"ar/0": 1.5, "ar/1": 1.5, "zh/0": 1.5, "zh/1": "too short"}
+    add_output(scored.cwd / "mine", Output("its own", "zh-1", "w", "zh", "雨停了"))
+    done = scored("score", "mine", "-m", "own.py:picky", "--force")
+    assert "own.py:picky: 1 without score: the output is the only reference" in done.said
+    assert "1 output ('its own') equal to a reference: not compared with that one" in done.said
 
 
 def test_ctrl_c_loses_the_metric_at_work_only(scored: Metal) -> None:
@@ -199,7 +203,7 @@ def test_into_the_dataset(scored: Metal) -> None:
     before = snapshot(mine)
     assert "Nothing to compute" in scored("score", "mine", "-m", "rouge-1", "--into").said
     assert snapshot(mine) == before
-    add_output(mine, Output("zh/2", "zh-1", "h", "zh", "雨停了"))
+    add_output(mine, Output("zh/2", "zh-1", "h", "zh", "雨停了。"))
     scored("score", "mine", "-m", "rouge-1", "--into")
     assert ratings(mine, "rouge-1") == pytest.approx(ROUGE_1 | {"zh/2": 1.0})
     assert "has a rater 'rouge-1' already" in scored.refused("score", "mine", "-m", "rouge-1")

@@ -22,6 +22,7 @@ from metal.raters.metrics.dataset_scores import (
     NOT_AGAIN,
     Scores,
     Table,
+    about_references,
     changed,
     in_place_of,
     metric_rater,
@@ -62,14 +63,34 @@ def test_scores_worked_by_hand() -> None:
     made = dataset(*OUTPUTS)
     scores = score_outputs(find_metric("rouge-1"), made, OUTPUTS)
     # the cat | lay down with the cat sat: 2 x 2 / (4 + 3); 雨 停 of 雨 没 停 with 雨 停 了: 2 x 2 / (3 + 3)
-    assert by_output(scores) == pytest.approx({"s1/a": 4 / 7, "s1/b": 1.0, "s2/a": 2 / 3})
+    # s1/b is a reference, whose score was 1 for it; it is compared with the other one.
+    assert by_output(scores) == pytest.approx({"s1/a": 4 / 7, "s1/b": 0.0, "s2/a": 2 / 3})
     assert (scores.rater.rater, scores.rater.kind, scores.rater.group) == ("rouge-1", "metric", "metric")
     assert scores.rater.about["signature"] == find_metric("rouge-1").signature
     assert set(scores.facts["criterion"]) == {METRIC_SCORE.name}
 
 
+def test_an_output_that_is_a_reference_is_never_compared_with_itself() -> None:
+    """People's summaries that are also the references had chrF 100, and lifted its r with people."""
+    cafe = Output("s2/people", "s2", "people", "en", " cafe\u0301  au lait")
+    references = {"references": ("caf\u00e9 au\nlait",)}
+    made = dataset(OUTPUTS[1], cafe, **references)
+    outputs = list(made.outputs.values())
+    chrf = find_metric("chrf")
+    scores = by_output(score_outputs(chrf, made, outputs))
+    assert scores["s2/people"] == "the output is the only reference"
+    assert scores["s1/b"] < 30
+    assert about_references([chrf], made, outputs) == [
+        "1 output ('s2/people') equal to a reference: not compared with that one"
+    ]
+    assert about_references([find_metric("compression")], made, outputs) == []
+    upper = replace(cafe, text="CAFÉ au lait")
+    assert isinstance(by_output(score_outputs(chrf, dataset(upper, **references), [upper]))["s2/people"], float)
+
+
 def test_lower_is_better_is_negated_and_said() -> None:
-    scores = score_outputs(find_metric("ter"), dataset(*OUTPUTS), OUTPUTS[:2])
+    outputs = (OUTPUTS[0], replace(OUTPUTS[1], text="a dog."))
+    scores = score_outputs(find_metric("ter(no_punct=yes)"), dataset(*outputs), outputs)
     # the cat | lay down to the cat | sat: one word other, one too many, of the references' mean length (3 + 2) / 2
     assert by_output(scores) == pytest.approx({"s1/a": -100 * 2 / 2.5, "s1/b": 0.0})
     assert str(scores.facts["score"][1]) == "0.0"

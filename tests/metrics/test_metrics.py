@@ -118,8 +118,8 @@ def test_what_is_wrong_with_a_name(name: str, message: str) -> None:
 
 def test_an_item_of_a_dataset() -> None:
     output = Output("o1", "s1", "model", "zh-en", "Hello")
-    source = Source("s1", "zh", "你好", references=("Hi", "Hello"))
-    assert Item.of(output, source) == Item("Hello", ("Hi", "Hello"), "你好", "zh-en")
+    source = Source("s1", "zh", "你好", references=("Hi", " Hello\n", "hello"))
+    assert Item.of(output, source) == Item("Hello", ("Hi", "hello"), "你好", "zh-en")  # itself is no reference
 
 
 @pytest.mark.parametrize("name", CORE)

@@ -14,7 +14,16 @@ from dataclasses import replace
 from metal.data.plugins import load_plugin, plugins
 from metal.errors import DataError, UnknownName
 from metal.raters.metrics import own
-from metal.raters.metrics.contract import Answer, Item, Metric, MetricFactory, Scored, read_name, split_names
+from metal.raters.metrics.contract import (
+    NO_REFERENCE,
+    Answer,
+    Item,
+    Metric,
+    MetricFactory,
+    Scored,
+    read_name,
+    split_names,
+)
 
 __all__ = [
     "Item",
@@ -102,7 +111,7 @@ def _lacking(metric: Metric, item: Item) -> str:
     if not item.text.strip():
         return "the output is empty"
     if "references" in metric.needs and not any(map(str.strip, item.references)):
-        return "no reference"
+        return NO_REFERENCE
     if "source" in metric.needs and not item.source.strip():
         return "the source has no text"
     return ""

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from metal.data.records import DIRECTIONS, Direction, Output, Source
 from metal.errors import DataError, UnknownName, UsageError
 
 Need = Literal["references", "source"]
+NO_REFERENCE = "no reference"
 Answer = float | str  # a score, or in words why there is none
 Value = str | int | float | bool  # of an option
 
@@ -35,8 +38,19 @@ class Item:
 
     @classmethod
     def of(cls, output: Output, source: Source) -> Item:
-        """An output of a dataset."""
-        return cls(output.text, source.references, source.text, output.language)
+        """An output of a dataset, with the references that it is not itself."""
+        references = tuple(reference for reference in source.references if not same_text(output.text, reference))
+        return cls(output.text, references, source.text, output.language)
+
+
+def same_text(text: str, other: str) -> bool:
+    """Whether texts are equal but for Unicode's composition (NFC) and white space; case counts."""
+    return _plain(text) == _plain(other)
+
+
+@lru_cache(maxsize=512)  # outputs of one source come together
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,11 @@ from metal.data.records import METRIC_SCORE, Direction, Output, Rater
 from metal.data.text import counted, first_few
 from metal.errors import DataError, UnknownName, UsageError, nearest
 from metal.raters.metrics import scored
-from metal.raters.metrics.contract import Item, Metric, Scored
+from metal.raters.metrics.contract import NO_REFERENCE, Item, Metric, Scored, same_text
 
 GROUP = "metric"
 NOT_AGAIN = "not scored again"
+ALONE = "the output is the only reference"
 AT_ONCE = 256  # texts a metric is handed at a time, between two steps of the progress
 NO_NUMBER = ("", "nan", "na", "null", "none")
 GIVEN = "It has the column source and one for each metric of the board"
@@ -119,6 +120,8 @@ def score_outputs(
 ) -> Scores:
     """The metric's scores of these outputs. Where text and what it is compared with are equal, it is asked once.
 
+    An output that is one of its references is compared with the others; without others it has no score.
+
     at_once: texts the metric is handed together. progress: called with distinct texts done and in all.
     """
     items = [Item.of(output, dataset.sources[output.source]) for output in outputs]
@@ -135,8 +138,28 @@ def score_outputs(
         scores = 0.0 - scores
     own_rater = metric_rater(metric, name)
     names = [output.output for output in outputs]
-    rows = facts(own_rater.rater, names, scores, [answer.reason for answer in answers])
+    alone = set(references_themselves(dataset, outputs))
+    reasons = [
+        ALONE if answer.reason == NO_REFERENCE and name in alone else answer.reason
+        for name, answer in zip(names, answers, strict=True)
+    ]
+    rows = facts(own_rater.rater, names, scores, reasons)
     return Scores(with_digest(own_rater, dataset, names), rows)
+
+
+def references_themselves(dataset: Dataset, outputs: Iterable[Output]) -> list[str]:
+    """The outputs that are one of their source's references, such as the people's texts among the generators."""
+    return [
+        output.output
+        for output in outputs
+        if any(same_text(output.text, reference) for reference in dataset.sources[output.source].references)
+    ]
+
+
+def about_references(metrics: Iterable[Metric], dataset: Dataset, outputs: Iterable[Output]) -> list[str]:
+    """A note on how many outputs are a reference; none where there are none, or no metric reads references."""
+    themselves = references_themselves(dataset, outputs) if any("references" in each.needs for each in metrics) else []
+    return [f"{counted(themselves, 'output')} equal to a reference: not compared with that one"] if themselves else []
 
 
 def facts(name: str, outputs: Sequence[str], scores: Any, reasons: Sequence[str]) -> pd.DataFrame:
