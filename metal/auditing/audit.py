@@ -15,7 +15,8 @@ from metal.auditing.cells import AuditCell, cells
 from metal.auditing.check import lint
 from metal.auditing.disagreements import disagreements
 from metal.auditing.judging import COLUMNS as JUDGE_COLUMNS
-from metal.auditing.judging import judge_row
+from metal.auditing.judging import JudgedItems, judge_row
+from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confusion_rows
 from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
 from metal.auditing.people import people_row
 from metal.auditing.scores import score_row
@@ -32,7 +33,13 @@ from metal.stats.bootstrap import SourceBootstrap
 FEW_SOURCES = 30
 MOST_LABELS, MANY_LABELS = 1000, 100  # of a criterion; with many, no more than a third of the outputs
 DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
-COLUMNS_IF_EMPTY = {
+TABLES = (
+    *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
+    *("scores", "by_class", "confusion", "by_certainty"),
+)
+# The tables that are written without a row, too.
+ALWAYS = {
+    "people": (),
     "judges": JUDGE_COLUMNS,
     "verdicts": VERDICT_COLUMNS,
     "differences": DIFFERENCE_COLUMNS,
@@ -72,37 +79,29 @@ def audit(
     of_classes = [cell for cell in audited if not cell.continuous]
     _refuse_free_text(of_classes)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
-    people: list[dict[str, Any]] = []
-    judges: list[dict[str, Any]] = []
-    verdicts: list[dict[str, Any]] = []
-    differences: list[dict[str, Any]] = []
-    distribution: list[dict[str, Any]] = []
-    scores: list[dict[str, Any]] = []
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for done, cell in enumerate(audited):
         if progress:
             progress(done, len(audited))
-        people.append(people_row(cell, bootstrap))
-        verdicts += [verdict(cell, judge, bootstrap).row() for judge in cell.judges]
-        if cell.by_scores:
-            scores += [score_row(cell, judge, bootstrap) for judge in cell.judges]
+        rows["people"].append(people_row(cell, bootstrap))
+        for judge in cell.judges:
+            rows["verdicts"].append(verdict(cell, judge, bootstrap).row())
+            if cell.by_scores:
+                rows["scores"].append(score_row(cell, judge, bootstrap))
+            if not cell.continuous:
+                judged, mistakes = JudgedItems(cell, judge, bootstrap), Mistakes(cell, judge, bootstrap)
+                rows["judges"].append(judge_row(judged))
+                rows["by_class"] += class_rows(mistakes)
+                rows["confusion"] += confusion_rows(mistakes)
+                rows["by_certainty"] += certainty_rows(judged)
         if not cell.continuous:
-            judges += [judge_row(cell, judge, bootstrap) for judge in cell.judges]
-            differences += difference_rows(cell, bootstrap)
-            distribution += distribution_rows(cell)
-    adjust(differences)
+            rows["differences"] += difference_rows(cell, bootstrap)
+            rows["class_distribution"] += distribution_rows(cell)
+    adjust(rows["differences"])
+    rows["self_agreement"] += self_agreement_rows(dataset, settings, bootstrap)
     if progress:
         progress(len(audited), len(audited))
-    rows = {
-        "people": people,
-        "judges": judges,
-        "verdicts": verdicts,
-        "differences": differences,
-        "class_distribution": distribution,
-        "self_agreement": list(self_agreement_rows(dataset, settings, bootstrap)),
-    }
-    if scores:
-        rows["scores"] = scores
-    return _result(dataset, settings, audited, rows)
+    return _result(dataset, settings, audited, {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS})
 
 
 def _refuse_free_text(audited: list[AuditCell]) -> None:
@@ -223,7 +222,7 @@ def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings
             n=record.get("items", record.get("answered")),
             dropped=str(record.get("dropped", "")).replace(", ", "+").replace(" ", "="),
         )
-    return pd.DataFrame(records, columns=None if records else list(COLUMNS_IF_EMPTY[name]))
+    return pd.DataFrame(records, columns=None if records else list(ALWAYS[name]))
 
 
 def _how_asked(judge: Rater | None, criterion: str) -> dict[str, str]:

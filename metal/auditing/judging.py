@@ -39,7 +39,7 @@ from metal.stats.agreement import (
 )
 from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
 from metal.stats.bootstrap import SourceBootstrap, share_at_most
-from metal.stats.patterns import Numbers, class_counts, confusion
+from metal.stats.patterns import Numbers, class_counts, confusion, ratio, total
 
 ONE_CLASS = "one class on both sides"
 
@@ -55,7 +55,7 @@ class JudgedItems:
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> None:
         levels = cell.levels
-        self.cell, self.bootstrap = cell, bootstrap
+        self.cell, self.judge, self.bootstrap = cell, judge, bootstrap
         self.items = cell.judged(judge)
         self.truth = cell.truth[self.items]
         self.answers = np.maximum(cell.by_judge(judge)[self.items], UNANSWERED)
@@ -109,6 +109,23 @@ def quadratic_kappa(judged: JudgedItems) -> Estimate:
     return judged.beyond_chance(lambda matrix: cohen_disagreement(matrix, judged.cell.values), judged.few)
 
 
+def leniency(judged: JudgedItems) -> Estimate:
+    """How much better the judge scores than the people, in units of the scale: its score minus their mean."""
+    cell, answers = judged.cell, judged.cell.by_judge(judged.judge)
+    if not cell.ordered:
+        return Estimate.undefined("nominal scale", judged.drawn.n)
+    both = (answers >= 0) & (cell.ratings_per_item > 0)
+    drawn = Resampled(
+        np.column_stack([answers, cell.by_people])[both], cell.matrix.sources[both], judged.bootstrap, cell.rated
+    )
+    given, values = drawn.rows[:, 1:] >= 0, cell.values[drawn.rows]
+    higher = values[:, 0] - np.where(given, values[:, 1:], 0.0).sum(axis=1) / given.sum(axis=1)
+    better = higher if cell.criterion.direction == "higher" else -higher
+    features = np.stack([better, np.ones(len(better))], axis=1)
+    sums = drawn.sums(lambda weights: total(weights, features))
+    return drawn.estimate(lambda added: ratio(added[..., 0], added[..., 1]), "no answer", sums)
+
+
 def difference_to_people(judged: JudgedItems) -> Estimate:
     """The judge's weighted F1 minus the leave-one-out human ceiling, paired on the same items.
 
@@ -160,6 +177,7 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
     "majority_f1": lambda judged: judged.share(judged.majority_f1),
     "lead_over_majority": lambda judged: judged.drawn.estimate(np.asarray, "no answer", judged.lead),
     "difference_to_people": difference_to_people,
+    "leniency": leniency,
 }
 OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
@@ -217,12 +235,12 @@ def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None,
     return test, ""
 
 
-def judge_row(cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> dict[str, Any]:
+def judge_row(judged: JudgedItems) -> dict[str, Any]:
     """One row of the table of judges (COLUMNS and what was added, without the signature).
 
     lead_p: one-sided bootstrap p-value that lead_over_majority is above 0.
     """
-    judged = JudgedItems(cell, judge, bootstrap)
+    cell, judge = judged.cell, judged.judge
     added = {name: statistic.figure for name, statistic in added_statistics().items()}
     figures = {name: figure(judged) for name, figure in {**FIGURES, **added}.items()}
     test, test_reason = _test(cell, judge)

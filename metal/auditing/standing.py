@@ -16,7 +16,7 @@ from metal.data.ratings import NOT_ASKED
 from metal.data.text import MINUS, figure, interval
 from metal.stats.agreement import alpha_disagreement
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.intervals import few_sources, jackknife_variance, share_interval
+from metal.stats.intervals import few_sources, interval_of_sums
 from metal.stats.patterns import Codes, Numbers, class_counts, distinct, total
 from metal.stats.standing import JUDGE, LEAST_WEIGHT, WEIGHT, Balanced, balanced_agreement, class_features
 
@@ -179,16 +179,4 @@ class Standing:
     def recall_low(self, level: int) -> float:
         """The lower limit of the judge's recall of a class."""
         added, times = self.drawn.kinds(self.recalls[:, [JUDGE, WEIGHT], level])
-        return _of_share(added, times, float(self.items_of_class[level]))[0]
-
-
-def _of_share(added: Numbers, times: Codes, items: float) -> tuple[float, float]:
-    """The limits of a share; added: (kinds, 2) what a source of each kind adds to its top and bottom."""
-    holds = added[:, 1] > 0
-    added, times = added[holds], times[holds]
-    top, bottom = times @ added
-    sources = int(times.sum())
-    if sources < 2:
-        return 0.0, 1.0
-    without = (top - added[:, 0]) / (bottom - added[:, 1])
-    return share_interval(top / bottom, jackknife_variance(without, times), items, sources, P)
+        return interval_of_sums(added, times, float(self.items_of_class[level]), P)[0]

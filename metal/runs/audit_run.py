@@ -18,7 +18,7 @@ from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion
-from metal.data.text import count, coverage, figure, name, rounded, signed, slugs
+from metal.data.text import count, coverage, figure, name, percent, rounded, signed, slugs
 from metal.errors import DataError
 from metal.runs.columns import Column, Row, Tables, unshown
 from metal.runs.parts import again, read_parquet
@@ -72,6 +72,7 @@ DESCRIBED: Tables = {
         Column("majority_f1", "F1 of the most frequent class", figure, interval=True, direction="higher", shown=False),
         Figure("lead_over_majority", "lead over most frequent class", format=signed),
         Figure("difference_to_people", "difference to people", format=signed),
+        Figure("leniency", "better than people by", format=signed, direction=""),
         Column(
             "alt_test_winning_rate",
             "alternative annotator test",
@@ -117,7 +118,35 @@ DESCRIBED: Tables = {
     "table_3": (),
     "table_6": (),
 }
-SCORES: Tables = {
+FURTHER: Tables = {
+    "by_class": (
+        *HEAD,
+        JUDGE,
+        Column("level", "people say"),
+        Column("items", "items", rounded),
+        Figure("recall", "recall"),
+        Column("person_recall", "a person's recall", figure, direction="higher"),
+        Figure("precision", "precision"),
+        Column("person_precision", "a person's precision", figure, direction="higher"),
+        Column("judge_share", "share of the judge's answers", percent),
+        Column("people_share", "share of people's", percent),
+        *unshown("undefined"),
+    ),
+    "confusion": (
+        *HEAD,
+        JUDGE,
+        Column("people_say", "people say"),
+        Column("judge_says", "judge says"),
+        Column("share", "share", percent),
+        Column("person_share", "a person says so", percent),
+    ),
+    "by_certainty": (
+        *HEAD,
+        JUDGE,
+        Column("case", "people"),
+        Column("items", "items", count),
+        Figure("percent_agreement", "agreement with their aggregate"),
+    ),
     "scores": (
         *HEAD,
         JUDGE,
@@ -133,7 +162,7 @@ SCORES: Tables = {
         Figure("concordance", "concordance"),
         Figure("person_concordance", "a person's concordance"),
         *unshown("asked", "sources", "dropped", "undefined"),
-    )
+    ),
 }
 
 
@@ -145,7 +174,7 @@ class AuditRun(Run):
 
     command = "audit"
     described = DESCRIBED
-    optional: ClassVar[Tables] = {**EXCLUSIONS, **SCORES}
+    optional: ClassVar[Tables] = {**EXCLUSIONS, **FURTHER}
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:

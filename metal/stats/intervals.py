@@ -63,6 +63,21 @@ def correlation_interval(r: float, influence: Numbers, source: Codes) -> tuple[f
     return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
 
 
+def interval_of_sums(added: Numbers, times: Codes, items: float, p: float = 0.975) -> tuple[float, float]:
+    """The interval of a share of two sums, over the sources that add to the lower one (see `share_interval`).
+
+    added: (kinds, 2) what a source of each kind adds to the sums above and below; times: (kinds,) how many there are.
+    """
+    holds = added[:, 1] > 0
+    added, times = added[holds], times[holds]
+    above, below = times @ added
+    sources = int(times.sum())
+    if sources < 2:
+        return 0.0, 1.0
+    without = (above - added[:, 0]) / (below - added[:, 1])
+    return share_interval(above / below, jackknife_variance(without, times), items, sources, p)
+
+
 @lru_cache(maxsize=4096)
 def few_sources(p: float, sources: int) -> float:
     """The p quantile of Student's t with sources - 1 degrees of freedom, sources > 1."""

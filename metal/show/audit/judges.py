@@ -99,15 +99,33 @@ def figures_table(run: AuditRun) -> TableView:
     )
 
 
-def scores_table(run: AuditRun) -> TableView:
-    """Every judge on scores without classes, beside a person; both face the mean of the other people."""
-    rows = run.records("scores")
-    notes = (
+# Tables that a run may lack: title and note.
+FURTHER = {
+    "scores": (
+        "Scores on a line",
         "Skill: 1 - squared error / that of a constant; 0 is a constant, 1 perfect. Shifted, recalibrated: after a "
         "shift or a line fitted on other sources.",
-        *undefined(run, "scores", rows),
-    )
-    return TableView.of_figures(run, "scores", "Scores on a line", rows, heads=3, notes=notes, most=MOST_ROWS)
+    ),
+    "by_class": (
+        "What a judge gets wrong, class by class",
+        "People: the most frequent label of the people but one, whom judge and person face alike. Recall: of the "
+        "outputs with a label of theirs, the share that gets it. Precision: of those that get it, the share with it.",
+    ),
+    "confusion": ("What a judge says where people say something else", "Shares of the people's label, as above."),
+    "by_certainty": ("Where people are certain, and where they are not", ""),
+}
+
+
+def further_tables(run: AuditRun) -> list[TableView]:
+    """The tables of FURTHER that the run has."""
+    shown = []
+    for table, (title, note) in FURTHER.items():
+        if table in run.tables:
+            rows = run.records(table)
+            reasons = undefined(run, table, rows) if "undefined" in run.tables[table] else ()
+            notes = (*filter(None, [note]), *reasons)
+            shown.append(TableView.of_figures(run, table, title, rows, heads=3, notes=notes, most=MOST_ROWS))
+    return shown
 
 
 def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -36,8 +36,7 @@ def tables(run: AuditRun) -> list[TableView]:
     shown += filter(None, [exclusions_table(run)])
     if run.judge_names:
         shown += [judges.f1_table(run), judges.figures_table(run), people.prediction_table(run)]
-    if "scores" in run.tables:
-        shown.append(judges.scores_table(run))
+    shown += judges.further_tables(run)
     shown += judges.difference_tables(run)
     shown += [table for table in [judges.self_agreement_table(run)] if table.rows]
     return [*shown, left_out_table(run)]
@@ -49,6 +48,7 @@ def content(run: AuditRun) -> dict[str, Any]:
     return {
         "matrices": verdicts.matrices(run),
         "legend": verdicts.legend(),
+        "further": judges.further_tables(run),
         "tables": {table.name: table for table in tables(run)},
         "dataset_tables": people.dataset_tables(run),
         "dataset_charts": people.dataset_charts(run),
