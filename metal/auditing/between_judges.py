@@ -18,8 +18,8 @@ from metal.data.dataset import Dataset
 from metal.data.ratings import UNANSWERED, code_matrix
 from metal.data.records import Criterion, Estimate
 from metal.stats.agreement import pooled_agreement, weighted_f1
-from metal.stats.bootstrap import SourceBootstrap, share_at_most
-from metal.stats.patterns import Codes, Numbers, class_counts, confusion_features, confusions
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.patterns import Codes, Numbers, class_counts, margin_features, margins_of_pairs
 from metal.stats.significance import by_family, holm
 
 DIFFERENCE_COLUMNS = (
@@ -50,14 +50,14 @@ class _Pair:
         truth, *answers = self.drawn.rows.T
         self.sides = [(truth, of_judge) for of_judge in answers]
 
-    def ahead(self, confusions: Numbers) -> Numbers:
-        """(...) F1 of the first judge minus F1 of the second, from (..., 2, levels, levels)."""
-        f1 = weighted_f1(confusions)
+    def ahead(self, margins: Numbers) -> Numbers:
+        """(...) F1 of the first judge minus F1 of the second, from (..., 2, 3, levels)."""
+        f1 = weighted_f1(margins)
         return f1[..., 0] - f1[..., 1]
 
     def difference(self) -> Sums:
         """`ahead`, as observed and in each resample."""
-        return self.drawn.sums(lambda weights: self.ahead(confusions(weights, self.sides, self.levels)))
+        return self.drawn.sums(lambda weights: self.ahead(margins_of_pairs(weights, self.sides, self.levels)))
 
 
 def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
@@ -66,9 +66,7 @@ def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dic
     for start in range(0, len(every), AT_ONCE):
         pairs = [_Pair(cell, first, second, bootstrap) for first, second in every[start : start + AT_ONCE]]
         for pair, difference in zip(pairs, _differences(pairs, bootstrap), strict=True):
-            estimate, p = pair.drawn.estimate(np.asarray, "no common items", difference), float("nan")
-            if pair.drawn.n_sources > 1:
-                p = min(1.0, 2 * min(share_at_most(difference.resamples), share_at_most(-difference.resamples)))
+            estimate = pair.drawn.estimate(np.asarray, "no common items", difference)
             yield {
                 "language": cell.language,
                 "criterion": cell.criterion.name,
@@ -76,7 +74,7 @@ def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dic
                 "second": pair.second,
                 "items": pair.drawn.n,
                 **columns({"difference": estimate}),
-                "p": p,
+                "p": pair.drawn.p_value(difference),
                 "undefined": estimate.reason,
             }
 
@@ -88,12 +86,12 @@ def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sum
     for place, pair in enumerate(pairs):
         draws = pair.drawn.by_source
         if draws and pair.drawn.n_sources > 1:
-            features = confusion_features(pair.sides, pair.levels)
+            features = margin_features(pair.sides, pair.levels)
             by_sources.setdefault(draws.sources, {})[place] = draws.contributions(features)
     for added in by_sources.values():
         drawn = bootstrap.totals(np.stack(list(added.values()), axis=1))
         levels = pairs[0].levels
-        drawn = drawn.reshape(-1, len(added), 2, levels, levels)
+        drawn = drawn.reshape(-1, len(added), 2, 3, levels)
         for position, place in enumerate(added):
             differences[place] = differences[place].resampled(pairs[place].ahead(drawn[:, position]))
     return differences

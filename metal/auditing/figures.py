@@ -17,6 +17,7 @@ from metal.stats.agreement import krippendorff_alpha as alpha
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
 from metal.stats.intervals import jackknife_variance, share_interval
 from metal.stats.patterns import Codes, Numbers, Patterns, class_counts, distinct, find_patterns, total
+from metal.stats.significance import t_test
 
 Statistic = Callable[[Any], Numbers]  # (...) from weights (..., patterns), or from sums over them (..., F)
 
@@ -48,7 +49,7 @@ class Sums:
 
     def resampled(self, values: Numbers) -> Sums:
         """The same sums, with resamples that were made elsewhere."""
-        return Sums(lambda: self.observed, lambda: values)
+        return Sums(lambda: self.observed, lambda: values, lambda: self.without_one)
 
 
 class Resampled:
@@ -149,10 +150,16 @@ class Resampled:
         high, low = (1 - end / float(seen.expected) for end in ends)
         return self._wilson(value, low, high)
 
+    def p_value(self, of: Sums) -> float:
+        """Two-sided p-value that a figure is 0, by t on its variance over sources."""
+        return t_test(float(of.observed), self._variance(of.without_one), self.n_sources) if self.n else math.nan
+
     def _share_interval(self, share: float, without_one: Numbers) -> tuple[float, float]:
+        return share_interval(share, self._variance(without_one), self.n, self.n_sources)
+
+    def _variance(self, without_one: Numbers) -> float:
         defined = ~np.isnan(without_one)
-        variance = jackknife_variance(without_one[defined], self.without_one.times[defined])
-        return share_interval(share, variance, self.n, self.n_sources)
+        return jackknife_variance(without_one[defined], self.without_one.times[defined])
 
     def _short(self, value: float, undefined: str) -> Estimate:
         """An estimate without an interval."""

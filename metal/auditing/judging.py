@@ -32,14 +32,16 @@ from metal.stats import agreement
 from metal.stats.agreement import (
     Disagreement,
     cohen_disagreement,
-    constant_confusion,
+    constant_margins,
     macro_f1,
     percent_agreement,
+    quadratic_disagreement,
     weighted_f1,
 )
 from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
-from metal.stats.bootstrap import SourceBootstrap, share_at_most
-from metal.stats.patterns import Numbers, class_counts, confusion, ratio, total
+from metal.stats.bootstrap import SourceBootstrap
+from metal.stats.patterns import Numbers, margin_features, margins, one_hot, ratio, total
+from metal.stats.skill import moments
 
 ONE_CLASS = "one class on both sides"
 
@@ -48,9 +50,9 @@ class JudgedItems:
     """The items of a cell that have an aggregate class and that a judge was asked about: what its figures are made of.
 
     truth, answers: (items,) the class codes of the people's aggregate and of the judge, UNANSWERED without an answer;
-    codes: (items, 2) both; drawn: their patterns, resampled. matrix: confusion matrices (..., levels, levels) of the
-    answered items; strict: (..., levels + 1, levels + 1) of all items, where no answer is a class of its own. lead:
-    weighted F1 minus that of always answering the people's most frequent class.
+    codes: (items, 2) both; drawn: their patterns, resampled. margins: (..., 3, levels) of the answered items; strict:
+    of all items, where no answer is wrong. lead: weighted F1 minus that of always answering the people's most frequent
+    class.
     """
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> None:
@@ -62,19 +64,24 @@ class JudgedItems:
         self.codes = np.column_stack([self.truth, self.answers])
         self.drawn = Resampled(self.codes, cell.matrix.sources[self.items], bootstrap, cell.rated)
         truth, answers = self.drawn.rows.T
-        strict_answers = np.where(answers < 0, levels, answers)
-        self.strict = self.drawn.sums(lambda weights: confusion(weights, truth, strict_answers, levels + 1))
+        features = np.column_stack([margin_features([(truth, answers)], levels), one_hot(truth, levels)])
+        sums = self.drawn.sums(lambda weights: total(weights, features)).then(
+            lambda sums: sums.reshape(*sums.shape[:-1], 4, levels)
+        )
         # Unanswered items have no second rating, so they must not shape the chance agreement either.
-        self.matrix = self.strict.then(lambda matrix: matrix[..., :levels, :levels])
-        self.lead = self.matrix.then(lambda matrix: weighted_f1(matrix) - self.majority_f1(matrix))
+        self.margins = sums.then(lambda sums: sums[..., :3, :])
+        self.strict = sums.then(lambda sums: sums[..., [0, 3, 2], :])
+        self.lead = self.margins.then(lambda margins: weighted_f1(margins) - self.majority_f1(margins))
 
     def share(self, statistic: Callable[[Numbers], Numbers], of: Sums | None = None) -> Estimate:
-        """A share that follows from the confusion matrices, with its interval."""
-        return self.drawn.share(statistic, "no answer", of or self.matrix)
+        """A share that follows from the margins, with its interval."""
+        return self.drawn.share(statistic, "no answer", of or self.margins)
 
-    def beyond_chance(self, disagreement: Callable[[Numbers], Disagreement], few: str = "") -> Estimate:
+    def beyond_chance(
+        self, disagreement: Callable[[Numbers], Disagreement], few: str = "", of: Sums | None = None
+    ) -> Estimate:
         """Agreement beyond chance, with its interval; few: why there can be none."""
-        return self.drawn.beyond_chance(disagreement, ONE_CLASS, self.matrix, few)
+        return self.drawn.beyond_chance(disagreement, ONE_CLASS, of or self.margins, few)
 
     @property
     def both(self) -> Resampled:
@@ -86,27 +93,32 @@ class JudgedItems:
     @property
     def few(self) -> str:
         """Why chance agreement cannot be known: a class that was hardly given. Empty where it can."""
-        matrix = self.matrix.observed
-        return rare_class(matrix.sum(axis=0), matrix.sum(axis=1))
+        return rare_class(*self.margins.observed[1:])
 
-    def majority_f1(self, matrix: Numbers) -> Numbers:
+    def majority_f1(self, margins: Numbers) -> Numbers:
         """Weighted F1 of always answering the people's most frequent class."""
         most_frequent = int(np.bincount(self.truth, minlength=1).argmax())
-        return weighted_f1(constant_confusion(matrix, most_frequent))
+        return weighted_f1(constant_margins(margins, most_frequent))
 
 
-def gwet_disagreement(matrix: Numbers) -> Disagreement:
-    """Behind Gwet's AC1 of judge and aggregate as a panel of two, from confusion matrices (..., levels, levels)."""
-    levels = matrix.shape[-1]
-    pairs = class_counts(np.stack(np.divmod(np.arange(levels**2), levels), axis=1), levels)
-    return agreement.gwet_disagreement(matrix.reshape(*matrix.shape[:-2], -1), pairs)
+def gwet_disagreement(margins: Numbers) -> Disagreement:
+    """Behind Gwet's AC1 of judge and aggregate as a panel of two."""
+    hits, truths, answers = np.moveaxis(margins, -2, 0)
+    items, share = truths.sum(axis=-1), ratio(truths + answers, 2 * truths.sum(axis=-1, keepdims=True))
+    expected = (share * (1 - share)).sum(axis=-1) / (margins.shape[-1] - 1)
+    return Disagreement(ratio(items - hits.sum(axis=-1), items), 1 - expected)
 
 
 def quadratic_kappa(judged: JudgedItems) -> Estimate:
     """Cohen's kappa with squared distances between the values of the levels, where the scale has an order."""
+    values = judged.cell.values
     if not judged.cell.ordered:
         return Estimate.undefined("nominal scale", judged.drawn.n)
-    return judged.beyond_chance(lambda matrix: cohen_disagreement(matrix, judged.cell.values), judged.few)
+    truth, answers = (np.where(codes >= 0, values[codes], np.nan) for codes in judged.drawn.rows.T)
+    features = moments(truth - values.min(), answers - values.min())
+    sums = judged.drawn.sums(lambda weights: total(weights, features))
+    span = float(values.max() - values.min())
+    return judged.beyond_chance(lambda added: quadratic_disagreement(added, span), judged.few, sums)
 
 
 def leniency(judged: JudgedItems) -> Estimate:
@@ -136,7 +148,7 @@ def difference_to_people(judged: JudgedItems) -> Estimate:
     if judged.drawn.by_source:
         people, ceilings = _ceiling(judged)
         if people.by_source:
-            f1 = judged.matrix.then(weighted_f1)
+            f1 = judged.margins.then(weighted_f1)
             differences = Sums(lambda: f1.observed - ceilings.observed, lambda: f1.resamples - ceilings.resamples)
             return judged.drawn.estimate(np.asarray, reason, differences)
     codes = np.column_stack([judged.codes, cell.by_people[items]])
@@ -145,7 +157,7 @@ def difference_to_people(judged: JudgedItems) -> Estimate:
     raters = agreement.raters_with(drawn.observed, rows, MIN_RATED)
 
     def difference(weights: Any) -> Numbers:
-        judge_f1 = weighted_f1(confusion(weights, truth, answers, cell.levels))
+        judge_f1 = weighted_f1(margins(weights, truth, answers, cell.levels))
         return judge_f1 - agreement.leave_one_out(weights, rows, cell.levels, raters)
 
     return drawn.estimate(difference, reason)
@@ -238,12 +250,13 @@ def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None,
 def judge_row(judged: JudgedItems) -> dict[str, Any]:
     """One row of the table of judges (COLUMNS and what was added, without the signature).
 
-    lead_p: one-sided bootstrap p-value that lead_over_majority is above 0.
+    lead_p: one-sided p-value that lead_over_majority is above 0.
     """
     cell, judge = judged.cell, judged.judge
     added = {name: statistic.figure for name, statistic in added_statistics().items()}
     figures = {name: figure(judged) for name, figure in {**FIGURES, **added}.items()}
     test, test_reason = _test(cell, judge)
+    p = judged.drawn.p_value(judged.lead)
     asked, answered = judged.drawn.n, int((judged.answers >= 0).sum())
     reasons = [undefined_note(figures), f"alt_test: {test_reason}" if test_reason else ""]
     return {
@@ -256,7 +269,7 @@ def judge_row(judged: JudgedItems) -> dict[str, Any]:
         "sources": judged.drawn.n_sources,
         "dropped": dropped_note(cell.dropped(judge)),
         **columns(figures),
-        "lead_p": share_at_most(judged.lead.resamples) if judged.drawn.n_sources > 1 else float("nan"),
+        "lead_p": p / 2 if judged.drawn.n and judged.lead.observed > 0 else 1 - p / 2,
         **{f"alt_test_{name}": getattr(test, name, float("nan")) for name in OF_TEST},
         "alt_test_passed": "" if test is None else "yes" if test.passed else "no",
         "undefined": "; ".join(filter(None, reasons)),

@@ -22,7 +22,7 @@ from metal.stats.aggregate import CASES
 from metal.stats.agreement import percent_agreement
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.intervals import interval_of_sums
-from metal.stats.patterns import Codes, Numbers, class_counts, confusion, ratio
+from metal.stats.patterns import Codes, Numbers, class_counts, margin_features, ratio, total
 from metal.stats.standing import others_labels
 
 NEVER = "nobody's label"
@@ -140,19 +140,21 @@ def certainty_rows(judged: JudgedItems) -> Iterator[dict[str, Any]]:
         here = answered & (cell.case[judged.items] == code)
         if here.any():
             drawn = Resampled(judged.codes[here], sources[here], judged.bootstrap)
-            matrices = drawn.sums(partial(_confusion, drawn.rows, levels))
+            features = margin_features([(drawn.rows[:, 0], drawn.rows[:, 1])], levels)
+            agreed = drawn.sums(partial(_margins, features))
             yield {
                 "language": cell.language,
                 "criterion": cell.criterion.name,
                 "judge": judged.judge,
                 "case": case,
                 "items": int(here.sum()),
-                **columns({"percent_agreement": drawn.share(percent_agreement, "no answer", matrices)}),
+                **columns({"percent_agreement": drawn.share(percent_agreement, "no answer", agreed)}),
             }
 
 
-def _confusion(rows: Codes, levels: int, weights: Any) -> Numbers:
-    return confusion(weights, rows[:, 0], rows[:, 1], levels)
+def _margins(features: Codes, weights: Any) -> Numbers:
+    sums = total(weights, features)
+    return sums.reshape(*sums.shape[:-1], 3, -1)
 
 
 def _where(beside: Standing) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Agreement: of two raters (or of a judge with the people's aggregate), within a panel, and the human ceilings.
 
-Of two raters, the functions take confusion matrices (..., levels, levels), truth in rows and answers in columns, and
-return (...). An empty matrix gives NaN. The examples use three classes of 10, 12 and 4 items, and the judge answers
-them 11, 12 and 3 times:
+Of two raters, the functions take margins (..., 3, levels), how often each class was answered rightly, was true, and was
+answered (patterns.margins), and return (...). Without items they give NaN. The examples use three classes of 10, 12 and
+4 items, and the judge answers them 11, 12 and 3 times:
 
             answer: 0   1   2
     truth 0:        8   2   0     F1 of class 0: 16/21
@@ -35,50 +35,50 @@ import numpy as np
 
 from metal.errors import Undefined
 from metal.stats.aggregate import aggregate
-from metal.stats.patterns import Codes, Counts, Numbers, confusions, mean_of_defined, ratio, total
+from metal.stats.patterns import Codes, Counts, Numbers, margins_of_pairs, mean_of_defined, ratio, total
 
+_LARGEST_BLOCK = 5_000_000
 Measure = Literal["nominal", "ordinal", "interval"]
 
 
-def percent_agreement(confusion: Numbers) -> Numbers:
+def percent_agreement(margins: Numbers) -> Numbers:
     """Share of items given the same class.
 
-    >>> percent_agreement(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])).round(4).item()  # 20/26
+    >>> percent_agreement(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()  # 20/26
     0.7692
     """
-    return ratio(np.trace(confusion, axis1=-2, axis2=-1), confusion.sum(axis=(-2, -1)))
+    return ratio(margins[..., 0, :].sum(axis=-1), margins[..., 1, :].sum(axis=-1))
 
 
-def class_f1(confusion: Numbers) -> Numbers:
+def class_f1(margins: Numbers) -> Numbers:
     """(..., levels) F1 of each class, 2 hits / (truths + answers); NaN for a class nobody used.
 
-    >>> class_f1(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])).round(4).tolist()
+    >>> class_f1(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).tolist()
     [0.7619, 0.75, 0.8571]
     """
-    hits = np.diagonal(confusion, axis1=-2, axis2=-1)
-    return ratio(2 * hits, confusion.sum(axis=-1) + confusion.sum(axis=-2))
+    return ratio(2 * margins[..., 0, :], margins[..., 1, :] + margins[..., 2, :])
 
 
-def weighted_f1(confusion: Numbers) -> Numbers:
+def weighted_f1(margins: Numbers) -> Numbers:
     """F1 averaged over classes by their share of the truth (scikit-learn's average="weighted").
 
     Not symmetric: weighted_f1(a, b) + weighted_f1(b, a) = 2 x percent agreement, so the symmetrised
     figure is percent agreement and corrects for no imbalance (METAL section 4.4.1).
-    >>> weighted_f1(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])).round(4).item()  # (10*16/21 + 12*18/24 + 4*6/7) / 26
+    >>> weighted_f1(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()  # (160/21 + 9 + 24/7) / 26
     0.7711
     """
-    truths = confusion.sum(axis=-1)
-    f1 = np.nan_to_num(class_f1(confusion), nan=0.0)  # a class without truths has no weight
+    truths = margins[..., 1, :]
+    f1 = np.nan_to_num(class_f1(margins), nan=0.0)  # a class without truths has no weight
     return ratio((truths * f1).sum(axis=-1), truths.sum(axis=-1))
 
 
-def macro_f1(confusion: Numbers) -> Numbers:
+def macro_f1(margins: Numbers) -> Numbers:
     """The plain mean of F1 over the classes that occur on either side (average="macro").
 
-    >>> macro_f1(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])).round(4).item()  # (16/21 + 18/24 + 6/7) / 3
+    >>> macro_f1(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()  # (16/21 + 18/24 + 6/7) / 3
     0.7897
     """
-    f1 = class_f1(confusion)
+    f1 = class_f1(margins)
     used = ~np.isnan(f1)
     return ratio(np.where(used, f1, 0.0).sum(axis=-1), used.sum(axis=-1))
 
@@ -96,42 +96,49 @@ class Disagreement:
         return 1 - ratio(self.observed, self.expected)
 
 
-def cohen_kappa(confusion: Numbers, values: Numbers | None = None) -> Numbers:
+def cohen_kappa(margins: Numbers) -> Numbers:
     """Agreement of two raters beyond chance: 1 - observed / expected disagreement.
 
-    Answering a for t costs 1 where they differ or, with values (levels,), the square of the distance of their values
-    (quadratic kappa). NaN when both used only one and the same class (0/0). A constant judge has kappa 0, however high
-    its F1 is. Source: Cohen (1960; weighted 1968).
-    >>> table = np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]])
-    >>> cohen_kappa(table).round(4).item()  # observed 6/26, expected 1 - (10*11 + 12*12 + 4*3) / 26^2
+    NaN when both used only one and the same class (0/0). A constant judge has kappa 0, however high its F1 is.
+    Source: Cohen (1960).
+    >>> cohen_kappa(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()  # 6/26 of 1 - 266/26^2
     0.6195
-    >>> cohen_kappa(table, np.array([0, 1, 2])).round(4).item()  # observed 6/26, expected 632 / 26^2
-    0.7532
     """
-    return cohen_disagreement(confusion, values).beyond_chance
+    return cohen_disagreement(margins).beyond_chance
 
 
-def cohen_disagreement(confusion: Numbers, values: Numbers | None = None) -> Disagreement:
+def cohen_disagreement(margins: Numbers) -> Disagreement:
     """The disagreement behind `cohen_kappa`."""
-    places = np.arange(confusion.shape[-1]) if values is None else np.asarray(values, dtype=np.float64)
-    distance = np.subtract.outer(places, places)
-    cost = (distance != 0).astype(np.float64) if values is None else distance**2 / np.max(distance**2)
-    by_chance = confusion.sum(axis=-1)[..., :, None] * confusion.sum(axis=-2)[..., None, :]
-    items = confusion.sum(axis=(-2, -1))
-    return Disagreement(
-        ratio((cost * confusion).sum(axis=(-2, -1)), items),
-        ratio((cost * by_chance).sum(axis=(-2, -1)), items * items),
-    )
+    hits, truths, answers = np.moveaxis(np.asarray(margins, dtype=np.float64), -2, 0)
+    items = truths.sum(axis=-1)
+    by_chance = items * items - (truths * answers).sum(axis=-1)
+    return Disagreement(ratio(items - hits.sum(axis=-1), items), ratio(by_chance, items * items))
 
 
-def constant_confusion(confusion: Numbers, answer: int) -> Numbers:
-    """The confusion matrix of a judge that always answers `answer`, over the same truths.
+def quadratic_disagreement(sums: Numbers, span: float) -> Disagreement:
+    """The disagreement behind Cohen's kappa with squared distances between the values of truth and answer.
 
-    >>> constant_confusion(np.array([[8, 2, 0], [3, 9, 0], [0, 1, 3]]), 1).tolist()
-    [[0, 10, 0], [0, 12, 0], [0, 4, 0]]
+    sums: (..., 6) of metal.stats.skill.moments. span: the distance of the ends of the scale. Source: Cohen (1968).
+    >>> sums = np.array([4, 2, 4, 4, 8, 4])  # truth 0, 0, 0, 2 and answer 0, 0, 2, 2
+    >>> quadratic_disagreement(sums, 2).beyond_chance.round(4).item()  # 1/4 of (1 - 2 x 1/2 x 1 + 2) / 4
+    0.5
     """
-    constant = np.zeros_like(confusion)
-    constant[..., answer] = confusion.sum(axis=-1)
+    n, t, tt, x, xx, tx = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
+    expected = ratio(tt + xx, n) - 2 * ratio(t, n) * ratio(x, n)
+    expected = np.where(expected > 1e-12 * ratio(tt + xx, n), expected, 0.0)  # of one class, rounding alone
+    return Disagreement(ratio(tt - 2 * tx + xx, n) / span**2, expected / span**2)
+
+
+def constant_margins(margins: Numbers, answer: int) -> Numbers:
+    """The margins of a judge that always answers `answer`, over the same truths.
+
+    >>> constant_margins(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]]), 1).tolist()
+    [[0, 12, 0], [10, 12, 4], [0, 26, 0]]
+    """
+    constant = np.zeros_like(margins)
+    constant[..., 1, :] = margins[..., 1, :]
+    constant[..., 0, answer] = margins[..., 1, answer]
+    constant[..., 2, answer] = margins[..., 1, :].sum(axis=-1)
     return constant
 
 
@@ -204,7 +211,8 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
 
     weights: (patterns,) observed counts. values: (levels,) what each level stands for.
     Raises Undefined when no item has two ratings, or when only one class was used (0/0).
-    Computed by the `krippendorff` package. Source: Krippendorff, Content Analysis (2004), chapter 11.
+    Computed by the `krippendorff` package, but for tables too large for its (items, levels, levels) blocks.
+    Source: Krippendorff, Content Analysis (2004), chapter 11.
     >>> observed, expected = 1 - 17 / 21, 2 * 16 * 5 / (21 * 20)  # disagreement within items, and of any two ratings
     >>> alpha = krippendorff_alpha(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]), [0, 1], "nominal")
     >>> round(alpha, 4), 1 - observed / expected
@@ -218,6 +226,9 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
         raise Undefined("no item with two ratings")
     if ((table > 0).any(axis=0)).sum() < 2:
         raise Undefined("one class")
+    if table.size * table.shape[1] > _LARGEST_BLOCK:
+        patterns = counts[counts.sum(axis=1) >= 2], np.asarray(weights)[counts.sum(axis=1) >= 2]
+        return float(alpha_disagreement(patterns[1], patterns[1], patterns[0], values, measure).beyond_chance)
     domain: Any = np.asarray(values, dtype=np.float64)
     return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=measure))
 
@@ -299,5 +310,5 @@ def _mean_f1(weights: Counts, pairs: Sequence[tuple[Codes, Codes]], levels: int)
     """Weighted F1 of each pair of truth and answer, averaged over the pairs for which it is defined."""
     if not pairs:
         return np.full(np.shape(weights)[:-1], np.nan)
-    f1 = weighted_f1(confusions(weights, pairs, levels))
+    f1 = weighted_f1(margins_of_pairs(weights, pairs, levels))
     return mean_of_defined(list(np.moveaxis(f1, -1, 0)))

@@ -219,26 +219,9 @@ def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float,
     >>> percentile_interval(np.array([*range(21), np.nan]), level=0.5)
     (5.0, 15.0)
     """
-    defined = _defined(resampled)
-    if defined is None:
+    defined = resampled[~np.isnan(resampled)]
+    if not len(defined) or 2 * len(defined) < len(resampled):
         return None
     tail = (1 - level) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high)
-
-
-def share_at_most(resampled: Numbers, bound: float = 0.0) -> float:
-    """One-sided bootstrap p-value that the figure exceeds `bound`.
-
-    (1 + resamples at most `bound`) / (1 + resamples); NaN when fewer than half of the resamples are defined.
-    >>> share_at_most(np.array([-0.1, 0.2, 0.3, 0.4]))
-    0.4
-    """
-    defined = _defined(resampled)
-    return float("nan") if defined is None else float((1 + (defined <= bound).sum()) / (1 + len(defined)))
-
-
-def _defined(resampled: Numbers) -> Numbers | None:
-    """The values that are not NaN; None when they are fewer than half, or none."""
-    defined: Numbers = resampled[~np.isnan(resampled)]
-    return defined if len(defined) and len(defined) * 2 >= len(resampled) else None

@@ -104,26 +104,32 @@ def total(weights: Any, features: Any) -> Numbers:
     return np.asarray((features.T @ weights.T).T)
 
 
-def confusion(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
-    """(..., levels, levels): how often class t was answered a. Patterns without one of the two are left out.
+def margins(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
+    """(..., 3, levels): how often each class was answered rightly, was true, and was answered.
 
+    Patterns without truth or answer are left out. Of a confusion matrix these are the diagonal and the sums of its rows
+    and columns, which is all that agreement needs, however many classes there are.
     weights: (..., patterns), see `total`; truth, answer: (patterns,) codes.
-    >>> confusion(np.array([3, 1]), np.array([0, 1]), np.array([0, 0]), 2).tolist()
-    [[3.0, 0.0], [1.0, 0.0]]
+    >>> margins(np.array([3, 1]), np.array([0, 1]), np.array([0, 0]), 2).tolist()
+    [[3.0, 0.0], [3.0, 1.0], [4.0, 0.0]]
     """
-    return confusions(weights, [(truth, answer)], levels)[..., 0, :, :]
+    return margins_of_pairs(weights, [(truth, answer)], levels)[..., 0, :, :]
 
 
-def confusions(weights: Any, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
-    """(..., pairs, levels, levels): the confusion matrix of each pair of truth and answer."""
-    flat = total(weights, confusion_features(pairs, levels))
-    return flat.reshape(*flat.shape[:-1], len(pairs), levels, levels)
+def margins_of_pairs(weights: Any, pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Numbers:
+    """(..., pairs, 3, levels): the margins of each pair of truth and answer."""
+    flat = total(weights, margin_features(pairs, levels))
+    return flat.reshape(*flat.shape[:-1], len(pairs), 3, levels)
 
 
-def confusion_features(pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Codes:
-    """(patterns, pairs x levels x levels) what a pattern adds to the confusion matrix of each pair."""
-    cells = [one_hot(t, levels)[:, :, None] * one_hot(a, levels)[:, None, :] for t, a in pairs]
-    return np.stack(cells, axis=1).reshape(len(cells[0]), -1)
+def margin_features(pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Codes:
+    """(patterns, pairs x 3 x levels) what a pattern adds to the margins of each pair."""
+    each = []
+    for truth, answer in pairs:
+        both = (np.asarray(truth) >= 0) & (np.asarray(answer) >= 0)
+        true, answered = (one_hot(np.where(both, codes, -1), levels) for codes in (truth, answer))
+        each.append(np.stack([true * answered, true, answered], axis=1))
+    return np.stack(each, axis=1).reshape(len(pairs[0][0]), -1)
 
 
 def ratio(top: Any, bottom: Any) -> Numbers:

@@ -187,9 +187,7 @@ def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) 
     """The mean of the defined values, with an interval and a p-value over their sources.
 
     values: (n,), NaN is left out; sources: (n,) the source of each value, as any whole number.
-    p: from a t test on the sources' totals, with their residuals from the mean as variance. It is never below
-    2^(1 - sources), the smallest p-value from flipping the signs of that many sources: equal totals have no variance,
-    but are no stronger evidence than that.
+    p: see `t_test`, with the residuals of the sources' totals from the mean as variance.
     >>> score = clustered_mean(np.array([1.0, -1.0, 1.0, 1.0]), np.array([0, 0, 1, 2]), SourceBootstrap(100))
     >>> score.mean, score.n, score.sources
     (0.5, 4, 3)
@@ -206,16 +204,21 @@ def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) 
         return ClusteredMean(mean, np.nan, np.nan, np.nan, len(values), clusters)
     drawn = bootstrap.totals(np.stack([totals, sizes], axis=1))
     low, high = percentile_interval(ratio(drawn[:, 0], drawn[:, 1])) or (np.nan, np.nan)
-    return ClusteredMean(mean, low, high, _t_test_p(totals, sizes, mean), len(values), clusters)
+    variance = clusters / (clusters - 1) * float(((totals - mean * sizes) ** 2).sum()) / float(sizes.sum()) ** 2
+    return ClusteredMean(mean, low, high, t_test(mean, variance, clusters), len(values), clusters)
 
 
-def _t_test_p(totals: Codes, sizes: Codes, mean: float) -> float:
-    """Two-sided p of a mean of 0, from the total and the number of values of each source."""
-    from scipy.stats import t
+def t_test(value: float, variance: float, sources: int) -> float:
+    """Two-sided p-value that a figure is 0, from its variance over sources; NaN with one source.
 
-    clusters = len(totals)
-    spread = float(np.sqrt(clusters / (clusters - 1) * ((totals - mean * sizes) ** 2).sum()))
-    if abs(mean) < 1e-12:
+    It is never below 2^(1 - sources), the smallest p-value from flipping the signs of that many sources: equal sources
+    have no variance, but are no stronger evidence than that.
+    >>> round(t_test(0.5, 0.04, 11), 4)  # t of 2.5 with 10 degrees of freedom
+    0.0314
+    """
+    if sources < 2 or math.isnan(value):
+        return math.nan
+    if abs(value) < 1e-12:
         return 1.0
-    least = 2.0 ** (1 - clusters)
-    return float(max(least, 2 * t.sf(abs(totals.sum()) / spread, clusters - 1))) if spread > 0 else least
+    least = 2.0 ** (1 - sources)
+    return max(least, 2 * t_tail(value / math.sqrt(variance), sources - 1)) if variance > 0 else least

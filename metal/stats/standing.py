@@ -132,25 +132,28 @@ def careless(people: Codes, values: Numbers, draw: Draw, upper: Callable[[Number
     """People who agree with the others far less than the others do, the farthest first; at least two remain.
 
     people: (patterns, people). Only people for whom two classes count are looked at, on the classes that count for all
-    of them, items without a single most frequent label left out: the upper limit of a person's agreement minus the mean
-    of the others' is below -0.1, and the person is in the worse half. upper: the one-sided 99% limit, from the value as
-    observed and in each resample. Nobody of fewer than three people.
+    of them; then items without a single most frequent label are left out, and classes of which half that weight or less
+    remains. The upper limit of a person's agreement minus the mean of the others' is below -0.1, and the person is in
+    the worse half. upper: the one-sided 99% limit, from the value as observed and in each resample. Nobody of fewer
+    than three people.
     """
     votes, nobody = class_counts(people, len(values)), np.zeros(len(people), dtype=np.int64)
     seats: list[int] = []
     sums: list[Numbers] = []
     for seat in range(people.shape[1]):
         features = class_features(people, seat, nobody, values, False, votes)[:, [WEIGHT, PERSON]]
-        observed, resamples = draw(features * (features[:, :1].max(axis=2, keepdims=True) == 1))
+        untied = features * (features[:, :1].max(axis=2, keepdims=True) == 1)
+        observed, resamples = draw(np.concatenate([features[:, :1], untied], axis=1))
         if (observed[0] >= LEAST_WEIGHT).sum() >= 2:
             seats.append(seat)
-            sums.append(np.concatenate([observed[None], resamples]))  # (1 + resamples, 2, levels)
+            sums.append(np.concatenate([observed[None], resamples]))  # (1 + resamples, 3, levels)
     if len(seats) < 3:
         return []
-    classes = np.asarray(np.all([of_one[0, 0] >= LEAST_WEIGHT for of_one in sums], axis=0))
+    count = [(of_one[0, 0] >= LEAST_WEIGHT) & (of_one[0, 1] > LEAST_WEIGHT / 2) for of_one in sums]
+    classes = np.asarray(np.all(count, axis=0))
     if classes.sum() < 2:
         return []
-    recalls = np.stack([_mean_recall(of_one, classes)[..., 0] for of_one in sums], axis=1)
+    recalls = np.stack([_mean_recall(of_one[:, 1:], classes)[..., 0] for of_one in sums], axis=1)
     below = recalls - (recalls.sum(axis=1, keepdims=True) - recalls) / (len(seats) - 1)
     worse = recalls[0] < np.median(recalls[0])
     far = [place for place in np.argsort(below[0]).tolist() if worse[place] and upper(below[:, place]) < -FAR]

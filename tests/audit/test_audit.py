@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -250,6 +251,22 @@ def test_wilcoxon_keeps_its_old_spelling(make_dataset: MakeDataset) -> None:
     result = audit(make_dataset({"hi": world(20)}), settings)
     assert "|small:wilcoxon|" in result.signature
     assert 0 <= row(result, "judges", judge="good")["alt_test_winning_rate"] <= 1
+
+
+def test_two_hundred_labels_fit_into_memory(make_dataset: MakeDataset) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 200, 700)
+    raters = {
+        name: np.where(rng.random(700) < 0.8, truth, rng.integers(0, 200, 700)) for name in ("A1", "A2", "A3", "j")
+    }
+    intent = Criterion("intent", Scale("nominal", tuple(Level(k, f"label {k}") for k in range(200))))
+    dataset = make_dataset({"en": {name: scores.tolist() for name, scores in raters.items()}}, intent)
+    tracemalloc.start()
+    result = audit(dataset, AuditSettings(resamples=500))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 500e6
+    assert row(result, "judges")["weighted_f1"] > 0.6
 
 
 def test_epsilon_follows_the_group(make_dataset: MakeDataset) -> None:

@@ -18,7 +18,7 @@ from metal.auditing.figures import Resampled, rare_class
 from metal.data.records import Estimate
 from metal.stats.agreement import cohen_disagreement, cohen_kappa, percent_agreement, weighted_f1
 from metal.stats.bootstrap import SourceBootstrap
-from metal.stats.patterns import confusion
+from metal.stats.patterns import margins
 
 SOURCES = (20, 30, 60, 100, 300)
 RIGHT = (0.5, 0.7, 0.9, 0.97, 0.99)
@@ -40,12 +40,11 @@ def world(rng: Any, mix: tuple[float, ...], sources: int, outputs: int, right: f
 def estimates(codes: Any, outputs: int, levels: int) -> Iterator[Estimate]:
     """The figures with their intervals, in the order of FIGURES."""
     drawn = Resampled(codes, np.arange(len(codes)) // outputs, SourceBootstrap(100))
-    matrices = drawn.sums(lambda weights: confusion(weights, *drawn.rows.T, levels))
-    yield drawn.share(percent_agreement, "none", matrices)
-    yield drawn.share(weighted_f1, "none", matrices)
-    matrix = matrices.observed
-    rare = rare_class(matrix.sum(axis=0), matrix.sum(axis=1))
-    yield drawn.beyond_chance(cohen_disagreement, "none", matrices, rare)
+    sums = drawn.sums(lambda weights: margins(weights, *drawn.rows.T, levels))
+    yield drawn.share(percent_agreement, "none", sums)
+    yield drawn.share(weighted_f1, "none", sums)
+    rare = rare_class(*sums.observed[1:])
+    yield drawn.beyond_chance(cohen_disagreement, "none", sums, rare)
 
 
 def covered(cell: tuple[str, int, int, float, int]) -> list[float]:
@@ -54,9 +53,9 @@ def covered(cell: tuple[str, int, int, float, int]) -> list[float]:
     rng = np.random.default_rng([sources, outputs, round(right * 100), *map(ord, mix)])
     levels = len(MIXES[mix])
     large = world(rng, MIXES[mix], 400_000 // outputs, outputs, right)
-    matrix = confusion(np.ones(len(large)), *large.T, levels)
+    exact = margins(np.ones(len(large)), *large.T, levels)
     statistics: list[Callable[[Any], Any]] = [percent_agreement, weighted_f1, cohen_kappa]
-    truth = [float(statistic(matrix)) for statistic in statistics]
+    truth = [float(statistic(exact)) for statistic in statistics]
     held: list[list[bool]] = [[] for _ in FIGURES]
     for _ in range(times):
         codes = world(rng, MIXES[mix], sources, outputs, right)

@@ -26,7 +26,7 @@ from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.ensemble import generator_moments, leave_one_out_correlation
 from metal.stats.mixed_model import random_intercept
 from metal.stats.pairwise import calibrate_ties
-from metal.stats.patterns import class_counts, confusion, find_patterns
+from metal.stats.patterns import class_counts, find_patterns, margins
 from metal.stats.permutation import correlates_better
 from tests.bench.clock import median_seconds, seconds
 
@@ -76,8 +76,8 @@ def resample_cells(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> N
         drawn, sources = SourceBootstrap(RESAMPLES), np.arange(len(truth))
         for judge in judges.T:
             patterns = find_patterns(np.column_stack([truth, judge]))
-            matrices = confusion(drawn.draws(patterns, sources), *patterns.rows.T, LEVELS)
-            percentile_interval(agreement.weighted_f1(matrices))
+            both = margins(drawn.draws(patterns, sources), *patterns.rows.T, LEVELS)
+            percentile_interval(agreement.weighted_f1(both))
         patterns = find_patterns(np.sort(people, axis=1))
         counts = class_counts(patterns.rows, LEVELS)
         percentile_interval(agreement.fleiss_kappa(drawn.draws(patterns, sources), counts))
@@ -88,7 +88,7 @@ def resample_pairs(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> N
         patterns = find_patterns(np.column_stack([truth, judges[:, :2]]))
         counts = SourceBootstrap(RESAMPLES).draws(patterns, np.arange(len(truth)))
         answers, *both = patterns.rows.T
-        first, second = (agreement.weighted_f1(confusion(counts, answers, judge, LEVELS)) for judge in both)
+        first, second = (agreement.weighted_f1(margins(counts, answers, judge, LEVELS)) for judge in both)
         percentile_interval(first - second)
 
 

@@ -17,7 +17,7 @@ from metal.stats.aggregate import ALL, NOBODY, NONE, SOME, TIE, aggregate, agree
 from metal.stats.agreement import (
     against_all,
     cohen_kappa,
-    constant_confusion,
+    constant_margins,
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
@@ -28,21 +28,24 @@ from metal.stats.agreement import (
     pairwise,
     percent_agreement,
     pooled_agreement,
+    quadratic_disagreement,
     weighted_f1,
 )
-from metal.stats.patterns import class_counts, confusion, find_patterns
+from metal.stats.patterns import class_counts, find_patterns, margins
+from metal.stats.skill import moments
 
 #            answer: 0   1
 #   truth 0:        20   5     p_o = 35/50                      = 0.7
 #   truth 1:        10  15     p_e = .5*.6 + .5*.4 = 0.5  ->  kappa = 0.4
-TABLE = np.array([[20.0, 5.0], [10.0, 15.0]])
+TABLE = np.array([[20.0, 15.0], [25.0, 25.0], [30.0, 20.0]])  # hits, truths, answers
+SWAPPED = TABLE[[0, 2, 1]]
 
 labels = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60)
 
 
-def matrix(truth: list[int], answer: list[int], levels: int = 4) -> np.ndarray:
+def sides(truth: list[int], answer: list[int], levels: int = 4) -> np.ndarray:
     patterns = find_patterns(np.column_stack([truth, answer]))
-    return confusion(patterns.counts, patterns.rows[:, 0], patterns.rows[:, 1], levels)
+    return margins(patterns.counts, patterns.rows[:, 0], patterns.rows[:, 1], levels)
 
 
 def test_by_hand() -> None:
@@ -50,19 +53,19 @@ def test_by_hand() -> None:
     assert cohen_kappa(TABLE) == pytest.approx(0.4)
     # F1 of 0: 40/55, of 1: 30/45; both classes have half of the truths
     assert weighted_f1(TABLE) == pytest.approx((40 / 55 + 30 / 45) / 2)
-    assert weighted_f1(TABLE) != pytest.approx(weighted_f1(TABLE.T), abs=1e-3)
+    assert weighted_f1(TABLE) != pytest.approx(weighted_f1(SWAPPED), abs=1e-3)
 
 
 @given(labels)
 def test_symmetrised_f1_is_twice_the_agreement(pairs: list[tuple[int, int]]) -> None:
-    table = matrix(*map(list, zip(*pairs, strict=True)))
-    assert weighted_f1(table) + weighted_f1(table.T) == pytest.approx(2 * percent_agreement(table))
+    table = sides(*map(list, zip(*pairs, strict=True)))
+    assert weighted_f1(table) + weighted_f1(table[[0, 2, 1]]) == pytest.approx(2 * percent_agreement(table))
 
 
 @given(labels)
 def test_f1_as_scikit_learn(pairs: list[tuple[int, int]]) -> None:
     truth, answer = map(list, zip(*pairs, strict=True))
-    table = matrix(truth, answer)
+    table = sides(truth, answer)
     assert weighted_f1(table) == pytest.approx(f1_score(truth, answer, average="weighted", zero_division=0))
     assert macro_f1(table) == pytest.approx(f1_score(truth, answer, average="macro", zero_division=0))
 
@@ -70,7 +73,8 @@ def test_f1_as_scikit_learn(pairs: list[tuple[int, int]]) -> None:
 @given(labels, st.booleans())
 def test_kappa_as_scikit_learn(pairs: list[tuple[int, int]], quadratic: bool) -> None:
     truth, answer = map(list, zip(*pairs, strict=True))
-    ours = cohen_kappa(matrix(truth, answer), np.arange(4) if quadratic else None)
+    sums = moments(np.array(truth, dtype=float), np.array(answer, dtype=float)).sum(axis=0)
+    ours = quadratic_disagreement(sums, 3).beyond_chance if quadratic else cohen_kappa(sides(truth, answer))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = cohen_kappa_score(truth, answer, labels=[0, 1, 2, 3], weights="quadratic" if quadratic else None)
@@ -78,14 +82,14 @@ def test_kappa_as_scikit_learn(pairs: list[tuple[int, int]], quadratic: bool) ->
 
 
 def test_one_class_on_both_sides_is_undefined() -> None:
-    table = np.array([[9.0, 0.0], [0.0, 0.0]])
+    table = np.array([[9.0, 0.0]] * 3)
     assert np.isnan(cohen_kappa(table))
-    assert np.isnan(cohen_kappa(table, np.arange(2)))
+    assert np.isnan(quadratic_disagreement(moments(np.full(9, 0.1), np.full(9, 0.1)).sum(axis=0), 1).beyond_chance)
     assert weighted_f1(table) == 1
 
 
 def test_a_constant_judge_has_kappa_zero_and_may_have_a_high_f1() -> None:
-    lopsided = constant_confusion(np.array([[2.0, 1.0], [3.0, 94.0]]), 1)
+    lopsided = constant_margins(np.array([[2.0, 94.0], [3.0, 97.0], [5.0, 95.0]]), 1)
     assert cohen_kappa(lopsided) == pytest.approx(0, abs=1e-15)
     assert weighted_f1(lopsided) > 0.95
 
@@ -96,7 +100,7 @@ def test_no_items_is_undefined() -> None:
 
 
 def test_many_matrices_at_once() -> None:
-    stack = np.stack([TABLE, TABLE.T, np.zeros((2, 2))])
+    stack = np.stack([TABLE, SWAPPED, np.zeros((3, 2))])
     assert weighted_f1(stack).shape == (3,)
     assert weighted_f1(stack)[0] == weighted_f1(TABLE)
 
@@ -172,9 +176,12 @@ def test_fleiss_takes_uneven_panels() -> None:
 
 
 def test_levels_that_are_not_evenly_spaced_count_by_their_values() -> None:
-    table = np.array([[5, 1, 0], [1, 5, 0], [0, 0, 5]])  # both sides 6, 6, 5; distances 1, 4 and 5
+    # 0 five times, 1 five times, 5 five times, and 0 and 1 mixed up once each: both sides 6, 6, 5
+    truth = np.repeat([0.0, 1, 5, 0, 1], [5, 5, 5, 1, 1])
+    answer = np.repeat([0.0, 1, 5, 1, 0], [5, 5, 5, 1, 1])
     observed, by_chance = 2 * 1 / 17, (2 * 36 * 1 + 2 * 30 * 16 + 2 * 30 * 25) / 17**2
-    assert cohen_kappa(table, np.array([0, 1, 5])) == pytest.approx(1 - observed / by_chance)
+    kappa = quadratic_disagreement(moments(truth, answer).sum(axis=0), 5).beyond_chance
+    assert kappa == pytest.approx(1 - observed / by_chance)
 
 
 def test_nobody_rated_twice() -> None:

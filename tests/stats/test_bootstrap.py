@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from metal.stats import bootstrap as module
 from metal.stats.agreement import weighted_f1
-from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval, share_at_most
-from metal.stats.patterns import confusion, find_patterns
+from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
+from metal.stats.patterns import find_patterns, margins
 
 
 def resampled_f1(codes: np.ndarray, sources: np.ndarray, bootstrap: SourceBootstrap) -> np.ndarray:
     patterns = find_patterns(codes)
     draws = bootstrap.draws(patterns, sources)
-    return weighted_f1(confusion(draws, patterns.rows[:, 0], patterns.rows[:, 1], 3))
+    return weighted_f1(margins(draws, patterns.rows[:, 0], patterns.rows[:, 1], 3))
 
 
 def noisy_judge(rng: np.random.Generator, items: int) -> np.ndarray:
@@ -32,7 +32,7 @@ def test_endpoints_agree_with_plain_item_bootstrap() -> None:
     plain = []
     for _ in range(4000):
         rows = codes[rng.integers(0, 300, 300)]
-        plain.append(weighted_f1(confusion(np.ones(300), rows[:, 0], rows[:, 1], 3)))
+        plain.append(weighted_f1(margins(np.ones(300), rows[:, 0], rows[:, 1], 3)))
     # Monte Carlo error of a 2.5% quantile of 4,000 draws with sd 0.025: about 0.0013
     assert ours == pytest.approx(np.quantile(plain, [0.025, 0.975]).tolist(), abs=0.005)
 
@@ -62,7 +62,7 @@ def test_ninety_five_percent_intervals_cover_about_that_often() -> None:
     rng = np.random.default_rng(11)
     huge = noisy_judge(rng, 2_000_000)
     patterns = find_patterns(huge)
-    true = weighted_f1(confusion(patterns.counts, patterns.rows[:, 0], patterns.rows[:, 1], 3))
+    true = weighted_f1(margins(patterns.counts, patterns.rows[:, 0], patterns.rows[:, 1], 3))
     hits = 0
     for world in range(400):
         interval = percentile_interval(resampled_f1(noisy_judge(rng, 150), np.arange(150), SourceBootstrap(400, world)))
@@ -127,8 +127,6 @@ def test_items_drawn_among_more_sources_than_they_are_of() -> None:
 def test_undefined_resamples() -> None:
     assert percentile_interval(np.array([np.nan] * 60 + [0.5] * 40)) is None
     assert percentile_interval(np.array([np.nan] * 20 + [0.5] * 80)) == (0.5, 0.5)
-    assert np.isnan(share_at_most(np.full(10, np.nan)))
-    assert share_at_most(np.array([-1.0, 1.0, 1.0])) == 0.5
 
 
 def test_weights_stay_within_memory_for_many_sources() -> None:

@@ -36,7 +36,9 @@ class JudgedPool:
     def f1(self, sums: Numbers) -> Numbers:
         """(...,) weighted F1 against the people's aggregate (METAL section 4.4.1) from sums (..., columns)."""
         cells = sums[..., : self.levels**2]
-        return np.asarray(weighted_f1(cells.reshape(*sums.shape[:-1], self.levels, self.levels)))
+        table = cells.reshape(*sums.shape[:-1], self.levels, self.levels)
+        sides = np.diagonal(table, axis1=-2, axis2=-1), table.sum(axis=-1), table.sum(axis=-2)
+        return np.asarray(weighted_f1(np.stack(sides, axis=-2)))
 
     def passes(self, sums: Numbers, epsilon: float) -> Codes:
         """(...,) whether the judge passes, as metal.stats.alternative_annotator has it; where nobody can be tested it
